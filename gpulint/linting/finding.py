@@ -1,0 +1,54 @@
+"""What gpulint says about a place in a program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from gpulint.places import Span
+
+
+class Severity(str, Enum):
+    """What a finding costs its reader: a crash or wrong training, a wasted GPU, or advice."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+class Confidence(str, Enum):
+    """How the analysis came to know.
+
+    `HIGH`: read off one function. `INFERRED`: followed through a call, a join of paths or another file.
+    """
+
+    HIGH = "high"
+    INFERRED = "inferred"
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Another place that explains a finding: where the strategy was made, who called the builder."""
+
+    span: Span
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One place where the program wastes, breaks or misuses the GPU.
+
+    `message` says what is wrong here, `why` what it costs, `instead` what to write; each is one line.
+    `context` is the dotted name of the enclosing function or class, "" at module level.
+    """
+
+    code: str
+    name: str
+    severity: Severity
+    span: Span
+    message: str
+    why: str = ""
+    instead: str = ""
+    confidence: Confidence = Confidence.HIGH
+    related: tuple[Related, ...] = field(default=())
+    context: str = ""

@@ -1,0 +1,59 @@
+"""The rule API: what a rule pack imports, ours or a user's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from gpulint.linting.finding import Confidence, Severity
+from gpulint.places import Site
+
+if TYPE_CHECKING:
+    from gpulint.analysis.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a rule yields: a place and what is wrong there.
+
+    `why` and `instead` default to the rule's own. `related` are (site, message) pairs. `supersedes` names
+    sites that this report already explains, so that rules listing this one in `yields_to` stay silent there.
+    """
+
+    site: Site
+    message: str
+    why: str = ""
+    instead: str = ""
+    confidence: Confidence = Confidence.HIGH
+    related: tuple[tuple[Site, str], ...] = ()
+    supersedes: tuple[Site, ...] = ()
+
+
+class Rule:
+    """Base of every rule. A fresh instance reads each Plan, so a rule may keep what it has seen on `self`.
+
+    A rule subscribes to an event of `gpulint.analysis.events` by defining a method named after it:
+    `on_strategy_run(self, event, plan)` receives every `StrategyRun`. `on_end(self, plan)` is called once,
+    after the last event. Each yields `Report`s.
+
+    The class docstring is the rule's page. Its first line is the title; the sections *What it does*, *Why is
+    this bad*, *Example*, *Use instead*, *What is not reported* and *At run time* follow as Markdown
+    headings, and its two code blocks (Example, Use instead) are run as tests.
+    """
+
+    code: ClassVar[str]
+    name: ClassVar[str]
+    severity: ClassVar[Severity]
+    why: ClassVar[str]
+    """What it costs, in one line."""
+    instead: ClassVar[str]
+    """What to write instead, in one line."""
+    since: ClassVar[str] = "0.1"
+    on_by_default: ClassVar[bool] = True
+    yields_to: ClassVar[tuple[str, ...]] = ()
+    """Codes of rules whose reports explain the same place better."""
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        """Called once, after the last event of the program."""
+        return iter(())

@@ -1,0 +1,29 @@
+"""Where something stands in a source file.
+
+Two forms, because positions are costly with LibCST and most files have nothing
+to report: a `Site` names a syntax node and is free to make; a `Span` is what a
+person or an editor needs and is computed only for sites that are reported.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Site(NamedTuple):
+    """A syntax node of one file, by its number in lowering order."""
+
+    path: str
+    """Path of the file, as it was given or found."""
+    node: int
+    """`gpulint.syntax.ir.Node.number` of the node."""
+
+
+class Span(NamedTuple):
+    """A half-open range of text. Rows and columns start at 1; columns are code points."""
+
+    path: str
+    row: int
+    column: int
+    end_row: int
+    end_column: int
