@@ -1,0 +1,108 @@
+"""Where execution stands: the scopes around a place, the loops, the way it was reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpulint.analysis.paths import EVERYWHERE, Path
+from gpulint.knowledge.devices import DeviceName
+from gpulint.places import Site
+
+if TYPE_CHECKING:
+    from gpulint.analysis.values import Strategy, Value
+
+
+class DeviceScope(NamedTuple):
+    """An entered `tf.device`. `device` is None for `tf.device(None)` and where the name is not known;
+    `chosen` is true where the program picks it at run time (a loop, a flag, what the machine has)."""
+
+    site: Site
+    device: DeviceName | None
+    chosen: bool
+
+
+class StrategyScope(NamedTuple):
+    """An entered `strategy.scope()`."""
+
+    site: Site
+    strategy: Strategy
+
+
+class Replica(NamedTuple):
+    """The inside of a function that `strategy.run` was given."""
+
+    site: Site
+    """The `run` call."""
+    strategy: Strategy
+
+
+class Loop(NamedTuple):
+    """A loop around the place. `per_device` is true where it goes over devices."""
+
+    site: Site
+    iterable: Value | None
+    unrolled: bool
+
+
+class Context(NamedTuple):
+    """What surrounds a place, outermost first. Immutable; entering something makes a new one."""
+
+    devices: tuple[DeviceScope, ...] = ()
+    scopes: tuple[StrategyScope, ...] = ()
+    replica: Replica | None = None
+    traced: Site | None = None
+    """Where the function was wrapped in tf.function, inside a traced body."""
+    maybe_traced: bool = False
+    """Inside a function behind a decorator that gpulint does not know."""
+    loops: tuple[Loop, ...] = ()
+    guards: tuple[Site, ...] = ()
+    """Conditions (`if`, conditional expressions) around the place whose outcome is unknown, within `loops`."""
+    handlers: tuple[frozenset[str], ...] = ()
+    """Exception names that enclosing `try` statements catch."""
+
+    @property
+    def strategy(self) -> Strategy | None:
+        """The strategy in force here, entered or through a replica function."""
+        if self.replica is not None:
+            return self.replica.strategy
+        return self.scopes[-1].strategy if self.scopes else None
+
+    @property
+    def device(self) -> DeviceScope | None:
+        """The innermost device scope."""
+        return self.devices[-1] if self.devices else None
+
+
+class Caller(NamedTuple):
+    """One call on the way to a place; a linked list that ends at the entry point with None."""
+
+    site: Site | None
+    """The call, or None for an entry point."""
+    function: str
+    """Name of the function that was entered; "" for a module."""
+    parent: Caller | None
+    known: bool
+    """False where an entry point is a function that nobody in the program calls: what holds at its
+    start is not known."""
+    sees: Strategy | None = None
+    """The strategy that the *calling* function can see, if any."""
+    depth: int = 0
+
+
+class Where(NamedTuple):
+    """Everything about the moment of an event but its place."""
+
+    context: Context
+    path: Path
+    caller: Caller
+
+
+NOWHERE = Where(Context(), EVERYWHERE, Caller(None, "", None, True))
+
+
+def callers(caller: Caller | None) -> Iterator[Caller]:
+    """From the innermost call outwards, the entry point last."""
+    while caller is not None:
+        yield caller
+        caller = caller.parent

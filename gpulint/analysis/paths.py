@@ -1,0 +1,114 @@
+"""Which way the program went: conditions, and whether two of them can hold together.
+
+A `Path` is a set of literals, each a condition and whether it holds. Conditions are about *symbols*, structural
+names of unknown values (`("attribute", args, "multi_gpu")`), so that testing the same thing twice gives
+the same condition and facts of the two tests stay correlated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
+
+Symbol: TypeAlias = Hashable
+
+
+class Condition(NamedTuple):
+    """`operator` is "truth", "==", ">", ">=", "is", "in", "isinstance", "completes" or "any".
+
+    For "any" the operand is a frozenset of paths, and the condition says that one of them holds.
+    """
+
+    operator: str
+    subject: Symbol
+    operand: Hashable = None
+
+
+class Literal(NamedTuple):
+    condition: Condition
+    holds: bool
+
+
+Path: TypeAlias = frozenset[Literal]
+
+EVERYWHERE: Path = frozenset()
+
+_WHOLE = (-math.inf, math.inf)
+
+
+def length_of(symbol: Symbol) -> Symbol:
+    """The symbol of `len(x)`."""
+    return ("len", symbol)
+
+
+def _interval(literal: Literal) -> tuple[Symbol, float, float] | None:
+    """What a literal says of a number: (subject, least, greatest), or None. Integers are assumed."""
+    (operator, subject, operand), holds = literal
+    if operator == "truth":
+        return length_of(subject), 1 if holds else 0, math.inf if holds else 0
+    if isinstance(operand, bool) or not isinstance(operand, (int, float)):
+        return None
+    if operator == ">":
+        return (subject, operand + 1, math.inf) if holds else (subject, -math.inf, operand)
+    if operator == ">=":
+        return (subject, operand, math.inf) if holds else (subject, -math.inf, operand - 1)
+    if operator == "==" and holds:
+        return subject, operand, operand
+    return None
+
+
+def _contradict(a: Literal, b: Literal) -> bool:
+    if a.condition == b.condition:
+        return a.holds != b.holds
+    if a.condition.subject == b.condition.subject and a.condition.operator == b.condition.operator == "==":
+        return a.holds and b.holds
+    if a.condition.operator == "any" or b.condition.operator == "any":
+        return False
+    if a.condition.subject == b.condition.subject and {a.condition.operator, b.condition.operator} == {
+        "truth",
+        "is",
+    }:
+        truth, identity = (a, b) if a.condition.operator == "truth" else (b, a)
+        return truth.holds and identity.holds and identity.condition.operand is None
+    first, second = _interval(a), _interval(b)
+    if first is None or second is None or first[0] != second[0]:
+        return False
+    return first[1] > second[2] or second[1] > first[2]
+
+
+@lru_cache(maxsize=65536)
+def compatible(a: Path, b: Path) -> bool:
+    """Whether one run of the program can take both."""
+    if not a or not b or a is b:
+        return True
+    for one in a:
+        for other in b:
+            if _contradict(one, other):
+                return False
+    together = a | b
+    for literal in together:
+        if literal.condition.operator == "any" and not literal.holds:
+            ways = literal.condition.operand
+            if isinstance(ways, frozenset) and any(way <= together for way in ways):
+                return False
+    return True
+
+
+def mentions(path: Path, word: Hashable) -> bool:
+    """Whether a condition of the path is about a symbol that is or contains `word`."""
+    return any(_contains(literal.condition, word) for literal in path)
+
+
+def _contains(symbol: object, word: Hashable) -> bool:
+    if symbol == word:
+        return True
+    if isinstance(symbol, (tuple, frozenset)):
+        return any(_contains(part, word) for part in symbol)
+    return False
+
+
+def without(path: Path, other: Path) -> Path:
+    """The literals of `path` that `other` does not have."""
+    return path - other if other else path

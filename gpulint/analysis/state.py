@@ -1,0 +1,148 @@
+"""Everything that changes while a program runs abstractly, with a trail to take changes back.
+
+A branch is run, its changes are taken back and kept aside, the other branch is run, and the two sets of
+changes are joined: the cost of a branch is what it changes, not what there is.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+from gpulint.analysis.paths import EVERYWHERE, Path, compatible
+from gpulint.analysis.values import Join, Unknown, Value, same
+
+MAX_ALTERNATIVES = 8
+"""A join of more alternatives than this is Unknown."""
+
+
+class _Missing:
+    """Marks a key that a dict did not have."""
+
+
+MISSING: Any = _Missing()
+
+Container: TypeAlias = dict[Any, Any]
+Changes: TypeAlias = dict[tuple[int, Any], tuple[Container, Any]]
+
+
+class Outcome(NamedTuple):
+    """The end of one branch: the path it ended on and what it changed."""
+
+    path: Path
+    changes: Changes
+
+
+class State:
+    """Writes to the dicts of frames and objects, remembered in order."""
+
+    __slots__ = ("_trail",)
+
+    def __init__(self) -> None:
+        self._trail: list[tuple[Container, Any, Any]] = []
+
+    def write(self, container: Container, key: Any, value: Any) -> None:
+        """Set `container[key]`, so that it can be taken back."""
+        self._trail.append((container, key, container.get(key, MISSING)))
+        container[key] = value
+
+    def mark(self) -> int:
+        """A moment to come back to."""
+        return len(self._trail)
+
+    def changes_since(self, mark: int) -> Changes:
+        """What has changed since `mark`, with the present values."""
+        return {
+            (id(container), key): (container, container.get(key, MISSING))
+            for container, key, _ in self._trail[mark:]
+        }
+
+    def take_back(self, mark: int) -> Changes:
+        """Undo everything since `mark` and return it."""
+        changes = self.changes_since(mark)
+        trail = self._trail
+        while len(trail) > mark:
+            container, key, old = trail.pop()
+            if old is MISSING:
+                container.pop(key, None)
+            else:
+                container[key] = old
+        return changes
+
+    def apply(self, changes: Changes) -> None:
+        for (_, key), (container, value) in changes.items():
+            self.write(container, key, value)
+
+    def join(self, outcomes: list[Outcome], base: Path) -> None:
+        """Make the changes of several branches that started here on `base`, each on its own path."""
+        if len(outcomes) == 1:
+            self.apply(outcomes[0].changes)
+            return
+        keys: dict[tuple[int, Any], Container] = {}
+        for outcome in outcomes:
+            for identity, (container, _) in outcome.changes.items():
+                keys[identity] = container
+        for identity, container in keys.items():
+            key = identity[1]
+            before = container.get(key, MISSING)
+            alternatives = [
+                (outcome.path - base, outcome.changes[identity][1] if identity in outcome.changes else before)
+                for outcome in outcomes
+            ]
+            value = join(alternatives, ("joined", identity))
+            if value is not MISSING:
+                self.write(container, key, value)
+
+
+def join(alternatives: list[tuple[Path, Any]], symbol: Any) -> Any:
+    """One value for several, each on its path. Missing ones are left out: reading them would raise."""
+    flat: list[tuple[Path, Any]] = []
+    for path, value in alternatives:
+        if value is MISSING:
+            continue
+        if isinstance(value, Join):
+            for inner, part in value.alternatives:
+                if compatible(path, inner):
+                    _add(flat, path | inner, part)
+        else:
+            _add(flat, path, value)
+    if not flat:
+        return MISSING
+    if len(flat) == 1:
+        return flat[0][1]
+    if len(flat) > MAX_ALTERNATIVES:
+        return Unknown(symbol)
+    if not all(isinstance(value, Value) for _, value in flat):
+        return _weakest([value for _, value in flat])
+    return Join(tuple(flat))
+
+
+def _add(flat: list[tuple[Path, Any]], path: Path, value: Any) -> None:
+    for index, (other, present) in enumerate(flat):
+        if same(present, value):
+            flat[index] = (path & other, present)
+            return
+    flat.append((path, value))
+
+
+def _weakest(values: list[Any]) -> Any:
+    """State that is no value (contents of containers, flags): what all agree on, else None."""
+    first = values[0]
+    return first if all(same(first, other) for other in values[1:]) else None
+
+
+def choose(value: Value, path: Path) -> Value:
+    """What of a value is possible on a path."""
+    if not isinstance(value, Join):
+        return value
+    possible = tuple(pair for pair in value.alternatives if compatible(path, pair[0]))
+    if len(possible) == 1:
+        return possible[0][1]
+    if len(possible) == len(value.alternatives) or not possible:
+        return value
+    return Join(possible)
+
+
+def alternatives(value: Value, path: Path) -> tuple[tuple[Path, Value], ...]:
+    """All that a value can be on a path, each with its own path."""
+    value = choose(value, path)
+    return value.alternatives if isinstance(value, Join) else ((EVERYWHERE, value),)

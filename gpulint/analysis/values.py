@@ -1,0 +1,543 @@
+"""What an expression can stand for, abstractly.
+
+Plain values compare by content, objects by identity. An object's attributes, and everything that changes,
+live in dicts that only `State` writes, so that branches can be tried and joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gpulint.analysis.contexts import NOWHERE, Where
+from gpulint.analysis.paths import Path, Symbol
+from gpulint.knowledge.devices import DeviceName
+from gpulint.places import Site
+from gpulint.syntax import ir
+
+if TYPE_CHECKING:
+    from gpulint.analysis.modules import ModuleScope
+
+
+class Value:
+    """Base of all abstract values."""
+
+    __slots__ = ()
+
+
+class Unknown(Value):
+    """Anything. `symbol` names it, so that two tests of it agree."""
+
+    __slots__ = ("symbol",)
+
+    def __init__(self, symbol: Symbol) -> None:
+        self.symbol = symbol
+
+
+class Constant(Value):
+    """A value of a builtin type that the source spells out.
+
+    `named` are the variables and parameters that it went through; `origin` is where the literal stands.
+    """
+
+    __slots__ = ("named", "origin", "value")
+
+    def __init__(self, value: object, origin: Site | None = None, named: tuple[str, ...] = ()) -> None:
+        self.value = value
+        self.origin = origin
+        self.named = named
+
+
+NONE = Constant(None)
+TRUE = Constant(True)
+FALSE = Constant(False)
+
+
+class Text(Value):
+    """A string of which only some parts are known (an f-string, a concatenation): None for the others."""
+
+    __slots__ = ("parts", "symbol")
+
+    def __init__(self, parts: tuple[str | None, ...], symbol: Symbol) -> None:
+        self.parts = parts
+        self.symbol = symbol
+
+
+class Join(Value):
+    """One of several values, each with the path on which it is the one."""
+
+    __slots__ = ("alternatives",)
+
+    def __init__(self, alternatives: tuple[tuple[Path, Value], ...]) -> None:
+        self.alternatives = alternatives
+
+
+class External(Value):
+    """A name of a library, by its canonical dotted name: a module, class, function or constant."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class ModuleValue(Value):
+    """A module of the project."""
+
+    __slots__ = ("scope",)
+
+    def __init__(self, scope: ModuleScope) -> None:
+        self.scope = scope
+
+
+class Function(Value):
+    """A function of the program with the scopes it closes over, innermost first."""
+
+    __slots__ = ("closure", "defaults", "definition", "module", "name", "opaque", "owner")
+
+    def __init__(
+        self,
+        definition: ir.FunctionDef | ir.Lambda,
+        module: ModuleScope,
+        closure: tuple[dict[str, Value], ...],
+        defaults: dict[str, Value],
+        owner: UserClass | None = None,
+        opaque: bool = False,
+    ) -> None:
+        self.definition = definition
+        self.module = module
+        self.closure = closure
+        self.defaults = defaults
+        self.owner = owner
+        self.opaque = opaque
+        """Behind a decorator that gpulint does not know (it may trace)."""
+        self.name = definition.name if isinstance(definition, ir.FunctionDef) else "<lambda>"
+
+
+class Traced(Value):
+    """A function wrapped in `tf.function`; `site` is where."""
+
+    __slots__ = ("function", "jit", "site")
+
+    def __init__(self, function: Value, site: Site, jit: Value) -> None:
+        self.function = function
+        self.site = site
+        self.jit = jit
+
+
+class ContextManagerFunction(Value):
+    """A generator function decorated with `contextlib.contextmanager`."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: Value) -> None:
+        self.function = function
+
+
+class Partial(Value):
+    """`functools.partial(function, …)`."""
+
+    __slots__ = ("arguments", "function")
+
+    def __init__(self, function: Value, arguments: Arguments) -> None:
+        self.function = function
+        self.arguments = arguments
+
+
+class Bound(Value):
+    """A method of something: a `Function` of a user class, or the name of a library or builtin method."""
+
+    __slots__ = ("method", "receiver")
+
+    def __init__(self, receiver: Value, method: Value | str) -> None:
+        self.receiver = receiver
+        self.method = method
+
+
+class UserClass(Value):
+    """A class of the program. `bases` are values; `namespace` holds what its body bound."""
+
+    __slots__ = ("bases", "definition", "module", "name", "namespace")
+
+    def __init__(
+        self,
+        definition: ir.ClassDef,
+        module: ModuleScope,
+        bases: tuple[Value, ...],
+        namespace: dict[str, Value],
+    ) -> None:
+        self.definition = definition
+        self.module = module
+        self.bases = bases
+        self.namespace = namespace
+        self.name = definition.name
+
+    def find(self, name: str) -> tuple[Value, UserClass] | None:
+        """The attribute and the class that defines it, bases searched depth first."""
+        return self._find(name, 0)
+
+    def _find(self, name: str, depth: int) -> tuple[Value, UserClass] | None:
+        if name in self.namespace:
+            return self.namespace[name], self
+        if depth < MAX_CLASS_DEPTH:
+            for base in self.bases:
+                if isinstance(base, UserClass) and (found := base._find(name, depth + 1)):
+                    return found
+        return None
+
+    def libraries(self, depth: int = 0) -> list[str]:
+        """Canonical names of the library classes that it inherits from, at any remove."""
+        found: list[str] = []
+        if depth < MAX_CLASS_DEPTH:
+            for base in self.bases:
+                if isinstance(base, External):
+                    found.append(base.name)
+                elif isinstance(base, UserClass):
+                    found += base.libraries(depth + 1)
+        return found
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a base is unknown, so that attributes may come from there."""
+        return any(
+            not isinstance(base, (UserClass, External)) or isinstance(base, UserClass) and base.is_open
+            for base in self.bases
+        )
+
+
+MAX_CLASS_DEPTH = 12
+"""Longest chain of base classes that is followed."""
+
+
+class Items(Value):
+    """A tuple, list, set, range, zip … `items` when each element is known, else `element` stands for all of
+    them (None: nothing is known). Lists that grow keep what they hold in `state` under "items"."""
+
+    __slots__ = ("kind", "state", "symbol")
+
+    def __init__(
+        self,
+        kind: str,
+        items: tuple[Value, ...] | None = None,
+        element: Value | None = None,
+        symbol: Symbol = None,
+    ) -> None:
+        self.kind = kind
+        self.symbol = symbol
+        self.state: dict[str, Any] = {"items": items, "element": element}
+
+    @property
+    def items(self) -> tuple[Value, ...] | None:
+        items: tuple[Value, ...] | None = self.state["items"]
+        return items
+
+    @property
+    def element(self) -> Value | None:
+        element: Value | None = self.state["element"]
+        return element
+
+
+class Mapping(Value):
+    """A dict: values of known constant keys in `entries`; `complete` when there are no others."""
+
+    __slots__ = ("entries", "state", "symbol")
+
+    def __init__(self, entries: dict[object, Value], complete: bool, symbol: Symbol) -> None:
+        self.entries: dict[Any, Any] = entries
+        self.state: dict[str, Any] = {"complete": complete}
+        self.symbol = symbol
+
+
+class Object(Value):
+    """Something made at a place, with attributes. `cls` is the program's own class of it, if any;
+    `library` the canonical name of the library class it is an instance of, if any."""
+
+    __slots__ = ("attributes", "cls", "library", "site", "where")
+
+    def __init__(
+        self, site: Site, where: Where = NOWHERE, library: str = "", cls: UserClass | None = None
+    ) -> None:
+        self.site = site
+        self.where = where
+        self.library = library
+        self.cls = cls
+        self.attributes: dict[str, Any] = {}
+
+    @property
+    def symbol(self) -> Symbol:
+        return ("object", self.site, id(self))
+
+
+class Instance(Object):
+    """An instance of a user class that is nothing more special."""
+
+    __slots__ = ()
+
+
+class Strategy(Object):
+    """A `tf.distribute.Strategy`. `kind` as in the knowledge table; `devices` are the literal device
+    strings that it was given (None where unknown or left to TensorFlow)."""
+
+    __slots__ = ("devices", "kind")
+
+    def __init__(
+        self, site: Site, where: Where, library: str, kind: str, devices: Items | Value | None
+    ) -> None:
+        super().__init__(site, where, library)
+        self.kind = kind
+        self.devices = devices
+
+    @property
+    def is_multi_replica(self) -> bool:
+        """Whether it is of a kind that trains on several replicas."""
+        return self.kind in MULTI_REPLICA
+
+
+MULTI_REPLICA = frozenset({"mirrored", "multi_worker", "central_storage", "parameter_server", "tpu"})
+
+
+class Model(Object):
+    """A Keras model. `trainable` facts live in attributes: ".compiled", ".fitted"."""
+
+    __slots__ = ()
+
+
+class Layer(Object):
+    __slots__ = ()
+
+
+class Optimizer(Object):
+    __slots__ = ()
+
+
+class Metric(Object):
+    __slots__ = ()
+
+
+class Loss(Object):
+    """A loss object. `reduction` is the constant given, "" for the default, None where unknown."""
+
+    __slots__ = ("reduction",)
+
+    def __init__(
+        self, site: Site, where: Where, library: str, reduction: str | None, cls: UserClass | None = None
+    ) -> None:
+        super().__init__(site, where, library, cls)
+        self.reduction = reduction
+
+
+class Variable(Object):
+    __slots__ = ("dtype",)
+
+    def __init__(self, site: Site, where: Where, dtype: str | None = None) -> None:
+        super().__init__(site, where, "tensorflow.Variable")
+        self.dtype = dtype
+
+
+class Tape(Object):
+    """A `tf.GradientTape`."""
+
+    __slots__ = ()
+
+
+class Reduced(NamedTuple):
+    """How a loss came to be one number: "mean" or "sum", and where. "scaled" when it was divided on purpose."""
+
+    how: str
+    site: Site
+
+
+class Gradient(NamedTuple):
+    """Where a gradient was taken, of which loss, and in which loop iteration context."""
+
+    site: Site
+    loss: Value
+    accumulated: bool
+    scaled: bool
+
+
+class Tensor(Value):
+    """A tensor. `device` is where an explicit scope put it; None elsewhere."""
+
+    __slots__ = ("device", "dtype", "gradient", "reduced", "scope", "shape_of", "site")
+
+    def __init__(
+        self,
+        site: Site,
+        device: DeviceName | None = None,
+        dtype: str | None = None,
+        reduced: Reduced | None = None,
+        gradient: Gradient | None = None,
+        scope: Site | None = None,
+        shape_of: bool = False,
+    ) -> None:
+        self.site = site
+        self.device = device
+        self.dtype = dtype
+        self.reduced = reduced
+        self.gradient = gradient
+        self.scope = scope
+        """The `tf.device` call of the scope that it was made in."""
+        self.shape_of = shape_of
+        """Read off the shape of another tensor, so a per-replica size."""
+
+
+class PerReplica(Value):
+    """What `strategy.run` or a distributed dataset gives: one value per replica."""
+
+    __slots__ = ("site", "strategy", "value")
+
+    def __init__(self, site: Site, strategy: Strategy, value: Value) -> None:
+        self.site = site
+        self.strategy = strategy
+        self.value = value
+
+
+class Step(NamedTuple):
+    """One transformation of a tf.data pipeline."""
+
+    name: str
+    site: Site
+    arguments: Arguments
+
+
+class Dataset(Value):
+    """A tf.data pipeline: where it starts and what was done to it, in order."""
+
+    __slots__ = ("batch", "distributed", "element", "site", "source", "steps")
+
+    def __init__(
+        self,
+        site: Site,
+        source: str,
+        steps: tuple[Step, ...] = (),
+        batch: Batch | None = None,
+        distributed: Strategy | None = None,
+        element: Value | None = None,
+    ) -> None:
+        self.site = site
+        self.source = source
+        self.steps = steps
+        self.batch = batch
+        self.distributed = distributed
+        self.element = element
+
+
+class Batch(NamedTuple):
+    """A batch size: its value and the place that sets it."""
+
+    size: Value
+    site: Site
+    where: Where
+
+
+class DeviceList(Value):
+    """What `tf.config.list_physical_devices` and its like return; `slice_` narrows it: (start, stop)."""
+
+    __slots__ = ("listing", "part", "type")
+
+    def __init__(self, listing: str, type: str, part: tuple[int | None, int | None] | None = None) -> None:
+        self.listing = listing
+        """ "physical" or "logical". """
+        self.type = type
+        self.part = part
+
+    @property
+    def symbol(self) -> Symbol:
+        return ("devices", self.type, self.part)
+
+
+class ListedDevice(Value):
+    """One element of a device list: by constant index, or None for whichever a loop is at."""
+
+    __slots__ = ("index", "list")
+
+    def __init__(self, list: DeviceList, index: int | None) -> None:
+        self.list = list
+        self.index = index
+
+    @property
+    def symbol(self) -> Symbol:
+        return ("item", self.list.symbol, self.index)
+
+
+class Manager(Value):
+    """A context manager that is not entered yet.
+
+    `kind`: "device" (payload DeviceScope), "scope" (payload Strategy), "generator" (payload Function and
+    Arguments), "null" (payload the value that it binds), "stack" (an ExitStack), "init_scope".
+    """
+
+    __slots__ = ("kind", "payload", "site", "state")
+
+    def __init__(self, kind: str, site: Site, payload: Any) -> None:
+        self.kind = kind
+        self.site = site
+        self.payload = payload
+        self.state: dict[str, Any] = {}
+
+
+class Native(Value):
+    """A function that the analysis itself provides (a builtin, a method of a builtin type)."""
+
+    __slots__ = ("call", "name")
+
+    def __init__(self, name: str, call: Callable[..., Value]) -> None:
+        self.name = name
+        self.call = call
+
+
+class Arguments(NamedTuple):
+    """What a call passes. `open` is true when a `*` or `**` of unknown content is among it."""
+
+    positional: tuple[Value, ...] = ()
+    keywords: dict[str, Value] = {}  # noqa: RUF012 - a NamedTuple default, never written
+    open: bool = False
+    sites: dict[str | int, Site] = {}  # noqa: RUF012
+
+    def get(self, name: str, position: int | None = None) -> Value | None:
+        """The argument of that keyword, or at that position."""
+        if name in self.keywords:
+            return self.keywords[name]
+        if position is not None and position < len(self.positional):
+            return self.positional[position]
+        return None
+
+    def of(self, name: str, params: tuple[str, ...]) -> Value | None:
+        """The argument for the parameter `name`, given the names of the positional ones."""
+        return self.get(name, params.index(name) if name in params else None)
+
+    def all(self) -> tuple[Value, ...]:
+        return (*self.positional, *self.keywords.values())
+
+
+def known(value: Value | None) -> object:
+    """The Python value of a constant, or Ellipsis where it is not known."""
+    return value.value if isinstance(value, Constant) else ...
+
+
+def symbol_of(value: Value) -> Symbol:
+    """A structural name of a value, for conditions about it."""
+    if isinstance(value, Constant):
+        return ("constant", type(value.value).__name__, value.value)
+    if isinstance(value, External):
+        return ("external", value.name)
+    symbol = getattr(value, "symbol", None)
+    if symbol is not None:
+        return symbol  # type: ignore[no-any-return]
+    return ("value", id(value))
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values are certainly the same one."""
+    if a is b:
+        return True
+    if isinstance(a, Constant) and isinstance(b, Constant):
+        return type(a.value) is type(b.value) and a.value == b.value
+    if isinstance(a, Unknown) and isinstance(b, Unknown):
+        return a.symbol == b.symbol
+    if isinstance(a, External) and isinstance(b, External):
+        return a.name == b.name
+    if isinstance(a, Value) or isinstance(b, Value):
+        return False
+    return bool(a == b)
