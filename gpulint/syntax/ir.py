@@ -44,13 +44,18 @@ class Constant(Node):
 
 
 class FString(Node):
-    """An f-string (or t-string): literal text and expressions, in order."""
+    """An f-string (or t-string): literal text and expressions, in order.
 
-    __slots__ = ("parts",)
+    `exact` says that each expression prints as `str` prints it: no conversion, no format specification that
+    changes the text.
+    """
 
-    def __init__(self, number: int, parts: tuple[str | Expr, ...]) -> None:
+    __slots__ = ("exact", "parts")
+
+    def __init__(self, number: int, parts: tuple[str | Expr, ...], exact: bool = True) -> None:
         self.number = number
         self.parts = parts
+        self.exact = exact
 
 
 class Attribute(Node):
@@ -76,9 +81,7 @@ class Subscript(Node):
 class Slice(Node):
     __slots__ = ("lower", "step", "upper")
 
-    def __init__(
-        self, number: int, lower: Expr | None, upper: Expr | None, step: Expr | None
-    ) -> None:
+    def __init__(self, number: int, lower: Expr | None, upper: Expr | None, step: Expr | None) -> None:
         self.number = number
         self.lower = lower
         self.upper = upper
@@ -200,9 +203,7 @@ class Clause(Node):
 
     __slots__ = ("conditions", "iterable", "target")
 
-    def __init__(
-        self, number: int, target: Expr, iterable: Expr, conditions: tuple[Expr, ...]
-    ) -> None:
+    def __init__(self, number: int, target: Expr, iterable: Expr, conditions: tuple[Expr, ...]) -> None:
         self.number = number
         self.target = target
         self.iterable = iterable
@@ -446,9 +447,7 @@ class If(Node):
 class For(Node):
     __slots__ = ("body", "iterable", "orelse", "target")
 
-    def __init__(
-        self, number: int, target: Expr, iterable: Expr, body: Block, orelse: Block
-    ) -> None:
+    def __init__(self, number: int, target: Expr, iterable: Expr, body: Block, orelse: Block) -> None:
         self.number = number
         self.target = target
         self.iterable = iterable
@@ -471,9 +470,7 @@ class With(Node):
 
     __slots__ = ("body", "items")
 
-    def __init__(
-        self, number: int, items: tuple[tuple[Expr, Expr | None], ...], body: Block
-    ) -> None:
+    def __init__(self, number: int, items: tuple[tuple[Expr, Expr | None], ...], body: Block) -> None:
         self.number = number
         self.items = items
         self.body = body
@@ -640,9 +637,7 @@ class Module:
 
     __slots__ = ("body", "docstring", "path", "words")
 
-    def __init__(
-        self, path: str, body: Block, docstring: str | None, words: frozenset[str]
-    ) -> None:
+    def __init__(self, path: str, body: Block, docstring: str | None, words: frozenset[str]) -> None:
         self.path = path
         self.body = body
         self.docstring = docstring

@@ -1,0 +1,28 @@
+"""LibCST's tree of one file to `ir.Module`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import libcst as cst
+
+from gpulint.syntax import ir
+from gpulint.syntax.lower_expressions import Lowering, Origin
+from gpulint.syntax.lower_statements import block, docstring
+
+
+class Lowered(NamedTuple):
+    module: ir.Module
+    origins: list[Origin]
+    """For each node number the LibCST node it was made of, or the first and last of several."""
+
+
+def lower(tree: cst.Module, path: str) -> Lowered:
+    """Lower one parsed file; the same text gives the same numbers.
+
+    Raises ValueError for a literal that Python refuses (an unknown character name, an integer of too many
+    digits).
+    """
+    low = Lowering()
+    body = block(low, tree.body)
+    return Lowered(ir.Module(path, body, docstring(body), frozenset(low.words)), low.nodes)
