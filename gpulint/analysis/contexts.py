@@ -85,8 +85,6 @@ class Caller(NamedTuple):
     known: bool
     """False where an entry point is a function that nobody in the program calls: what holds at its
     start is not known."""
-    sees: Strategy | None = None
-    """The strategy that the *calling* function can see, if any."""
     depth: int = 0
 
 
@@ -96,6 +94,8 @@ class Where(NamedTuple):
     context: Context
     path: Path
     caller: Caller
+    graph_mode: bool = False
+    """In a file of TF1 graph-mode code."""
 
 
 NOWHERE = Where(Context(), EVERYWHERE, Caller(None, "", None, True))

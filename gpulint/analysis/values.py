@@ -6,7 +6,6 @@ live in dicts that only `State` writes, so that branches can be tried and joined
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpulint.analysis.contexts import NOWHERE, Where
@@ -252,7 +251,7 @@ class Object(Value):
     """Something made at a place, with attributes. `cls` is the program's own class of it, if any;
     `library` the canonical name of the library class it is an instance of, if any."""
 
-    __slots__ = ("attributes", "cls", "library", "site", "where")
+    __slots__ = ("attributes", "blame", "cls", "library", "site", "where")
 
     def __init__(
         self, site: Site, where: Where = NOWHERE, library: str = "", cls: UserClass | None = None
@@ -262,6 +261,9 @@ class Object(Value):
         self.library = library
         self.cls = cls
         self.attributes: dict[str, Any] = {}
+        self.blame: Site | None = None
+        """The call to change if it was made in the wrong place: in the innermost function around it that
+        could see a strategy. None where no function could."""
 
     @property
     def symbol(self) -> Symbol:
@@ -429,6 +431,7 @@ class Batch(NamedTuple):
     size: Value
     site: Site
     where: Where
+    blame: Site | None
 
 
 class DeviceList(Value):
@@ -477,14 +480,35 @@ class Manager(Value):
         self.state: dict[str, Any] = {}
 
 
-class Native(Value):
-    """A function that the analysis itself provides (a builtin, a method of a builtin type)."""
+class Descriptor(Value):
+    """A function in a class body behind `property`, `staticmethod` or `classmethod` (`kind`)."""
 
-    __slots__ = ("call", "name")
+    __slots__ = ("function", "kind")
 
-    def __init__(self, name: str, call: Callable[..., Value]) -> None:
-        self.name = name
-        self.call = call
+    def __init__(self, kind: str, function: Value) -> None:
+        self.kind = kind
+        self.function = function
+
+
+class Super(Value):
+    """`super()` in a method of `cls`, called on `receiver`."""
+
+    __slots__ = ("cls", "receiver")
+
+    def __init__(self, cls: UserClass, receiver: Value) -> None:
+        self.cls = cls
+        self.receiver = receiver
+
+
+class Imported(Value):
+    """A project module, or a name of one (`attribute`), that is not read before it is used."""
+
+    __slots__ = ("attribute", "dotted", "path")
+
+    def __init__(self, path: str, dotted: str, attribute: str | None) -> None:
+        self.path = path
+        self.dotted = dotted
+        self.attribute = attribute
 
 
 class Arguments(NamedTuple):

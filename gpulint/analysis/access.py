@@ -1,0 +1,305 @@
+"""Names, attributes, items: reading and writing them."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gpulint.analysis import imports, members, runtime
+from gpulint.analysis.state import MISSING
+from gpulint.analysis.values import (
+    NONE,
+    Bound,
+    Constant,
+    Dataset,
+    Descriptor,
+    DeviceList,
+    External,
+    Function,
+    Imported,
+    Items,
+    ListedDevice,
+    Manager,
+    Mapping,
+    ModuleValue,
+    Object,
+    Partial,
+    PerReplica,
+    Super,
+    Tensor,
+    Text,
+    Traced,
+    Unknown,
+    UserClass,
+    Value,
+    symbol_of,
+)
+from gpulint.knowledge import canonical
+from gpulint.syntax import ir
+
+if TYPE_CHECKING:
+    from gpulint.analysis.interpreter import Interpreter
+
+_BUILTINS = frozenset(dir(builtins))
+
+
+def load(interp: Interpreter, name: str, node: ir.Node) -> Value:
+    """The value of a name: local, enclosing, global, builtin."""
+    frame = interp.frame
+    scopes = (frame.declared[name],) if name in frame.declared else (frame.locals, *frame.closure, frame.module.globals)
+    for scope in scopes:
+        value = scope.get(name, MISSING)
+        if value is not MISSING:
+            if type(value) is Imported:
+                value = imports.resolve(interp, value)
+                interp.state.write(scope, name, value)
+            return interp.choose(value)
+    if (starred := imports.from_star(interp, name)) is not None:
+        return starred
+    if name in _BUILTINS:
+        return External(f"builtins.{name}")
+    if name == "__name__":
+        return Constant(frame.module.name)
+    if name == "__file__":
+        return Unknown(("file", frame.module.path))
+    return Unknown(("name", frame.module.path, name))
+
+
+def store(interp: Interpreter, name: str, value: Value) -> None:
+    frame = interp.frame
+    if type(value) is Constant and type(value.value) is int and name not in value.named:
+        value = Constant(value.value, value.origin, (*value.named[:7], name))
+    interp.state.write(frame.declared.get(name, frame.locals), name, value)
+
+
+def enclosing(interp: Interpreter) -> tuple[dict[str, Value], ...]:
+    """The scopes that a function defined here closes over."""
+    frame = interp.frame
+    if frame.locals is frame.module.globals:
+        return ()
+    if isinstance(frame.definition, ir.ClassDef):
+        return frame.closure
+    return (frame.locals, *frame.closure)
+
+
+def defaults(interp: Interpreter, parameters: tuple[ir.Parameter, ...]) -> dict[str, Value]:
+    """The values of parameter defaults, evaluated where the function is defined."""
+    return {
+        parameter.name: interp.choose(interp.evaluate(parameter.default))
+        for parameter in parameters
+        if parameter.default is not None
+    }
+
+
+def bound_names(target: ir.Expr) -> Iterator[str]:
+    """The names that assigning to a target binds."""
+    if isinstance(target, ir.Name):
+        yield target.id
+    elif isinstance(target, ir.Starred):
+        yield from bound_names(target.value)
+    elif isinstance(target, ir.Sequence_):
+        for element in target.elements:
+            yield from bound_names(element)
+
+
+def assign(interp: Interpreter, target: ir.Expr, value: Value) -> None:
+    """Give a value to any kind of target."""
+    if isinstance(target, ir.Name):
+        store(interp, target.id, value)
+    elif isinstance(target, ir.Attribute):
+        _assign_attribute(interp, target, value)
+    elif isinstance(target, ir.Subscript):
+        _assign_item(interp, target, value)
+    elif isinstance(target, ir.Starred):
+        assign(interp, target.value, Unknown(("rest", interp.site(target))))
+    elif isinstance(target, ir.Sequence_):
+        _unpack(interp, target, interp.choose(value))
+
+
+def _unpack(interp: Interpreter, target: ir.Sequence_, value: Value) -> None:
+    count = len(target.elements)
+    items = value.items if isinstance(value, Items) else None
+    if items is not None and len(items) == count:
+        for element, item in zip(target.elements, items, strict=True):
+            assign(interp, element, item)
+        return
+    for index, element in enumerate(target.elements):
+        part: Value
+        if isinstance(value, Items) and items is None and value.element is not None:
+            part = value.element
+        elif isinstance(value, Tensor):
+            part = Tensor(interp.site(element), value.device, value.dtype, gradient=value.gradient)
+        elif isinstance(value, PerReplica):
+            part = PerReplica(value.site, value.strategy, Tensor(interp.site(element)))
+        elif isinstance(value, DeviceList):
+            part = ListedDevice(value, index)
+        else:
+            part = Unknown(("item", symbol_of(value), index))
+        assign(interp, element, part)
+
+
+def _assign_attribute(interp: Interpreter, target: ir.Attribute, value: Value) -> None:
+    receiver = interp.choose(interp.evaluate(target.value))
+    if isinstance(receiver, Object):
+        members.stored(interp, receiver, target.name, value, interp.site(target))
+        interp.state.write(receiver.attributes, target.name, value)
+    elif isinstance(receiver, ModuleValue):
+        interp.state.write(receiver.scope.globals, target.name, value)
+    elif isinstance(receiver, UserClass):
+        interp.state.write(receiver.namespace, target.name, value)
+    else:
+        members.escaped(interp, value, "stored", interp.site(target))
+
+
+def _assign_item(interp: Interpreter, target: ir.Subscript, value: Value) -> None:
+    container = interp.choose(interp.evaluate(target.value))
+    key = interp.choose(interp.evaluate(target.index)) if not isinstance(target.index, ir.Slice) else NONE
+    if isinstance(container, External) and container.name == "os.environ":
+        runtime.environment_set(interp, key, value, interp.site(target))
+    elif isinstance(container, Mapping):
+        if isinstance(key, Constant):
+            interp.state.write(container.entries, key.value, value)
+        else:
+            interp.state.write(container.state, "complete", False)
+    elif isinstance(container, Items) and container.items is not None:
+        items = list(container.items)
+        if isinstance(key, Constant) and isinstance(key.value, int) and -len(items) <= key.value < len(items):
+            items[key.value] = value
+            interp.state.write(container.state, "items", tuple(items))
+        else:
+            interp.state.write(container.state, "items", None)
+            interp.state.write(container.state, "element", None)
+    else:
+        members.escaped(interp, value, "stored", interp.site(target))
+
+
+def attribute(interp: Interpreter, receiver: Value, name: str, node: ir.Node) -> Value:
+    """`receiver.name` of a value that is no join."""
+    if isinstance(receiver, External):
+        return External(canonical(f"{receiver.name}.{name}"))
+    if isinstance(receiver, ModuleValue):
+        return imports.module_attribute(interp, receiver, name)
+    if isinstance(receiver, Object):
+        return _object_attribute(interp, receiver, name, node)
+    if isinstance(receiver, UserClass):
+        return _class_attribute(receiver, name)
+    if isinstance(receiver, Super):
+        return _super_attribute(receiver, name)
+    if isinstance(receiver, Traced) and name in ("python_function", "_python_function"):
+        return receiver.function
+    if isinstance(receiver, Partial) and name == "func":
+        return receiver.function
+    if isinstance(receiver, (Tensor, PerReplica)):
+        return members.tensor_attribute(interp, receiver, name, node)
+    if isinstance(receiver, (Constant, Text, Items, Mapping, Dataset, Manager, Traced)):
+        return Bound(receiver, name)
+    return Unknown(("attribute", symbol_of(receiver), name))
+
+
+def _object_attribute(interp: Interpreter, receiver: Object, name: str, node: ir.Node) -> Value:
+    if name in receiver.attributes:
+        return interp.choose(receiver.attributes[name])
+    if receiver.cls is not None and (found := receiver.cls.find(name)):
+        return bind(interp, found[0], receiver, node)
+    if name == "__class__" and receiver.cls is not None:
+        return receiver.cls
+    return members.library_attribute(interp, receiver, name, node)
+
+
+def bind(interp: Interpreter, value: Value, receiver: Value, node: ir.Node) -> Value:
+    """What a class attribute is when it is read from an instance."""
+    if isinstance(value, (Function, Traced)):
+        return Bound(receiver, value)
+    if isinstance(value, Descriptor):
+        if value.kind == "property":
+            from gpulint.analysis.values import Arguments
+
+            return interp.call(Bound(receiver, value.function), Arguments(), interp.site(node))
+        if value.kind == "class":
+            owner = receiver.cls if isinstance(receiver, Object) else receiver
+            return Bound(owner or receiver, value.function)
+        return value.function
+    return value
+
+
+def _class_attribute(receiver: UserClass, name: str) -> Value:
+    if found := receiver.find(name):
+        value = found[0]
+        if isinstance(value, Descriptor):
+            return Bound(receiver, value.function) if value.kind == "class" else value.function
+        return value
+    if name in ("__name__", "__qualname__"):
+        return Constant(receiver.name)
+    libraries = receiver.libraries()
+    if libraries and not receiver.is_open:
+        return Bound(receiver, name)
+    return Unknown(("attribute", ("class", receiver.module.path, receiver.name), name))
+
+
+def _super_attribute(receiver: Super, name: str) -> Value:
+    for base in receiver.cls.bases:
+        if isinstance(base, UserClass) and (found := base.find(name)):
+            value = found[0]
+            if isinstance(value, Descriptor):
+                return value.function if value.kind == "static" else Bound(receiver.receiver, value.function)
+            return Bound(receiver.receiver, value)
+    return Bound(receiver, name)
+
+
+def item(interp: Interpreter, container: Value, key: Value, node: ir.Node) -> Value:
+    """`container[key]` of values that are no joins."""
+    index = key.value if isinstance(key, Constant) else None
+    if isinstance(container, Items):
+        items = container.items
+        if items is not None and isinstance(index, int) and -len(items) <= index < len(items):
+            return interp.choose(items[index])
+        if container.element is not None:
+            return container.element
+        if items and all(type(one) is type(items[0]) for one in items) and not isinstance(items[0], Constant):
+            return items[0]
+    elif isinstance(container, Mapping):
+        if isinstance(key, Constant) and key.value in container.entries:
+            return interp.choose(container.entries[key.value])
+    elif isinstance(container, DeviceList) and (index is None or isinstance(index, int)):
+        return ListedDevice(container, index)
+    elif isinstance(container, Tensor):
+        return Tensor(
+            interp.site(node), container.device, container.dtype, gradient=container.gradient, shape_of=container.shape_of
+        )
+    elif isinstance(container, Constant) and isinstance(container.value, str) and isinstance(index, int):
+        if -len(container.value) <= index < len(container.value):
+            return Constant(container.value[index])
+    elif isinstance(container, PerReplica):
+        return PerReplica(container.site, container.strategy, Tensor(interp.site(node)))
+    elif isinstance(container, External) and container.name == "os.environ":
+        return runtime.environment_read(interp, key)
+    elif isinstance(container, (External, UserClass)):
+        return container  # a subscripted generic class
+    elif isinstance(container, Object) and container.cls and (found := container.cls.find("__getitem__")):
+        from gpulint.analysis.values import Arguments
+
+        return interp.call(Bound(container, found[0]), Arguments((key,)), interp.site(node))
+    return Unknown(("item", symbol_of(container), symbol_of(key)))
+
+
+def sliced(interp: Interpreter, container: Value, bounds: tuple[Value, ...], node: ir.Node) -> Value:
+    """`container[lower:upper:step]`."""
+    lower, upper, step = (bound.value if isinstance(bound, Constant) else ... for bound in bounds)
+    exact = all(bound is None or isinstance(bound, int) for bound in (lower, upper, step))
+    if isinstance(container, Items):
+        if exact and container.items is not None and step != 0:
+            return Items(container.kind, container.items[lower:upper:step], None, container.symbol)  # type: ignore[misc]
+        items = container.items
+        return Items(container.kind, None, container.element or (items[0] if items else None), ("slice", interp.site(node)))
+    if isinstance(container, DeviceList):
+        if exact and step is None and container.part is None:
+            return DeviceList(container.listing, container.type, (lower, upper))  # type: ignore[arg-type]
+        return DeviceList(container.listing, container.type, (None, -1))
+    if isinstance(container, Tensor):
+        return Tensor(interp.site(node), container.device, container.dtype)
+    if isinstance(container, Constant) and isinstance(container.value, (str, bytes)) and exact and step != 0:
+        return Constant(container.value[lower:upper:step])  # type: ignore[misc]
+    return Unknown(("slice", symbol_of(container), *(symbol_of(bound) for bound in bounds)))
+
+

@@ -1,0 +1,484 @@
+"""Python's builtins, and the methods of strings, lists and dicts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gpulint.analysis import members, tensors
+from gpulint.analysis.paths import Condition
+from gpulint.analysis.truth import either, length_symbol
+from gpulint.analysis.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    Arguments,
+    Constant,
+    Dataset,
+    Descriptor,
+    DeviceList,
+    External,
+    Items,
+    ListedDevice,
+    Mapping,
+    Object,
+    PerReplica,
+    Super,
+    Tensor,
+    Text,
+    Unknown,
+    UserClass,
+    Value,
+    symbol_of,
+)
+from gpulint.places import Site
+from gpulint.syntax import ir
+
+if TYPE_CHECKING:
+    from gpulint.analysis.interpreter import Interpreter
+
+MAX_ITEMS = 256
+"""Longest sequence that is kept element by element."""
+
+_READS = {"float": "float", "int": "int", "bool": "bool", "round": "float"}
+
+
+def call(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
+    """A call of the builtin `name`."""
+    if handler := _FUNCTIONS.get(name):
+        return handler(interp, [interp.choose(value) for value in arguments.positional], arguments, site)
+    if name not in ("isinstance", "issubclass", "id", "type", "callable", "hasattr", "repr", "vars", "dir"):
+        for value in arguments.all():
+            members.escaped(interp, value, "passed", site)
+    return _unknown(name, arguments)
+
+
+def _unknown(name: str, arguments: Arguments) -> Value:
+    return Unknown(("call", name, tuple(symbol_of(value) for value in arguments.all())))
+
+
+# ---------------------------------------------------------------------------- functions
+
+
+def _len(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    def length(value: Value) -> Value:
+        if isinstance(value, Items) and value.items is not None:
+            return Constant(len(value.items))
+        if isinstance(value, Constant) and isinstance(value.value, (str, bytes)):
+            return Constant(len(value.value))
+        if isinstance(value, Mapping) and value.state["complete"]:
+            return Constant(len(value.entries))
+        return Unknown(length_symbol(value))
+
+    return interp.each(values[0], length, ("len", site)) if values else _unknown("len", arguments)
+
+
+def _print(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    for value in values:
+        tensors.read_at(interp, value, "print", site)
+    return NONE
+
+
+def _convert(kind: str) -> Callable[..., Value]:
+    convert: Any = {"int": int, "float": float, "bool": bool, "str": str}[kind]
+
+    def run(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
+        if len(values) == 1 and isinstance(values[0], Constant):
+            try:
+                return Constant(convert(values[0].value), site, values[0].named)
+            except (TypeError, ValueError, OverflowError):
+                pass
+        if values:
+            tensors.read_at(interp, values[0], "format" if kind == "str" else _READS[kind], site)
+            if kind == "str":
+                parts: tuple[str | None, ...] = (None,)
+                return Text(parts, ("str", symbol_of(values[0])))
+            if kind == "bool":
+                return either(Condition("truth", symbol_of(values[0])))
+            if isinstance(values[0], (Unknown, Text)):
+                return Unknown((kind, symbol_of(values[0])))
+        return Unknown((kind, site))
+
+    return run
+
+
+def _range(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    bounds = [value.value for value in values if isinstance(value, Constant) and isinstance(value.value, int)]
+    if len(bounds) == len(values) and 0 < len(bounds) < 4 and (len(bounds) < 3 or bounds[2] != 0):
+        numbers = range(*bounds)
+        if len(numbers) <= MAX_ITEMS:
+            return Items("range", tuple(Constant(number) for number in numbers))
+    return Items("range", None, None, ("range", tuple(symbol_of(value) for value in values)))
+
+
+def elements(interp: Interpreter, value: Value, site: Site) -> tuple[tuple[Value, ...] | None, Value | None]:
+    """(all elements if known, else None; one that stands for all if known)."""
+    if isinstance(value, Items):
+        items = value.items
+        element = value.element
+        if element is None and items and all(type(item) is type(items[0]) for item in items):
+            element = items[0]
+        return items, element
+    if isinstance(value, Dataset):
+        return None, tensors.element_of(interp, value, ir.Pass(site.node))
+    if isinstance(value, DeviceList):
+        return None, ListedDevice(value, None)
+    if isinstance(value, Mapping) and value.state["complete"]:
+        return tuple(Constant(key) for key in value.entries), None
+    if isinstance(value, (Tensor, PerReplica)):
+        return None, value
+    return None, None
+
+
+def _copy(kind: str) -> Callable[..., Value]:
+    def run(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
+        if not values:
+            return Items(kind, (), None, (kind, site))
+        if isinstance(values[0], DeviceList):
+            return values[0]
+        items, element = elements(interp, values[0], site)
+        return Items(kind, items, element, (kind, symbol_of(values[0])))
+
+    return run
+
+
+def _enumerate(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    if not values:
+        return _unknown("enumerate", arguments)
+    items, element = elements(interp, values[0], site)
+    if items is not None:
+        return Items("list", tuple(Items("tuple", (Constant(i), item)) for i, item in enumerate(items)))
+    index = Unknown(("index", symbol_of(values[0]), site))
+    if isinstance(values[0], DeviceList):
+        return Items("list", None, Items("tuple", (index, ListedDevice(values[0], None))), ("enumerate", symbol_of(values[0])))
+    part = element or Unknown(("item", symbol_of(values[0]), site))
+    return Items("list", None, Items("tuple", (index, part)), ("enumerate", symbol_of(values[0])))
+
+
+def _zip(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    columns = [elements(interp, value, site) for value in values]
+    exact = [items for items, _ in columns]
+    known = [items for items in exact if items is not None]
+    if values and len(known) == len(exact) and len({len(items) for items in known}) == 1:
+        return Items("list", tuple(Items("tuple", row) for row in zip(*known, strict=True)))
+    row = tuple(
+        element or Unknown(("item", symbol_of(value), site))
+        for value, (_, element) in zip(values, columns, strict=True)
+    )
+    return Items("list", None, Items("tuple", row), ("zip", site))
+
+
+def _map(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    if len(values) < 2:
+        return _unknown("map", arguments)
+    items, element = elements(interp, values[1], site)
+    if items is not None and len(items) <= 8:
+        return Items("list", tuple(interp.choose(interp.call(values[0], Arguments((item,)), site)) for item in items))
+    part = element or Unknown(("item", symbol_of(values[1]), site))
+    return Items("list", None, interp.choose(interp.call(values[0], Arguments((part,)), site)), ("map", site))
+
+
+def _ordered(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    if not values:
+        return _unknown("sorted", arguments)
+    _, element = elements(interp, values[0], site)
+    return Items("list", None, element, ("sorted", symbol_of(values[0])))
+
+
+def _sum(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    if values:
+        items, element = elements(interp, values[0], site)
+        first = element or (items[0] if items else None)
+        if isinstance(first, Tensor):
+            return Tensor(site, reduced=first.reduced, gradient=first.gradient)
+        if items and all(isinstance(item, Constant) and isinstance(item.value, int) for item in items):
+            return Constant(sum(item.value for item in items if isinstance(item, Constant)), site)  # type: ignore[misc]
+    return _unknown("sum", arguments)
+
+
+def _next(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    if not values:
+        return _unknown("next", arguments)
+    items, element = elements(interp, values[0], site)
+    return element or (items[0] if items else Unknown(("next", symbol_of(values[0]), site)))
+
+
+def _iter(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    return values[0] if values else _unknown("iter", arguments)
+
+
+def _extreme(name: str) -> Callable[..., Value]:
+    def run(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
+        numbers = [v.value for v in values if isinstance(v, Constant) and isinstance(v.value, (int, float))]
+        if len(numbers) == len(values) > 1:
+            named = tuple(word for v in values if isinstance(v, Constant) for word in v.named)
+            return Constant(max(numbers) if name == "max" else min(numbers), site, named)
+        return _unknown(name, arguments)
+
+    return run
+
+
+def _getattr(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    from gpulint.analysis import access
+
+    if len(values) >= 2 and isinstance(values[1], Constant) and isinstance(values[1].value, str):
+        name = values[1].value
+        return interp.each(
+            values[0],
+            lambda option: access.attribute(interp, option, name, ir.Pass(site.node)),
+            ("attribute", symbol_of(values[0]), name),
+        )
+    return _unknown("getattr", arguments)
+
+
+def _setattr(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    if len(values) == 3 and isinstance(values[0], Object) and isinstance(values[1], Constant):
+        interp.state.write(values[0].attributes, str(values[1].value), values[2])
+    return NONE
+
+
+def _isinstance(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    if len(values) == 2:
+        value, kind = values
+        if isinstance(kind, External) and isinstance(value, Constant) and kind.name.startswith("builtins."):
+            known: Any = {"int": int, "str": str, "float": float, "bool": bool}.get(kind.name[9:])
+            if known is not None:
+                return TRUE if isinstance(value.value, known) else FALSE
+        if isinstance(value, Object) and value.library and isinstance(kind, External) and value.library == kind.name:
+            return TRUE
+        return either(Condition("isinstance", symbol_of(value), symbol_of(kind)))
+    return _unknown("isinstance", arguments)
+
+
+def _super(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    frame = interp.frame
+    receiver = values[1] if len(values) == 2 else frame.receiver
+    if len(values) == 2 and isinstance(values[0], UserClass) and receiver is not None:
+        return Super(values[0], receiver)
+    owner = interp.owner_of(frame)
+    if owner is not None and receiver is not None:
+        return Super(owner, receiver)
+    return Unknown(("super", site))
+
+
+def _any(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    return either(Condition("truth", ("any", symbol_of(values[0]) if values else site)))
+
+
+def _property(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    return Descriptor("property", values[0]) if values else _unknown("property", arguments)
+
+
+_FUNCTIONS: dict[str, Callable[..., Value]] = {
+    "len": _len,
+    "print": _print,
+    "int": _convert("int"),
+    "float": _convert("float"),
+    "bool": _convert("bool"),
+    "str": _convert("str"),
+    "range": _range,
+    "list": _copy("list"),
+    "tuple": _copy("tuple"),
+    "set": _copy("set"),
+    "enumerate": _enumerate,
+    "zip": _zip,
+    "map": _map,
+    "sorted": _ordered,
+    "reversed": _ordered,
+    "filter": lambda interp, values, arguments, site: _ordered(interp, values[1:], arguments, site),
+    "sum": _sum,
+    "next": _next,
+    "iter": _iter,
+    "max": _extreme("max"),
+    "min": _extreme("min"),
+    "getattr": _getattr,
+    "setattr": _setattr,
+    "isinstance": _isinstance,
+    "super": _super,
+    "any": _any,
+    "property": _property,
+}
+
+
+# ------------------------------------------------------------------------------ methods
+
+
+def method(interp: Interpreter, receiver: Value, name: str, arguments: Arguments, site: Site) -> Value:
+    """A method of a string, list, tuple, set, dict, range or generator."""
+    if isinstance(receiver, Items):
+        return _of_items(interp, receiver, name, arguments, site)
+    if isinstance(receiver, Mapping):
+        return _of_mapping(interp, receiver, name, arguments, site)
+    if name == "format":
+        template = receiver.value if isinstance(receiver, Constant) else None
+        for value in arguments.all():
+            tensors.read_at(interp, value, "format", site)
+        if isinstance(template, str):
+            return _formatted(template, arguments, site)
+    if isinstance(receiver, Constant) and isinstance(receiver.value, str):
+        return _of_string(interp, receiver, name, arguments, site)
+    return Unknown(("call", ("attribute", symbol_of(receiver), name), tuple(symbol_of(v) for v in arguments.all())))
+
+
+_FIELD = re.compile(r"\{([^{}:!]*)[^{}]*\}")
+
+
+def _formatted(template: str, arguments: Arguments, site: Site) -> Value:
+    parts: list[str | None] = []
+    position, last = 0, 0
+    for match in _FIELD.finditer(template):
+        parts.append(template[last : match.start()])
+        last = match.end()
+        field = match[1]
+        index = int(field) if field.isdigit() else position if field == "" else None
+        position += field == ""
+        value = arguments.get(field, index)
+        parts.append(str(value.value) if isinstance(value, Constant) else None)
+    parts.append(template[last:])
+    return _joined(parts, site, tuple(symbol_of(value) for value in arguments.all()))
+
+
+def format_percent(interp: Interpreter, template: str, value: Value, node: ir.Node) -> Value:
+    """`template % value`."""
+    values = list(value.items) if isinstance(value, Items) and value.items is not None else [value]
+    parts: list[str | None] = []
+    last = 0
+    for number, match in enumerate(re.finditer(r"%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]", template)):
+        parts.append(template[last : match.start()])
+        last = match.end()
+        given = values[number] if number < len(values) else None
+        if given is not None:
+            tensors.read(interp, given, "format", node)
+        parts.append(str(given.value) if isinstance(given, Constant) else None)
+    parts.append(template[last:])
+    return _joined(parts, interp.site(node), symbol_of(value))
+
+
+def _joined(parts: Sequence[str | None], site: Site, symbol: Any) -> Value:
+    if None not in parts:
+        return Constant("".join(part or "" for part in parts), site)
+    return Text(tuple(parts), ("text", tuple(parts), symbol))
+
+
+def _of_string(interp: Interpreter, receiver: Constant, name: str, arguments: Arguments, site: Site) -> Value:
+    text: Any = receiver.value
+    given = [value.value for value in arguments.positional if isinstance(value, Constant)]
+    if len(given) == len(arguments.positional) and not arguments.keywords and not arguments.open:
+        if name in ("lower", "upper", "strip", "lstrip", "rstrip", "replace", "startswith", "endswith", "split", "title"):
+            try:
+                result = getattr(text, name)(*given)
+            except (TypeError, ValueError):
+                return Unknown(("string", site))
+            if isinstance(result, list):
+                return Items("list", tuple(Constant(part) for part in result))
+            return Constant(result, site, receiver.named)
+    if name == "join" and arguments.positional:
+        joined = arguments.positional[0]
+        if isinstance(joined, Items) and joined.items is not None and all(isinstance(i, Constant) for i in joined.items):
+            return Constant(text.join(str(i.value) for i in joined.items if isinstance(i, Constant)), site)
+    return Unknown(("call", ("attribute", symbol_of(receiver), name), tuple(symbol_of(v) for v in arguments.all())))
+
+
+def extend(interp: Interpreter, receiver: Items, value: Value) -> None:
+    """Add the elements of a value to a list."""
+    items, element = elements(interp, value, Site("", 0))
+    present = receiver.items
+    if items is not None and present is not None and len(present) + len(items) <= MAX_ITEMS:
+        interp.state.write(receiver.state, "items", (*present, *items))
+        return
+    _blur(interp, receiver, element or (items[0] if items else None))
+
+
+def _append(interp: Interpreter, receiver: Items, value: Value) -> None:
+    present = receiver.items
+    in_loop = any(not loop.unrolled for loop in interp.context.loops)
+    if present is not None and len(present) < MAX_ITEMS and not in_loop:
+        interp.state.write(receiver.state, "items", (*present, value))
+    else:
+        _blur(interp, receiver, value)
+
+
+def _blur(interp: Interpreter, receiver: Items, value: Value | None) -> None:
+    """From now on the list holds an unknown number of elements, each like `value` if they are of one kind."""
+    before = receiver.element if receiver.items is None else (receiver.items[0] if receiver.items else value)
+    alike = before is not None and value is not None and type(before) is type(value)
+    empty = receiver.items == () or receiver.items is None and before is None
+    interp.state.write(receiver.state, "items", None)
+    interp.state.write(receiver.state, "element", value if alike or empty else None)
+
+
+def _of_items(interp: Interpreter, receiver: Items, name: str, arguments: Arguments, site: Site) -> Value:
+    value = arguments.get("", 0)
+    if name in ("append", "add", "appendleft") and value is not None:
+        _append(interp, receiver, interp.choose(value))
+        return NONE
+    if name == "insert" and len(arguments.positional) == 2:
+        _append(interp, receiver, interp.choose(arguments.positional[1]))
+        return NONE
+    if name in ("extend", "update") and value is not None:
+        extend(interp, receiver, interp.choose(value))
+        return NONE
+    if name == "clear":
+        interp.state.write(receiver.state, "items", ())
+        interp.state.write(receiver.state, "element", None)
+        return NONE
+    if name in ("pop", "popleft"):
+        items = receiver.items
+        popped = items[-1] if items else receiver.element
+        if items:
+            interp.state.write(receiver.state, "items", items[:-1])
+        return popped or Unknown(("pop", site))
+    if name == "copy":
+        return Items(receiver.kind, receiver.items, receiver.element, receiver.symbol)
+    if name in ("sort", "reverse", "remove", "discard"):
+        if receiver.items is not None:
+            _blur(interp, receiver, receiver.items[0] if receiver.items else None)
+        return NONE
+    return Unknown(("call", ("attribute", symbol_of(receiver), name), tuple(symbol_of(v) for v in arguments.all())))
+
+
+def _of_mapping(interp: Interpreter, receiver: Mapping, name: str, arguments: Arguments, site: Site) -> Value:
+    key = arguments.get("", 0)
+    complete = receiver.state["complete"]
+    if name in ("get", "pop", "setdefault") and key is not None:
+        default = arguments.get("", 1) or NONE
+        if isinstance(key, Constant):
+            if key.value in receiver.entries:
+                return interp.choose(receiver.entries[key.value])
+            if complete and name != "setdefault":
+                return default
+        return Unknown(("item", symbol_of(receiver), symbol_of(key)))
+    if name == "items" and complete:
+        return Items("list", tuple(Items("tuple", (Constant(k), v)) for k, v in receiver.entries.items()))
+    if name == "values" and complete:
+        return Items("list", tuple(receiver.entries.values()))
+    if name == "keys" and complete:
+        return Items("list", tuple(Constant(k) for k in receiver.entries))
+    if name == "update":
+        if isinstance(key, Mapping):
+            for k, v in key.entries.items():
+                interp.state.write(receiver.entries, k, v)
+        for word, value in arguments.keywords.items():
+            interp.state.write(receiver.entries, word, value)
+        if key is not None and not (isinstance(key, Mapping) and key.state["complete"]):
+            interp.state.write(receiver.state, "complete", False)
+        return NONE
+    if name == "copy":
+        return Mapping(dict(receiver.entries), complete, receiver.symbol)
+    return Unknown(("call", ("attribute", symbol_of(receiver), name), tuple(symbol_of(v) for v in arguments.all())))
+
+
+def concatenate(left: Items, right: Items) -> Items:
+    """`left + right` of two sequences."""
+    if left.items is not None and right.items is not None and len(left.items) + len(right.items) <= MAX_ITEMS:
+        return Items(left.kind, left.items + right.items, None, ("+", symbol_of(left), symbol_of(right)))
+    first = left.element or (left.items[0] if left.items else None)
+    return Items(left.kind, None, first, ("+", symbol_of(left), symbol_of(right)))
+
+
+def repeat(left: Items, count: object) -> Items:
+    """`left * count`."""
+    if left.items is not None and isinstance(count, int) and 0 <= len(left.items) * count <= MAX_ITEMS:
+        return Items(left.kind, left.items * count, None, ("*", symbol_of(left), count))
+    return Items(left.kind, None, left.items[0] if left.items else left.element, ("*", symbol_of(left)))

@@ -1,0 +1,331 @@
+"""Calling things: functions of the program, classes, wrapped functions, library names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from gpulint.analysis import access, library, members, methods
+from gpulint.analysis.contexts import Caller
+from gpulint.analysis.control import NORMAL, Halts
+from gpulint.analysis.events import FunctionEntered, FunctionTraced, TracedCalled
+from gpulint.analysis.state import MISSING, join
+from gpulint.analysis.values import (
+    NONE,
+    Arguments,
+    Bound,
+    Constant,
+    ContextManagerFunction,
+    Descriptor,
+    External,
+    Function,
+    Items,
+    Manager,
+    Mapping,
+    Object,
+    Partial,
+    Tensor,
+    Traced,
+    Unknown,
+    UserClass,
+    Value,
+    symbol_of,
+)
+from gpulint.places import Site
+from gpulint.syntax import ir
+
+if TYPE_CHECKING:
+    from gpulint.analysis.interpreter import Frame, Interpreter
+
+MAX_DEPTH = 20
+"""Calls inside calls; a deeper one gives Unknown."""
+
+MAX_RECURSION = 2
+"""Activations of one function at the same time."""
+
+MAX_REPEATS = 2
+"""Runs of one function with the same arguments in the same context; later ones reuse the result."""
+
+MAX_RUNS = 60
+"""Runs of one function in one program; later calls give Unknown."""
+
+
+def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site) -> Value:
+    """What calling a value that is no join gives."""
+    if isinstance(function, External):
+        return library.call(interp, function.name, arguments, site)
+    if isinstance(function, Function):
+        interp.emit(FunctionEntered(site, interp.where(), function, arguments.positional))
+        return call_function(interp, function, arguments, site)
+    if isinstance(function, Bound):
+        if isinstance(function.method, str):
+            return methods.call(interp, function.receiver, function.method, arguments, site)
+        return call_method(interp, function.receiver, function.method, arguments, site)
+    if isinstance(function, Traced):
+        return call_traced(interp, function, arguments, site)
+    if isinstance(function, UserClass):
+        return members.instantiate(interp, function, arguments, site)
+    if isinstance(function, Object):
+        return members.call_object(interp, function, arguments, site)
+    if isinstance(function, Partial):
+        return interp.each(
+            function.function, lambda inner: call(interp, inner, merged(function.arguments, arguments), site), None
+        )
+    if isinstance(function, ContextManagerFunction):
+        return Manager("generator", site, (function.function, arguments))
+    for value in arguments.all():
+        members.escaped(interp, value, "passed", site)
+    return Unknown(("call", symbol_of(function), tuple(symbol_of(value) for value in arguments.all())))
+
+
+def merged(first: Arguments, second: Arguments) -> Arguments:
+    """The arguments of a partial, then those of the call."""
+    return Arguments(
+        first.positional + second.positional,
+        {**first.keywords, **second.keywords},
+        first.open or second.open,
+        second.sites,
+    )
+
+
+def call_method(
+    interp: Interpreter, receiver: Value, method: Value, arguments: Arguments, site: Site
+) -> Value:
+    """Call a function of a class with its receiver first."""
+    if isinstance(method, Traced):
+        return call_traced(interp, method, arguments, site, receiver)
+    if isinstance(method, Function):
+        interp.emit(FunctionEntered(site, interp.where(), method, arguments.positional))
+        return call_function(interp, method, with_receiver(receiver, arguments), site, receiver)
+    return call(interp, method, with_receiver(receiver, arguments), site)
+
+
+def with_receiver(receiver: Value, arguments: Arguments) -> Arguments:
+    sites: dict[Any, Site] = {
+        key + 1 if isinstance(key, int) else key: site for key, site in arguments.sites.items()
+    }
+    return arguments._replace(positional=(receiver, *arguments.positional), sites=sites)
+
+
+def call_traced(
+    interp: Interpreter, function: Traced, arguments: Arguments, site: Site, receiver: Value | None = None
+) -> Value:
+    """Call a `tf.function`: its body is traced, not run eagerly."""
+    if interp.context.traced is None:
+        interp.emit(TracedCalled(site, interp.where(), function.function, function.jit, function.site))
+    before = interp.context
+    interp.context = before._replace(traced=function.site)
+    inner = function.function
+    if receiver is not None:
+        result = call_method(interp, receiver, inner, arguments, site)
+    else:
+        result = interp.call(inner, arguments, site)
+    interp.context = interp.context._replace(traced=before.traced)
+    return result
+
+
+def call_function(
+    interp: Interpreter,
+    function: Function,
+    arguments: Arguments,
+    site: Site,
+    receiver: Value | None = None,
+    on_yield: Callable[[Value], None] | None = None,
+) -> Value:
+    """Run a function's body with these arguments, in the caller's context, and join its results."""
+    definition = function.definition
+    identity = id(definition)
+    unknown = Unknown(("call", (function.module.path, definition.number), _keys(arguments)))
+    caller = interp.frame.caller
+    if caller.depth >= MAX_DEPTH or interp.active.count(identity) >= MAX_RECURSION:
+        interp.plan.reached("call depth", site)
+        return unknown
+    key = (identity, _keys(arguments), _context_key(interp), interp.path)
+    runs, last = interp.executions.get(key, (0, unknown))
+    total = interp.runs.get(identity, 0)
+    if on_yield is None and (runs >= MAX_REPEATS or total >= MAX_RUNS):
+        if runs == 0:
+            interp.plan.reached("runs of one function", site)
+        return last
+    interp.entered.add(identity)
+    interp.runs[identity] = total + 1
+    frame = interp.frame_for(
+        function,
+        Caller(site, function.name, caller, caller.known, caller.depth + 1),
+        receiver,
+    )
+    frame.on_yield = on_yield
+    before = interp.context
+    if function.opaque and not before.maybe_traced:
+        interp.context = before._replace(maybe_traced=True)
+    bind(frame.locals, function, arguments, symbol_of(unknown), interp)
+    interp.active.append(identity)
+    result = run_frame(interp, frame, definition)
+    interp.active.pop()
+    if interp.context.maybe_traced != before.maybe_traced:
+        interp.context = interp.context._replace(maybe_traced=before.maybe_traced)
+    interp.executions[key] = (runs + 1, result)
+    return result
+
+
+def run_frame(interp: Interpreter, frame: Frame, definition: ir.FunctionDef | ir.Lambda) -> Value:
+    """Run a body in a new frame; its changes to the rest of the world stay. Raises Halts if no path returns."""
+    outer, base, context = interp.frame, interp.path, interp.context
+    loops, interp.loops = interp.loops, []
+    interp.frame = frame
+    frame.mark = interp.state.mark()
+    frame.path = base
+    try:
+        if isinstance(definition, ir.Lambda):
+            interp.leave(interp.choose(interp.evaluate(definition.body)))
+        elif interp.execute(definition.body) == NORMAL:
+            interp.settle()
+            interp.leave(NONE)
+    except Halts:
+        pass
+    finally:
+        interp.frame, interp.loops = outer, loops
+    interp.state.take_back(frame.mark)
+    interp.path, interp.context = base, context
+    if not frame.exits:
+        raise Halts
+    outcomes = [outcome for outcome, _, _ in frame.exits]
+    interp.state.join(outcomes, base)
+    common = outcomes[0].path
+    for outcome in outcomes[1:]:
+        common &= outcome.path
+    interp.path = common
+    last = frame.exits[-1][2]
+    if (last.scopes, last.devices) != (context.scopes, context.devices):
+        if all((c.scopes, c.devices) == (last.scopes, last.devices) for _, _, c in frame.exits):
+            interp.context = context._replace(scopes=last.scopes, devices=last.devices)
+    symbol = ("result", frame.caller.site, id(definition))
+    if isinstance(definition, ir.FunctionDef) and definition.is_generator:
+        element = join(frame.yielded, symbol) if frame.yielded else None
+        return Items("generator", None, element if element is not MISSING else None, symbol)
+    value = join([(outcome.path - base, value) for outcome, value, _ in frame.exits], symbol)
+    return value if isinstance(value, Value) else Unknown(symbol)
+
+
+def bind(
+    names: dict[str, Value], function: Function, arguments: Arguments, symbol: Any, interp: Interpreter
+) -> None:
+    """Give a call's arguments to the parameters; what is missing is its default, or Unknown."""
+    positional = list(arguments.positional)
+    rest = dict(arguments.keywords)
+    for parameter in function.definition.parameters:
+        name = parameter.name
+        value: Value | None = None
+        if parameter.kind == "positional" and positional:
+            value = positional.pop(0)
+        elif parameter.kind == "*":
+            value = (
+                Items("tuple", None, None, (symbol, name)) if arguments.open else Items("tuple", tuple(positional))
+            )
+            positional = []
+        elif parameter.kind == "**":
+            value = Mapping(dict(rest), not arguments.open, (symbol, name))
+            rest = {}
+        elif name in rest:
+            value = rest.pop(name)
+        if value is None:
+            value = function.defaults.get(name) if not arguments.open else None
+            if value is None:
+                value = Unknown(("parameter", symbol, name))
+        if type(value) is Constant and type(value.value) is int and name not in value.named:
+            value = Constant(value.value, value.origin, (*value.named[:7], name))
+        names[name] = value
+
+
+def _keys(arguments: Arguments) -> Any:
+    return (
+        tuple(_key(value) for value in arguments.positional),
+        tuple((name, _key(value)) for name, value in arguments.keywords.items()),
+    )
+
+
+def _key(value: Value) -> Any:
+    if isinstance(value, Tensor):
+        return ("tensor", value.site, value.device, value.reduced)
+    symbol = symbol_of(value)
+    try:
+        hash(symbol)
+    except TypeError:
+        return id(value)
+    return symbol
+
+
+def _context_key(interp: Interpreter) -> Any:
+    context = interp.context
+    return (
+        context.devices,
+        tuple(scope.strategy.site for scope in context.scopes),
+        context.replica.site if context.replica else None,
+        context.traced,
+        len(context.loops),
+        bool(context.guards),
+    )
+
+
+def decorate(interp: Interpreter, decorator: Value, function: Value, node: ir.Expr) -> Value:
+    """What a decorator makes of a function."""
+    site = interp.site(node)
+    if isinstance(decorator, External):
+        return library.decorate(interp, decorator.name, function, site)
+    if isinstance(decorator, Bound) and decorator.method in ("setter", "getter", "deleter"):
+        return decorator.receiver
+    if isinstance(decorator, (Function, Partial, UserClass, Traced)) or (
+        isinstance(decorator, Bound) and not isinstance(decorator.method, str)
+    ):
+        result = interp.choose(interp.call(decorator, Arguments((function,)), site))
+        if isinstance(result, (Function, Traced, Partial, Object, Descriptor, ContextManagerFunction)):
+            return result
+    return opaque(function)
+
+
+def opaque(function: Value) -> Value:
+    """A function behind a decorator that gpulint does not know: taken as itself, perhaps traced."""
+    if isinstance(function, Function):
+        return Function(
+            function.definition, function.module, function.closure, function.defaults, function.owner, True
+        )
+    return function
+
+
+def trace(interp: Interpreter, function: Value, jit: Value, site: Site) -> Value:
+    """`tf.function(function, jit_compile=jit)`."""
+    interp.emit(FunctionTraced(site, interp.where(), function, jit))
+    return Traced(function, site, jit)
+
+
+def define_class(interp: Interpreter, node: ir.ClassDef) -> UserClass:
+    """Run a class body and make the class."""
+    from gpulint.analysis.interpreter import Frame
+
+    bases = tuple(interp.choose(interp.evaluate(base)) for base in node.bases)
+    for keyword in node.keywords:
+        interp.evaluate(keyword.value)
+    outer = interp.frame
+    namespace: dict[str, Any] = {}
+    cls = UserClass(node, outer.module, bases, namespace)
+    frame = Frame(outer.module, namespace, access.enclosing(interp), outer.caller, outer, node)
+    interp.frame = frame
+    try:
+        interp.execute(node.body)
+    finally:
+        interp.frame = outer
+    for value in namespace.values():
+        function = value.function if isinstance(value, (Descriptor, Traced)) else value
+        if isinstance(function, Function) and function.owner is None:
+            function.owner = cls
+    return cls
+
+
+def decorate_class(interp: Interpreter, decorator: Value, cls: UserClass) -> None:
+    """Class decorators that matter: `dataclass` gives a constructor."""
+    if isinstance(decorator, External) and decorator.name in ("dataclasses.dataclass", "attr.s", "attrs.define"):
+        cls.namespace["."] = Constant("dataclass")
+    elif isinstance(decorator, Partial) and isinstance(decorator.function, External):
+        decorate_class(interp, decorator.function, cls)
+
+

@@ -1,0 +1,97 @@
+"""tf.data pipelines as values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpulint.analysis import events, members, runtime
+from gpulint.analysis.control import Halts
+from gpulint.analysis.values import (
+    Arguments,
+    Batch,
+    Dataset,
+    Function,
+    Partial,
+    Step,
+    Tensor,
+    Traced,
+    Unknown,
+    Value,
+    symbol_of,
+)
+from gpulint.knowledge.facts import Fact
+from gpulint.places import Site
+
+if TYPE_CHECKING:
+    from gpulint.analysis.interpreter import Interpreter
+
+STEPS = frozenset(
+    "apply as_numpy_iterator batch bucket_by_sequence_length cache cardinality concatenate enumerate filter flat_map "
+    "group_by_window ignore_errors interleave map padded_batch prefetch ragged_batch rebatch repeat save scan shard "
+    "shuffle skip snapshot sparse_batch take take_while unbatch unique window with_options".split()
+)
+"""Methods of `tf.data.Dataset` that give another dataset."""
+
+_NOT_DATASETS = frozenset({"as_numpy_iterator", "cardinality", "save"})
+_TAKE_FUNCTIONS = frozenset({"map", "flat_map", "interleave", "filter", "take_while", "scan", "group_by_window"})
+_BATCHES = {"batch": "batch_size", "padded_batch": "batch_size", "ragged_batch": "batch_size"}
+
+
+def source(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+    """A source of data."""
+    runtime.called(interp, known, site)
+    dataset = Dataset(site, name)
+    size = arguments.get("batch_size")
+    if size is not None and name.endswith("_from_directory"):
+        return _batched(interp, dataset, size, site)
+    return dataset
+
+
+def _batched(interp: Interpreter, dataset: Dataset, size: Value, site: Site) -> Dataset:
+    batch = Batch(size, site, interp.where(), members.blame(interp, site))
+    result = Dataset(dataset.site, dataset.source, dataset.steps, batch, dataset.distributed)
+    interp.emit(events.DatasetBatched(site, interp.where(), result, size))
+    return result
+
+
+def method(interp: Interpreter, receiver: Dataset, name: str, arguments: Arguments, site: Site) -> Value:
+    """`dataset.method(…)`."""
+    if name == "apply":
+        return _applied(interp, receiver, arguments, site)
+    if name in _TAKE_FUNCTIONS:
+        _run_mapped(interp, arguments, site)
+    if name not in STEPS or name in _NOT_DATASETS:
+        return Unknown(("call", ("attribute", symbol_of(receiver), name), site))
+    stepped = Dataset(
+        receiver.site,
+        receiver.source,
+        (*receiver.steps, Step(name, site, arguments)),
+        None if name == "unbatch" else receiver.batch,
+        receiver.distributed,
+        receiver.element,
+    )
+    if name in _BATCHES:
+        size = interp.choose(arguments.get(_BATCHES[name], 0) or Unknown(("batch", site)))
+        return _batched(interp, stepped, size, site)
+    return stepped
+
+
+def _applied(interp: Interpreter, receiver: Dataset, arguments: Arguments, site: Site) -> Value:
+    function = interp.choose(arguments.get("transformation_func", 0) or Unknown(("apply", site)))
+    if isinstance(function, (Function, Partial)):
+        return interp.call(function, Arguments((receiver,)), site)
+    return Dataset(receiver.site, receiver.source, (*receiver.steps, Step("apply", site, arguments)), receiver.batch)
+
+
+def _run_mapped(interp: Interpreter, arguments: Arguments, site: Site) -> None:
+    """The function given to `map` and its like is traced and runs on the host, outside every scope."""
+    function = interp.choose(arguments.get("map_func", 0) or Unknown(("map", site)))
+    if not isinstance(function, (Function, Traced, Partial)):
+        return
+    before = interp.context
+    interp.context = before._replace(devices=(), scopes=(), replica=None, traced=site, loops=())
+    try:
+        interp.call(function, Arguments((Tensor(site), Tensor(site))), site)
+    except Halts:
+        pass
+    interp.context = before

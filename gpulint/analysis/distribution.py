@@ -1,0 +1,149 @@
+"""Methods of `tf.distribute.Strategy`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpulint.analysis import events, members
+from gpulint.analysis.contexts import Replica
+from gpulint.analysis.values import (
+    NONE,
+    Arguments,
+    Bound,
+    Constant,
+    Dataset,
+    External,
+    Function,
+    Items,
+    Manager,
+    Mapping,
+    Partial,
+    PerReplica,
+    Strategy,
+    Tensor,
+    Traced,
+    Unknown,
+    Value,
+    Variable,
+    symbol_of,
+)
+from gpulint.places import Site
+
+if TYPE_CHECKING:
+    from gpulint.analysis.interpreter import Interpreter
+
+_RUNS = frozenset({"run", "experimental_run_v2"})
+_DISTRIBUTES = frozenset({"experimental_distribute_dataset", "experimental_distribute_values_from_function"})
+_FROM_FUNCTION = frozenset(
+    {"distribute_datasets_from_function", "experimental_distribute_datasets_from_function", "make_input_fn_iterator"}
+)
+
+
+def method(interp: Interpreter, strategy: Strategy, name: str, arguments: Arguments, site: Site) -> Value:
+    """`strategy.name(…)`."""
+    if name == "scope":
+        interp.emit(events.ScopeMade(site, interp.where(), strategy))
+        interp.emit(events.StrategyUsed(site, interp.where(), strategy, "scope"))
+        return Manager("scope", site, strategy)
+    if name in _RUNS:
+        return _run(interp, strategy, arguments, site)
+    if name in _DISTRIBUTES or name in _FROM_FUNCTION:
+        return _distribute(interp, strategy, name, arguments, site)
+    if name in ("reduce", "gather"):
+        interp.emit(events.StrategyUsed(site, interp.where(), strategy, "reduce"))
+        value = arguments.get("value", 1 if name == "reduce" else 0) or Unknown(("reduced", site))
+        operation = _operation(arguments.get("reduce_op", 0)) if name == "reduce" else "gather"
+        interp.emit(events.Reduction(site, interp.where(), strategy, operation, value))
+        return Tensor(site)
+    if name == "experimental_local_results":
+        value = interp.choose(arguments.get("value", 0) or Unknown(("results", site)))
+        return Items("tuple", None, value.value if isinstance(value, PerReplica) else Tensor(site))
+    interp.emit(events.StrategyUsed(site, interp.where(), strategy, "attribute"))
+    return Unknown(("call", ("attribute", strategy.symbol, name), site))
+
+
+def _operation(value: Value | None) -> str:
+    if isinstance(value, External):
+        return value.name.rpartition(".")[2].lower()
+    if isinstance(value, Constant) and isinstance(value.value, str):
+        return value.value.lower()
+    return ""
+
+
+def _run(interp: Interpreter, strategy: Strategy, arguments: Arguments, site: Site) -> Value:
+    function = arguments.get("fn", 0) or Unknown(("function", site))
+    given = interp.choose(arguments.get("args", 1) or Items("tuple", ()))
+    named = interp.choose(arguments.get("kwargs", 2) or Mapping({}, True, None))
+    values = given.items if isinstance(given, Items) and given.items is not None else None
+    keywords = named.entries if isinstance(named, Mapping) else {}
+    is_open = values is None
+    passed = (*(interp.choose(value) for value in values or ()), *keywords.values())
+    interp.emit(events.StrategyUsed(site, interp.where(), strategy, "run"))
+    interp.emit(
+        events.StrategyRun(site, interp.where(), strategy, function, passed, tuple(arguments.sites.values()))
+    )
+    inner = Arguments(
+        tuple(local(interp.choose(value)) for value in values or ()),
+        {str(key): local(interp.choose(value)) for key, value in keywords.items()},
+        is_open,
+    )
+    before = interp.context
+    if strategy.is_multi_replica:
+        interp.context = before._replace(replica=Replica(site, strategy))
+    result = interp.each(function, lambda option: _enter(interp, option, inner, site), ("run", site))
+    interp.context = interp.context._replace(replica=before.replica)
+    return per_replica(result, strategy, site) if strategy.is_multi_replica else result
+
+
+def _enter(interp: Interpreter, function: Value, arguments: Arguments, site: Site) -> Value:
+    from gpulint.analysis import calls
+
+    if isinstance(function, Function):
+        return calls.call_function(interp, function, arguments, site)
+    if isinstance(function, Bound) and isinstance(function.method, Function):
+        return calls.call_function(
+            interp, function.method, calls.with_receiver(function.receiver, arguments), site, function.receiver
+        )
+    if isinstance(function, (Traced, Partial, Bound)):
+        return interp.call(function, arguments, site)
+    return Unknown(("run", symbol_of(function), site))
+
+
+def local(value: Value) -> Value:
+    """What one replica sees of a value."""
+    if isinstance(value, PerReplica):
+        return value.value
+    if isinstance(value, Items) and value.items is not None:
+        return Items(value.kind, tuple(local(item) for item in value.items), None, value.symbol)
+    return value
+
+
+def per_replica(value: Value, strategy: Strategy, site: Site) -> Value:
+    """What `run` gives for what the replica function returns."""
+    if isinstance(value, (Tensor, Variable)):
+        return PerReplica(site, strategy, value)
+    if isinstance(value, Items) and value.items is not None:
+        return Items(value.kind, tuple(per_replica(item, strategy, site) for item in value.items))
+    if isinstance(value, Mapping):
+        entries = {key: per_replica(item, strategy, site) for key, item in value.entries.items()}
+        return Mapping(entries, bool(value.state["complete"]), ("run", site))
+    return value
+
+
+def _distribute(
+    interp: Interpreter, strategy: Strategy, name: str, arguments: Arguments, site: Site
+) -> Value:
+    interp.emit(events.StrategyUsed(site, interp.where(), strategy, "distribute"))
+    given = interp.choose(arguments.get("dataset", 0) or arguments.get("dataset_fn", 0) or NONE)
+    if name in _FROM_FUNCTION:
+        made = interp.choose(interp.call(given, Arguments((Unknown(("input context", site)),)), site))
+        interp.emit(events.DatasetDistributed(site, interp.where(), strategy, made, name))
+        steps = made.steps if isinstance(made, Dataset) else ()
+        return Dataset(site, name, steps, None, strategy)
+    if name == "experimental_distribute_values_from_function":
+        members.escaped(interp, given, "passed", site)
+        return PerReplica(site, strategy, Tensor(site))
+    interp.emit(events.DatasetDistributed(site, interp.where(), strategy, given, name))
+    if isinstance(given, Dataset):
+        return Dataset(given.site, given.source, given.steps, given.batch, strategy)
+    return Dataset(site, "unknown", (), None, strategy)

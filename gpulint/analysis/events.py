@@ -1,0 +1,282 @@
+"""What happens in a program that the rules can ask about, in evaluation order.
+
+Each event has a `site` (the expression that did it) and a `where` (the scopes around it, the path, the way it
+was reached). One place can give several events: for each caller, and for each way a condition can go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpulint.analysis.contexts import DeviceScope, Loop, Where
+from gpulint.analysis.values import (
+    Arguments,
+    Dataset,
+    Function,
+    Metric,
+    Model,
+    Object,
+    Optimizer,
+    PerReplica,
+    Strategy,
+    Tensor,
+    Value,
+    Variable,
+)
+from gpulint.knowledge.devices import DeviceName
+from gpulint.places import Site
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happens at `site`."""
+
+    site: Site
+    where: Where
+
+
+# ------------------------------------------------------------------------------- devices
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceEntered(Event):
+    """`with tf.device(argument):`. `scope.device` is None where the name is not known or None."""
+
+    argument: Value
+    scope: DeviceScope
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceNamed(Event):
+    """A device is named where TensorFlow will parse it: in `tf.device`, `DeviceSpec`, a strategy's
+    devices. `device` is None where the text is malformed; `consumer` is the canonical name of the callee."""
+
+    text: str
+    device: DeviceName | None
+    consumer: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpCalled(Event):
+    """A tensor op, by canonical name (`operator.add` for `+` …), with its inputs flattened one level
+    (a list argument counts as its elements) and the tensor it gives."""
+
+    name: str
+    inputs: tuple[Value, ...]
+    result: Tensor
+    dtype: str | None
+
+
+# ----------------------------------------------------------------------------- strategies
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyBuilt(Event):
+    strategy: Strategy
+    arguments: Arguments
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyUsed(Event):
+    """`how`: "scope", "entered", "run", "reduce", "distribute", "passed", "returned", "stored", "set" or
+    "attribute" (anything read off it)."""
+
+    strategy: Strategy
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeMade(Event):
+    """`strategy.scope()` was called."""
+
+    strategy: Strategy
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeEntered(Event):
+    """A scope was entered; `made` is the `.scope()` call. `escaped`: handed to code that may enter it."""
+
+    strategy: Strategy
+    made: Site
+    escaped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyRun(Event):
+    """`strategy.run(function, args)`."""
+
+    strategy: Strategy
+    function: Value
+    arguments: tuple[Value, ...]
+    argument_sites: tuple[Site, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionEntered(Event):
+    """A function of the program is called (not through `strategy.run`)."""
+
+    function: Function
+    arguments: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction(Event):
+    """`strategy.reduce(op, value)` or `replica_context.all_reduce(op, value)`."""
+
+    strategy: Strategy | None
+    operation: str
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaValueRead(Event):
+    """A per-replica value is used as if it were one tensor: `how` is "float", "int", "arithmetic", "numpy",
+    "print", "format", "bool", "compare" or "method"."""
+
+    value: PerReplica
+    how: str
+
+
+# ------------------------------------------------------------------------------ training
+
+
+@dataclass(frozen=True, slots=True)
+class ModelBuilt(Event):
+    model: Model
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizerBuilt(Event):
+    optimizer: Optimizer
+
+
+@dataclass(frozen=True, slots=True)
+class VariableBuilt(Event):
+    variable: Variable
+
+
+@dataclass(frozen=True, slots=True)
+class MetricBuilt(Event):
+    metric: Metric
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCompiled(Event):
+    model: Model
+    arguments: Arguments
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFitted(Event):
+    """`model.fit(…)`; `data` is its first argument; `batch_size` as given."""
+
+    model: Model
+    data: Value | None
+    batch_size: Value | None
+    arguments: Arguments
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCalled(Event):
+    """A model is called on data, or asked for gradients' variables. `how`: "call", "predict", "evaluate",
+    "variables", "train_on_batch"."""
+
+    model: Model
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class StateUpdated(Event):
+    """A variable or metric changes: `assign`, `assign_add`, `update_state` … (`method`)."""
+
+    target: Variable | Metric
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class GradientTaken(Event):
+    loss: Value
+    result: Value
+
+
+@dataclass(frozen=True, slots=True)
+class GradientsApplied(Event):
+    """`optimizer.apply_gradients(…)`, `.apply(…)` or `.minimize(…)`. `gradients` are the gradient tensors that
+    are known, `reduced_already` says that aggregation over replicas was switched off."""
+
+    optimizer: Object
+    gradients: tuple[Tensor, ...]
+    reduced_already: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionTraced(Event):
+    """`tf.function` is applied. `jit` is its `jit_compile` argument."""
+
+    function: Value
+    jit: Value
+
+
+@dataclass(frozen=True, slots=True)
+class TracedCalled(Event):
+    """A `tf.function` is called (from outside any other one)."""
+
+    function: Value
+    jit: Value
+    wrapped_at: Site
+
+
+# ------------------------------------------------------------------------------- data
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetBatched(Event):
+    dataset: Dataset
+    size: Value
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetDistributed(Event):
+    """`how`: "experimental_distribute_dataset", "distribute_datasets_from_function", …"""
+
+    strategy: Strategy
+    dataset: Value
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoopEntered(Event):
+    loop: Loop
+
+
+# -------------------------------------------------------------------------------- runtime
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeConfigured(Event):
+    """A call that must come before the runtime is initialised. `what` as in the knowledge table;
+    `state` is what is known of the runtime at that moment: "no", "driver", "maybe", "yes" or
+    "unknown"; `since` the place that initialised it."""
+
+    what: str
+    arguments: Arguments
+    device: Value | None
+    state: str
+    since: Site | None
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeInitialised(Event):
+    """The first call that initialises the runtime (`state` "yes") or asks the driver ("driver", "maybe")."""
+
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentSet(Event):
+    """`os.environ[key] = value` in any spelling. `state`, `since` as in RuntimeConfigured."""
+
+    key: str | None
+    value: Value
+    state: str
+    since: Site | None

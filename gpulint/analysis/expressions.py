@@ -1,0 +1,497 @@
+"""What each kind of expression stands for."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from gpulint.analysis import access, builtin, tensors
+from gpulint.analysis.contexts import Loop
+from gpulint.analysis.paths import Path
+from gpulint.analysis.state import MISSING, join
+from gpulint.analysis.truth import compare, negate, truth
+from gpulint.analysis.values import (
+    NONE,
+    Arguments,
+    Constant,
+    Dataset,
+    DeviceList,
+    Function,
+    Items,
+    ListedDevice,
+    Mapping,
+    PerReplica,
+    Tensor,
+    Text,
+    Unknown,
+    Value,
+    Variable,
+    symbol_of,
+)
+from gpulint.syntax import ir
+
+if TYPE_CHECKING:
+    from gpulint.analysis.interpreter import Interpreter
+
+MAX_UNROLL = 8
+"""Longest sequence of known elements that a loop or comprehension goes through one by one."""
+
+_ARITHMETIC: dict[str, Any] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+}
+
+MAX_CONSTANT = 10_000
+"""Longest string or largest power that constant folding makes."""
+
+
+def name(interp: Interpreter, node: ir.Name) -> Value:
+    return access.load(interp, node.id, node)
+
+
+def constant(interp: Interpreter, node: ir.Constant) -> Value:
+    return Constant(node.value, interp.site(node))
+
+
+def fstring(interp: Interpreter, node: ir.FString) -> Value:
+    parts: list[str | None] = []
+    values: list[Value] = []
+    for part in node.parts:
+        if isinstance(part, str):
+            parts.append(part)
+            continue
+        value = interp.choose(interp.evaluate(part))
+        tensors.read(interp, value, "format", part)
+        values.append(value)
+        parts.append(str(value.value) if isinstance(value, Constant) else None)
+    return text(tuple(parts), values, node, interp)
+
+
+def text(parts: tuple[str | None, ...], values: list[Value], node: ir.Node, interp: Interpreter) -> Value:
+    """A string of these parts: a constant when all are known."""
+    if None not in parts:
+        named = tuple(n for value in values if isinstance(value, Constant) for n in value.named)
+        return Constant("".join(part or "" for part in parts), interp.site(node), named)
+    return Text(parts, ("text", parts, tuple(symbol_of(value) for value in values)))
+
+
+def attribute(interp: Interpreter, node: ir.Attribute) -> Value:
+    receiver = interp.evaluate(node.value)
+    return interp.each(
+        receiver,
+        lambda option: access.attribute(interp, option, node.name, node),
+        ("attribute", symbol_of(receiver), node.name),
+    )
+
+
+def subscript(interp: Interpreter, node: ir.Subscript) -> Value:
+    container = interp.choose(interp.evaluate(node.value))
+    if isinstance(node.index, ir.Slice):
+        bounds = tuple(
+            interp.evaluate(bound) if bound is not None else NONE
+            for bound in (node.index.lower, node.index.upper, node.index.step)
+        )
+        return interp.each(container, lambda option: access.sliced(interp, option, bounds, node), None)
+    index = interp.evaluate(node.index)
+    return interp.each(
+        container,
+        lambda option: interp.each(
+            index,
+            lambda key: access.item(interp, option, key, node),
+            ("item", symbol_of(option), symbol_of(index)),
+        ),
+        ("item", symbol_of(container), symbol_of(index)),
+    )
+
+
+def slice_(interp: Interpreter, node: ir.Slice) -> Value:
+    for bound in (node.lower, node.upper, node.step):
+        if bound is not None:
+            interp.evaluate(bound)
+    return Unknown(("slice", interp.site(node)))
+
+
+def arguments(interp: Interpreter, nodes: tuple[ir.Argument, ...]) -> Arguments:
+    """Evaluate what a call passes."""
+    positional: list[Value] = []
+    keywords: dict[str, Value] = {}
+    sites: dict[Any, Any] = {}
+    is_open = False
+    for node in nodes:
+        value = interp.choose(interp.evaluate(node.value))
+        if node.star == "*":
+            items = value.items if isinstance(value, Items) else None
+            if items is None:
+                is_open = True
+            else:
+                positional += items
+        elif node.star == "**":
+            if isinstance(value, Mapping):
+                keywords |= {str(key): entry for key, entry in value.entries.items()}
+                is_open = is_open or not value.state["complete"]
+            else:
+                is_open = True
+        elif node.keyword is not None:
+            keywords[node.keyword] = value
+            sites[node.keyword] = interp.site(node.value)
+        else:
+            sites[len(positional)] = interp.site(node.value)
+            positional.append(value)
+    return Arguments(tuple(positional), keywords, is_open, sites)
+
+
+def call(interp: Interpreter, node: ir.Call) -> Value:
+    function = interp.evaluate(node.function)
+    passed = arguments(interp, node.arguments)
+    site = interp.site(node)
+    return interp.each(
+        function,
+        lambda option: interp.call(option, passed, site),
+        ("call", symbol_of(function), tuple(symbol_of(value) for value in passed.all())),
+    )
+
+
+def unary(interp: Interpreter, node: ir.Unary) -> Value:
+    operand = interp.choose(interp.evaluate(node.operand))
+    if node.operator == "not":
+        tensors.read(interp, operand, "bool", node)
+        return negate(operand, interp.path)
+    if isinstance(operand, Constant):
+        try:
+            if node.operator == "-":
+                return Constant(-operand.value, interp.site(node), operand.named)  # type: ignore[operator]
+            if node.operator == "+":
+                return operand
+            return Constant(~operand.value, interp.site(node))  # type: ignore[operator]
+        except TypeError:
+            pass
+    if isinstance(operand, (Tensor, Variable, PerReplica)):
+        return tensors.operate(interp, f"operator.{node.operator}", (operand,), node)
+    return Unknown(("unary", node.operator, symbol_of(operand)))
+
+
+def binary(interp: Interpreter, node: ir.Binary) -> Value:
+    left = interp.choose(interp.evaluate(node.left))
+    right = interp.choose(interp.evaluate(node.right))
+    symbol = ("binary", node.operator, symbol_of(left), symbol_of(right))
+    return interp.each(
+        left,
+        lambda a: interp.each(right, lambda b: operate(interp, a, node.operator, b, node), symbol),
+        symbol,
+    )
+
+
+def operate(interp: Interpreter, left: Value, sign: str, right: Value, node: ir.Node) -> Value:
+    """`left sign right` of two values that are no joins."""
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return _fold(interp, left, sign, right, node)
+    if isinstance(left, (Tensor, Variable, PerReplica)) or isinstance(right, (Tensor, Variable, PerReplica)):
+        return tensors.operate(interp, f"operator.{sign}", (left, right), node)
+    if sign == "%" and isinstance(left, Constant) and isinstance(left.value, str):
+        return builtin.format_percent(interp, left.value, right, node)
+    if sign == "+":
+        if isinstance(left, Items) and isinstance(right, Items):
+            return builtin.concatenate(left, right)
+        if isinstance(left, (Text, Constant)) and isinstance(right, (Text, Constant)):
+            return _concatenate_text(interp, left, right, node)
+        for known, other, first in ((left, right, True), (right, left, False)):
+            if isinstance(known, Constant) and isinstance(known.value, str) and isinstance(other, Unknown):
+                parts = (known.value, None) if first else (None, known.value)
+                return Text(parts, ("text", parts, symbol_of(other)))
+    if sign == "*" and isinstance(left, Items) and isinstance(right, Constant):
+        return builtin.repeat(left, right.value)
+    if isinstance(left, Dataset) and sign == "+":
+        return left
+    return Unknown(("binary", sign, symbol_of(left), symbol_of(right)))
+
+
+def _fold(interp: Interpreter, left: Constant, sign: str, right: Constant, node: ir.Node) -> Value:
+    a: Any = left.value
+    b: Any = right.value
+    if isinstance(a, str) and sign == "%":
+        return builtin.format_percent(interp, a, right, node)
+    sizes = isinstance(a, (str, bytes)) and len(a) > MAX_CONSTANT
+    heavy = sign in ("**", "<<", "*") and any(
+        isinstance(v, int) and abs(v) > MAX_CONSTANT * MAX_CONSTANT for v in (a, b)
+    )
+    if sign in ("**", "<<") and isinstance(b, int) and abs(b) > 64:
+        heavy = True
+    if not sizes and not heavy and sign in _ARITHMETIC:
+        try:
+            if not (sign == "*" and isinstance(a, (str, bytes))):
+                return Constant(_ARITHMETIC[sign](a, b), interp.site(node), (*left.named, *right.named)[:8])
+        except (TypeError, ValueError, ArithmeticError):
+            pass
+    return Unknown(("binary", sign, symbol_of(left), symbol_of(right)))
+
+
+def _concatenate_text(interp: Interpreter, left: Value, right: Value, node: ir.Node) -> Value:
+    parts: list[str | None] = []
+    for side in (left, right):
+        if isinstance(side, Text):
+            parts += side.parts
+        elif isinstance(side, Constant) and isinstance(side.value, str):
+            parts.append(side.value)
+        else:
+            parts.append(None)
+    return Text(tuple(parts), ("text", tuple(parts), symbol_of(left), symbol_of(right)))
+
+
+def boolean(interp: Interpreter, node: ir.Boolean) -> Value:
+    """`and` / `or`: the right side is evaluated only on paths where the left one lets it."""
+    left = interp.choose(interp.evaluate(node.left))
+    tensors.read(interp, left, "bool", node.left)
+    wanted = node.operator == "and"
+    ways = truth(left, interp.path)
+    results: list[tuple[Path, Value]] = []
+    decided: list[tuple[Path, Value]] = []
+    onward: list[Path] = []
+    for guard, holds in ways:
+        if holds == wanted:
+            onward.append(guard)
+        else:
+            chosen = next(
+                (value for own, value in _options(interp, left) if own <= guard),
+                Constant(not wanted),
+            )
+            decided.append((guard, chosen if isinstance(chosen, Constant) or not wanted else Constant(False)))
+    if not onward:
+        return left
+
+    def arm(guard: Path) -> Callable[[], int]:
+        def run() -> int:
+            results.append((guard, interp.choose(interp.evaluate(node.right))))
+            return 0
+
+        return run
+
+    interp.fork([(guard, arm(guard)) for guard in onward])
+    symbol = ("boolean", node.operator, symbol_of(left), tuple(symbol_of(v) for _, v in results))
+    value = join([*decided, *results], symbol)
+    return Unknown(symbol) if value is MISSING else value
+
+
+def _options(interp: Interpreter, value: Value) -> tuple[tuple[Path, Value], ...]:
+    from gpulint.analysis.state import alternatives
+
+    return alternatives(value, interp.path)
+
+
+def comparison(interp: Interpreter, node: ir.Compare) -> Value:
+    left = interp.choose(interp.evaluate(node.left))
+    if len(node.rest) == 1:
+        sign, right_node = node.rest[0]
+        right = interp.choose(interp.evaluate(right_node))
+        if sign not in ("is", "is not", "in", "not in"):
+            tensors.read(interp, left, "compare", node.left)
+        if isinstance(left, (Tensor, PerReplica)) and sign not in ("is", "is not", "in", "not in"):
+            return Tensor(interp.site(node))
+        symbol = ("compare", sign, symbol_of(left), symbol_of(right))
+        return interp.each(
+            left, lambda a: interp.each(right, lambda b: compare(a, sign, b), symbol), symbol
+        )
+    for _, right_node in node.rest:
+        interp.evaluate(right_node)
+    return Unknown(("compare", interp.site(node)))
+
+
+def conditional(interp: Interpreter, node: ir.Conditional) -> Value:
+    test = interp.evaluate(node.test)
+    tensors.read(interp, interp.choose(test), "bool", node.test)
+    yes, no = interp.split(test)
+    results: list[tuple[Path, Value]] = []
+
+    def arm(guard: Path, branch: ir.Expr) -> Callable[[], int]:
+        def run() -> int:
+            results.append((guard, interp.choose(interp.evaluate(branch))))
+            return 0
+
+        return run
+
+    arms = [(guard, arm(guard, branch)) for guard, branch in ((yes, node.body), (no, node.orelse)) if guard is not None]
+    interp.fork(arms)
+    symbol = ("conditional", interp.site(node))
+    value = join(results, symbol)
+    return Unknown(symbol) if value is MISSING else value
+
+
+def sequence(interp: Interpreter, node: ir.Sequence_) -> Value:
+    items: list[Value] = []
+    complete = True
+    for element in node.elements:
+        if isinstance(element, ir.Starred):
+            value = interp.choose(interp.evaluate(element.value))
+            known = value.items if isinstance(value, Items) else None
+            if known is None:
+                complete = False
+            else:
+                items += known
+        else:
+            items.append(interp.choose(interp.evaluate(element)))
+    symbol = (node.kind, tuple(symbol_of(item) for item in items)) if complete and len(items) < 9 else (
+        node.kind,
+        interp.site(node),
+    )
+    if complete:
+        return Items(node.kind, tuple(items), None, symbol)
+    return Items(node.kind, None, items[0] if items else None, symbol)
+
+
+def mapping(interp: Interpreter, node: ir.Mapping_) -> Value:
+    entries: dict[object, Value] = {}
+    complete = True
+    for key_node, value_node in node.items:
+        value = interp.choose(interp.evaluate(value_node))
+        if key_node is None:
+            if isinstance(value, Mapping):
+                entries |= value.entries
+                complete = complete and value.state["complete"]
+            else:
+                complete = False
+            continue
+        key = interp.choose(interp.evaluate(key_node))
+        if isinstance(key, Constant):
+            entries[key.value] = value
+        else:
+            complete = False
+    return Mapping(entries, complete, ("dict", interp.site(node)))
+
+
+def starred(interp: Interpreter, node: ir.Starred) -> Value:
+    return interp.evaluate(node.value)
+
+
+def comprehension(interp: Interpreter, node: ir.Comprehension) -> Value:
+    """Runs its clauses as loops; a name that it binds is put back afterwards."""
+    collected: list[Value] = []
+    names = {bound for clause in node.clauses for bound in access.bound_names(clause.target)}
+    saved = {bound: interp.frame.locals.get(bound, MISSING) for bound in names}
+    exact = _clauses(interp, node, 0, collected)
+    for bound, value in saved.items():
+        if value is not MISSING:
+            interp.state.write(interp.frame.locals, bound, value)
+    symbol = (node.kind, interp.site(node))
+    if node.kind == "dict":
+        return Mapping({}, False, symbol)
+    if exact:
+        return Items(node.kind, tuple(collected), None, symbol)
+    return Items(node.kind, None, collected[0] if collected else None, symbol)
+
+
+def _clauses(interp: Interpreter, node: ir.Comprehension, depth: int, collected: list[Value]) -> bool:
+    """Go through clause `depth` and those inside; whether `collected` holds exactly the elements."""
+    if depth == len(node.clauses):
+        if node.key is not None:
+            interp.evaluate(node.key)
+        collected.append(interp.choose(interp.evaluate(node.element)))
+        return True
+    clause = node.clauses[depth]
+    iterable = interp.choose(interp.evaluate(clause.iterable))
+    elements, exact = iterate(interp, iterable, clause)
+    before = interp.context
+    interp.context = before._replace(
+        loops=(*before.loops, Loop(interp.site(clause), iterable, exact))
+    )
+    for element in elements:
+        access.assign(interp, clause.target, element)
+        path = interp.path
+        possible = True
+        for condition in clause.conditions:
+            yes, no = interp.split(interp.evaluate(condition))
+            exact = exact and (no is None or yes is None)
+            if yes is None:
+                possible = False
+                break
+            interp.path |= yes
+        if possible:
+            exact = _clauses(interp, node, depth + 1, collected) and exact
+        interp.path = path
+    interp.context = before
+    return exact
+
+
+def iterate(interp: Interpreter, iterable: Value, node: ir.Node) -> tuple[list[Value], bool]:
+    """What a loop over a value goes through: (elements, whether these are exactly all of them)."""
+    if isinstance(iterable, Items):
+        if iterable.items is not None and len(iterable.items) <= MAX_UNROLL:
+            return list(iterable.items), True
+        element = iterable.element or (iterable.items[0] if iterable.items else None)
+        if iterable.items and not all(type(item) is type(iterable.items[0]) for item in iterable.items):
+            element = None
+        if isinstance(element, Constant):
+            element = None
+        return [element or Unknown(("item", symbol_of(iterable), interp.site(node)))], False
+    if isinstance(iterable, DeviceList):
+        return [ListedDevice(iterable, None)], False
+    if isinstance(iterable, Dataset):
+        return [tensors.element_of(interp, iterable, node)], False
+    if isinstance(iterable, PerReplica):
+        return [iterable], False
+    if isinstance(iterable, Mapping) and iterable.state["complete"] and len(iterable.entries) <= MAX_UNROLL:
+        return [Constant(key) for key in iterable.entries], True
+    if isinstance(iterable, Tensor):
+        return [Tensor(interp.site(node), iterable.device, iterable.dtype)], False
+    return [Unknown(("item", symbol_of(iterable), interp.site(node)))], False
+
+
+def walrus(interp: Interpreter, node: ir.Walrus) -> Value:
+    value = interp.evaluate(node.value)
+    access.assign(interp, node.target, value)
+    return value
+
+
+def await_(interp: Interpreter, node: ir.Await) -> Value:
+    return interp.evaluate(node.value)
+
+
+def yield_(interp: Interpreter, node: ir.Yield) -> Value:
+    value = interp.evaluate(node.value) if node.value is not None else NONE
+    frame = interp.frame
+    frame.yielded.append((interp.path - frame.path, value))
+    if frame.on_yield is not None:
+        frame.on_yield(value)
+    return Unknown(("sent", interp.site(node)))
+
+
+def lambda_(interp: Interpreter, node: ir.Lambda) -> Value:
+    return Function(
+        node,
+        interp.frame.module,
+        access.enclosing(interp),
+        access.defaults(interp, node.parameters),
+    )
+
+
+EVALUATE: dict[type, Callable[[Any, Any], Value]] = {
+    ir.Name: name,
+    ir.Constant: constant,
+    ir.FString: fstring,
+    ir.Attribute: attribute,
+    ir.Subscript: subscript,
+    ir.Slice: slice_,
+    ir.Call: call,
+    ir.Unary: unary,
+    ir.Binary: binary,
+    ir.Boolean: boolean,
+    ir.Compare: comparison,
+    ir.Conditional: conditional,
+    ir.Sequence_: sequence,
+    ir.Mapping_: mapping,
+    ir.Starred: starred,
+    ir.Comprehension: comprehension,
+    ir.Walrus: walrus,
+    ir.Await: await_,
+    ir.Yield: yield_,
+    ir.Lambda: lambda_,
+}

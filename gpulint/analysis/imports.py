@@ -1,0 +1,115 @@
+"""Imports: of TensorFlow and other libraries by name, of the project's own modules by reading them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpulint.analysis.state import MISSING
+from gpulint.analysis.values import Constant, External, Imported, ModuleValue, Unknown, Value
+from gpulint.knowledge import canonical, fact
+from gpulint.syntax import ir
+
+if TYPE_CHECKING:
+    from gpulint.analysis.interpreter import Interpreter
+
+NORMAL = 0
+
+STAR = "*"
+"""Where a module's globals keep the libraries that were imported with a star."""
+
+
+def import_(interp: Interpreter, node: ir.Import) -> int:
+    for dotted, alias in node.names:
+        if alias is not None:
+            interp.state.write(interp.frame.locals, alias, _module(interp, dotted))
+        else:
+            top = dotted.partition(".")[0]
+            present = interp.frame.locals.get(top)
+            if not isinstance(present, (External, ModuleValue)) or dotted == top:
+                interp.state.write(interp.frame.locals, top, _module(interp, top))
+    return NORMAL
+
+
+def _module(interp: Interpreter, dotted: str) -> Value:
+    path = interp.project.find(dotted, interp.frame.module.path)
+    if path is not None:
+        return Imported(path, dotted, None)
+    return External(canonical(dotted))
+
+
+def import_from(interp: Interpreter, node: ir.ImportFrom) -> int:
+    importer = interp.frame.module.path
+    if node.level:
+        path = interp.project.find_relative(node.module, node.level, importer)
+    else:
+        path = interp.project.find(node.module, importer)
+    for name, alias in node.names:
+        if name == "*":
+            if path is not None:
+                _star(interp, path, node.module)
+            elif not node.level:
+                scope = interp.frame.module.globals
+                before = scope.get(STAR)
+                modules = before.value if isinstance(before, Constant) else ()
+                interp.state.write(scope, STAR, Constant((*modules, node.module)))  # type: ignore[misc]
+            continue
+        interp.state.write(interp.frame.locals, alias or name, _member(interp, node, path, name))
+    return NORMAL
+
+
+def _member(interp: Interpreter, node: ir.ImportFrom, path: str | None, name: str) -> Value:
+    importer = interp.frame.module.path
+    dotted = f"{node.module}.{name}" if node.module else name
+    if node.level:
+        submodule = interp.project.find_relative(dotted, node.level, importer)
+    else:
+        submodule = interp.project.find(dotted, importer)
+    if submodule is not None and (path is None or path.endswith("__init__.py")):
+        return Imported(submodule, dotted, None)
+    if path is not None:
+        return Imported(path, node.module, name)
+    if node.level:
+        return Unknown(("import", importer, "." * node.level + dotted))
+    return External(canonical(dotted))
+
+
+def _star(interp: Interpreter, path: str, dotted: str) -> None:
+    scope = interp.run_module(path, dotted)
+    if scope is not None:
+        for name, value in list(scope.globals.items()):
+            if not name.startswith("_"):
+                interp.state.write(interp.frame.locals, name, value)
+
+
+def from_star(interp: Interpreter, name: str) -> Value | None:
+    """A name that one of the star imports of libraries brought, if the library is known to have it."""
+    stars = interp.frame.module.globals.get(STAR)
+    if isinstance(stars, Constant) and isinstance(stars.value, tuple):
+        for module in stars.value:
+            dotted = canonical(f"{module}.{name}")
+            if fact(dotted) is not None:
+                return External(dotted)
+    return None
+
+
+def resolve(interp: Interpreter, imported: Imported) -> Value:
+    """Read and run the module that was imported, and give what was asked of it."""
+    scope = interp.run_module(imported.path, imported.dotted)
+    if scope is None:
+        return Unknown(("import", imported.path, imported.attribute))
+    module = ModuleValue(scope)
+    return module if imported.attribute is None else module_attribute(interp, module, imported.attribute)
+
+
+def module_attribute(interp: Interpreter, module: ModuleValue, name: str) -> Value:
+    value = module.scope.globals.get(name, MISSING)
+    if value is MISSING:
+        submodule = interp.project.find_relative(name, 1, module.scope.path)
+        if submodule is not None and module.scope.path.endswith("__init__.py"):
+            return resolve(interp, Imported(submodule, f"{module.scope.name}.{name}", None))
+        return Unknown(("name", module.scope.path, name))
+    if isinstance(value, Imported):
+        if value.path == module.scope.path and value.attribute == name:
+            return Unknown(("name", module.scope.path, name))
+        return resolve(interp, value)
+    return interp.choose(value)

@@ -1,0 +1,384 @@
+"""The abstract machine: frames, paths, bounds, forks and calls.
+
+It runs a program's statements in order and lets the other modules of this package say what each expression,
+statement and library call means. What it cannot know becomes Unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gpulint.analysis import calls, expressions, statements
+from gpulint.analysis.contexts import Caller, Context, Where
+from gpulint.analysis.control import NORMAL, STOPS, Exhausted, Halts
+from gpulint.analysis.events import Event
+from gpulint.analysis.paths import EVERYWHERE, Condition, Literal, Path, compatible
+from gpulint.analysis.state import Outcome, State, alternatives, choose
+from gpulint.analysis.truth import truth
+from gpulint.analysis.values import (
+    Arguments,
+    Constant,
+    ContextManagerFunction,
+    Descriptor,
+    Function,
+    Object,
+    Traced,
+    Unknown,
+    UserClass,
+    Value,
+)
+from gpulint.places import Site
+from gpulint.syntax import ir
+
+if TYPE_CHECKING:
+    from gpulint.analysis.modules import ModuleScope, Project
+    from gpulint.analysis.plan import Plan
+
+MAX_STEPS = 400_000
+"""Expressions and statements evaluated for one program before the rest of it is given up."""
+
+MAX_ENTRY_STEPS = 60_000
+"""The same for one entry point that nobody calls."""
+
+MAX_DEPTH = 20
+"""Calls inside calls; a deeper one gives Unknown."""
+
+MAX_FORKS = 6
+"""Ways in which one statement is run separately; the others are taken as one."""
+
+
+class Frame:
+    """One activation of a function, a class body or a module."""
+
+    __slots__ = (
+        "caller",
+        "closure",
+        "context",
+        "declared",
+        "definition",
+        "exits",
+        "locals",
+        "mark",
+        "module",
+        "on_yield",
+        "parent",
+        "path",
+        "receiver",
+        "yielded",
+    )
+
+    def __init__(
+        self,
+        module: ModuleScope,
+        local_names: dict[str, Any],
+        closure: tuple[dict[str, Any], ...],
+        caller: Caller,
+        parent: Frame | None,
+        definition: ir.FunctionDef | ir.Lambda | ir.ClassDef | None = None,
+        receiver: Value | None = None,
+    ) -> None:
+        self.module = module
+        self.locals = local_names
+        self.closure = closure
+        self.caller = caller
+        self.parent = parent
+        self.definition = definition
+        self.receiver = receiver
+        self.declared: dict[str, dict[str, Any]] = {}
+        self.exits: list[tuple[Outcome, Value, Context]] = []
+        self.mark = 0
+        self.path: Path = EVERYWHERE
+        self.context = Context()
+        self.on_yield: Callable[[Value], None] | None = None
+        self.yielded: list[tuple[Path, Value]] = []
+
+
+    def entry(self) -> Frame:
+        """This module's frame as the start of a call chain of which nothing is known."""
+        return Frame(self.module, self.locals, (), Caller(None, "", None, False), None)
+
+
+class LoopRecord:
+    """Ways out of the loop being run."""
+
+    __slots__ = ("breaks", "continues", "mark")
+
+    def __init__(self, mark: int) -> None:
+        self.mark = mark
+        self.breaks: list[Outcome] = []
+        self.continues: list[Outcome] = []
+
+
+class Interpreter:
+    """Runs one program (a file as it would be run or imported) and writes its events to a Plan."""
+
+    def __init__(self, project: Project, scope: ModuleScope, plan: Plan) -> None:
+        self.project = project
+        self.plan = plan
+        self.state = State()
+        self.path: Path = EVERYWHERE
+        self.context = Context()
+        self.runtime: dict[str, Any] = {"state": Constant("no"), "since": Constant(None)}
+        self.environment: dict[str, Any] = {}
+        self.configuration: dict[str, Any] = {}
+        self.steps = 0
+        self.step_limit = MAX_STEPS
+        self.loops: list[LoopRecord] = []
+        self.active: list[object] = []
+        self.entered: set[int] = set()
+        self.executions: dict[Any, tuple[int, Value]] = {}
+        self.diverged: list[tuple[Outcome, Context]] = []
+        """Paths that ended with different scopes open and are not joined yet."""
+        self.runs: dict[int, int] = {}
+        self.instances: dict[int, Value] = {}
+        """For each class that only entry points use, the instance that they share."""
+        self._words: dict[int, frozenset[str]] = {}
+        self.module_frame = Frame(scope, scope.globals, (), Caller(None, "", None, True), None)
+        self.frame = self.module_frame
+
+    # ------------------------------------------------------------------ places and events
+
+    def site(self, node: ir.Node) -> Site:
+        return Site(self.frame.module.path, node.number)
+
+    def where(self) -> Where:
+        return Where(self.context, self.path, self.frame.caller, self.frame.module.graph_mode)
+
+    def emit(self, event: Event) -> None:
+        self.plan.events.append(event)
+
+    # --------------------------------------------------------------------- running syntax
+
+    def evaluate(self, node: ir.Expr) -> Value:
+        """The value of an expression on the present path."""
+        self.steps += 1
+        if self.steps > self.step_limit:
+            raise Exhausted
+        return expressions.EVALUATE[type(node)](self, node)
+
+    def execute(self, block: Sequence[ir.Statement]) -> int:
+        """Run statements until one does not fall through.
+
+        Where a statement leaves different scopes open on different paths (a conditional `enter_context`), the
+        rest of the block is run on each.
+        """
+        for index, statement in enumerate(block):
+            self.steps += 1
+            if self.steps > self.step_limit:
+                raise Exhausted
+            try:
+                if statements.EXECUTE[type(statement)](self, statement):
+                    return STOPS
+            except Halts:
+                return STOPS
+            if self.diverged:
+                diverged, self.diverged = self.diverged, []
+                rest = block[index + 1 :]
+                return self.fork([(outcome.path, self._resume(outcome, context, rest)) for outcome, context in diverged])
+        return NORMAL
+
+    def _resume(self, outcome: Outcome, context: Context, rest: Sequence[ir.Statement]) -> Callable[[], int]:
+        def run() -> int:
+            self.state.apply(outcome.changes)
+            self.context = context
+            return self.execute(rest)
+
+        return run
+
+    def settle(self) -> None:
+        """Join paths that left different scopes open, at the end of what the scopes belong to."""
+        if self.diverged:
+            diverged, self.diverged = self.diverged, []
+            self.state.join([outcome for outcome, _ in diverged], self.path)
+
+    def call(self, function: Value, arguments: Arguments, site: Site) -> Value:
+        """What calling a value gives."""
+        return calls.call(self, function, arguments, site)
+
+    def call_entry(
+        self, function: Value, arguments: Arguments, site: Site, receiver: Value | None = None
+    ) -> None:
+        """Call a function that nobody in the program calls."""
+        if isinstance(function, Traced):
+            self.context = self.context._replace(traced=function.site)
+            function = function.function
+        if isinstance(function, Function):
+            calls.call_function(self, function, arguments, site, receiver)
+
+    def frame_for(self, function: Function, caller: Caller, receiver: Value | None) -> Frame:
+        """A frame for one activation of a function."""
+        return Frame(
+            function.module, {}, function.closure, caller, self.frame, function.definition, receiver
+        )
+
+    def owner_of(self, frame: Frame) -> UserClass | None:
+        """The class whose body defined the function of a frame, looked for through the frames around it."""
+        if not isinstance(frame.receiver, Object) or frame.receiver.cls is None:
+            return None
+        return _defining_class(frame.receiver.cls, frame.definition)
+
+    def words_of(self, definition: ir.FunctionDef | ir.Lambda | ir.ClassDef) -> frozenset[str]:
+        """The names that a definition's body reads, attributes included."""
+        words = self._words.get(id(definition))
+        if words is None:
+            words = self._words[id(definition)] = frozenset(words_in(definition))
+        return words
+
+    def run_module(self, path: str, dotted: str) -> ModuleScope | None:
+        """Import a module of the project; its effect on the runtime becomes the program's."""
+        from gpulint.analysis import runtime
+        from gpulint.analysis.program import run_import
+
+        found = run_import(self.project, path, dotted, self.plan.target)
+        if found is None:
+            return None
+        scope, effect = found
+        if effect in ("driver", "maybe", "yes"):
+            runtime.initialised(self, effect, Site(path, 0))
+        return scope
+
+    # --------------------------------------------------------------------- paths and forks
+
+    def choose(self, value: Value) -> Value:
+        """What of a value is possible on the present path."""
+        return choose(value, self.path)
+
+    def fork(self, arms: list[tuple[Path, Callable[[], int]]]) -> int:
+        """Run each arm from the present state on its own path, then join what they changed.
+
+        Arms whose path contradicts the present one are not run. Falls through when an arm does.
+        """
+        base, before = self.path, self.context
+        possible = [(guard, run) for guard, run in arms if compatible(base, guard)]
+        if len(possible) == 1:
+            guard, run = possible[0]
+            if len(arms) > 1:
+                self.path |= guard
+            return run()
+        outcomes: list[Outcome] = []
+        contexts: list[Context] = []
+        for guard, run in possible:
+            mark = self.state.mark()
+            self.path, self.context = base | guard, before
+            if self._runs(run):
+                changes = self.state.changes_since(mark)
+                if self.diverged:
+                    for outcome, context in self.diverged:
+                        outcomes.append(Outcome(outcome.path, {**changes, **outcome.changes}))
+                        contexts.append(context)
+                else:
+                    outcomes.append(Outcome(self.path, changes))
+                    contexts.append(self.context)
+            self.diverged = []
+            self.state.take_back(mark)
+        self.path, self.context = base, before
+        if not outcomes:
+            return STOPS
+        self.path = _common(outcomes)
+        if any(context != contexts[0] for context in contexts):
+            self.diverged = list(zip(outcomes, contexts, strict=True))
+        else:
+            self.state.join(outcomes, base)
+            self.context = contexts[0]
+        return NORMAL
+
+    def _runs(self, run: Callable[[], int]) -> bool:
+        """Run one arm; whether it falls through. What it left entered is left again."""
+        frame, active, loops = self.frame, len(self.active), len(self.loops)
+        try:
+            return run() == NORMAL
+        except Halts:
+            self.frame = frame
+            del self.active[active:], self.loops[loops:]
+            return False
+
+    def leave(self, value: Value) -> None:
+        """Return from the present function with a value."""
+        frame = self.frame
+        outcome = Outcome(self.path, self.state.changes_since(frame.mark))
+        frame.exits.append((outcome, value, self.context))
+
+    def split(self, test: Value) -> tuple[Path | None, Path | None]:
+        """The paths on which a test holds and fails; None where it cannot."""
+        yes: list[Path] = []
+        no: list[Path] = []
+        for guard, holds in truth(test, self.path):
+            if holds is not False:
+                yes.append(guard)
+            if holds is not True:
+                no.append(guard)
+        if len(yes) > 1 or len(no) > 1:
+            return _compound(yes, no)
+        return (yes[0] if yes else None), (no[0] if no else None)
+
+    def each(self, value: Value, use: Callable[[Value], Value], symbol: Any) -> Value:
+        """Apply `use` to each alternative of a value on its own path, and join the results."""
+        from gpulint.analysis.state import join
+
+        options = alternatives(value, self.path)
+        if len(options) == 1:
+            return use(options[0][1])
+        results: list[tuple[Path, Value]] = []
+
+        def arm(option: Value, guard: Path) -> Callable[[], int]:
+            def run() -> int:
+                results.append((guard, use(option)))
+                return NORMAL
+
+            return run
+
+        self.fork([(guard, arm(option, guard)) for guard, option in options[:MAX_FORKS]])
+        return join(results, symbol) if results else Unknown(symbol)
+
+    def fresh(self, name: str, site: Site) -> Condition:
+        """A condition of its own for something that can go either way at `site`."""
+        return Condition(name, site)
+
+
+def _defining_class(cls: UserClass, definition: object) -> UserClass | None:
+    for value in cls.namespace.values():
+        while isinstance(value, (Traced, Descriptor, ContextManagerFunction)):
+            value = value.function
+        if isinstance(value, Function) and value.definition is definition:
+            return cls
+    for base in cls.bases:
+        if isinstance(base, UserClass) and (found := _defining_class(base, definition)):
+            return found
+    return None
+
+
+def words_in(node: object) -> Iterator[str]:
+    """Names and attribute names below a syntax node."""
+    stack = [node]
+    while stack:
+        present = stack.pop()
+        if isinstance(present, ir.Name):
+            yield present.id
+        elif isinstance(present, (tuple, list)):
+            stack += present
+        elif isinstance(present, ir.Node):
+            if isinstance(present, ir.Attribute):
+                yield present.name
+            for cls in type(present).__mro__:
+                stack += [getattr(present, slot) for slot in getattr(cls, "__slots__", ()) if slot != "number"]
+
+
+def _common(outcomes: list[Outcome]) -> Path:
+    path = outcomes[0].path
+    for outcome in outcomes[1:]:
+        path &= outcome.path
+    return path
+
+
+def _compound(yes: list[Path], no: list[Path]) -> tuple[Path | None, Path | None]:
+    """Paths for a test that can hold or fail in several ways."""
+    if not yes or not no:
+        only = yes or no
+        common = frozenset.intersection(*only)
+        return (common, None) if yes else (None, common)
+    condition = Condition("any", "", frozenset(yes))
+    return (
+        frozenset.intersection(*yes) | {Literal(condition, True)},
+        frozenset.intersection(*no) | {Literal(condition, False)},
+    )

@@ -1,0 +1,396 @@
+"""Calls of library names: TensorFlow by the knowledge tables, a few others by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from gpulint.analysis import builtin, calls, datasets, events, members, runtime, tensors
+from gpulint.analysis.contexts import DeviceScope, StrategyScope
+from gpulint.analysis.control import Halts
+from gpulint.analysis.values import (
+    NONE,
+    Arguments,
+    Constant,
+    ContextManagerFunction,
+    Descriptor,
+    DeviceList,
+    External,
+    Function,
+    Layer,
+    ListedDevice,
+    Loss,
+    Manager,
+    Partial,
+    Strategy,
+    Tape,
+    Tensor,
+    Text,
+    Traced,
+    Unknown,
+    Value,
+    symbol_of,
+)
+from gpulint.knowledge import fact
+from gpulint.knowledge.devices import DeviceName, parse_device
+from gpulint.knowledge.facts import Fact, Kind
+from gpulint.places import Site
+
+if TYPE_CHECKING:
+    from gpulint.analysis.interpreter import Interpreter
+
+Handler = Callable[["Interpreter", Arguments, Site], Value]
+
+
+def call(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
+    """What calling the library function or class `name` gives and does."""
+    if handler := SPECIAL.get(name):
+        return handler(interp, arguments, site)
+    if name.startswith("builtins."):
+        return builtin.call(interp, name[9:], arguments, site)
+    known = fact(name)
+    if known is not None:
+        return BY_KIND[known.kind](interp, name, known, arguments, site)
+    owner, _, method = name.rpartition(".")
+    if method in ("from_config", "from_pretrained") and (known := fact(owner)) is not None:
+        return BY_KIND[known.kind](interp, owner, known, Arguments(open=True), site)
+    return _unknown(interp, name, arguments, site)
+
+
+def _unknown(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
+    for value in arguments.all():
+        members.escaped(interp, value, "passed", site)
+        if name.startswith("numpy."):
+            tensors.read_at(interp, value, "numpy", site)
+    return Unknown(("call", ("external", name), tuple(symbol_of(value) for value in arguments.all())))
+
+
+# ------------------------------------------------------------------------------- by kind
+
+
+def _strategy(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+    if known.detail == "default":
+        current = interp.context.strategy
+        if current is not None:
+            return current
+        return Strategy(site, interp.where(), name, "default", None)
+    runtime.called(interp, known, site)
+    devices = arguments.of("devices", known.params) or arguments.of("device", known.params)
+    for value in tensors.flattened([interp.choose(devices)] if devices is not None else []):
+        named(interp, value, name, arguments.sites.get("devices", arguments.sites.get(0, site)))
+    strategy = Strategy(site, interp.where(), name, known.detail, devices)
+    interp.emit(events.StrategyBuilt(site, interp.where(), strategy, arguments))
+    return strategy
+
+
+def _model(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+    inputs = [interp.choose(value) for value in tensors.flattened(interp.choose(v) for v in arguments.all())]
+    if any(isinstance(value, Tensor) or isinstance(value, Layer) and ".shaped" in value.attributes for value in inputs):
+        runtime.initialised(interp, "yes", site)
+    return members.make_model(interp, site, name)
+
+
+def _model_factory(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+    runtime.initialised(interp, "yes", site)
+    return members.make_model(interp, site, name)
+
+
+def _layer(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+    layer = Layer(site, interp.where(), name)
+    if any(word in arguments.keywords for word in ("input_shape", "batch_input_shape", "input_dim")):
+        interp.state.write(layer.attributes, ".shaped", Constant(True))
+    runtime.called(interp, known, site)
+    return layer
+
+
+def _optimizer(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+    return members.make_optimizer(interp, site, name)
+
+
+def _metric(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+    return members.make_metric(interp, site, name)
+
+
+def _loss(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+    given = arguments.of("reduction", known.params)
+    reduction: str | None = None
+    if given is None:
+        reduction = "" if not arguments.open else None
+    elif isinstance(given, Constant):
+        reduction = given.value.lower() if isinstance(given.value, str) else "none"
+    elif isinstance(given, External):
+        reduction = given.name.rpartition(".")[2].lower()
+    return Loss(site, interp.where(), name, reduction)
+
+
+def _loss_function(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+    runtime.called(interp, known, site)
+    return tensors.derived(interp, site, arguments.all())
+
+
+def _variable(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+    initial = arguments.of("initial_value", known.params)
+    dtype = tensors.named_dtype(arguments.get("dtype")) or tensors.dtype_of(initial)
+    return members.make_variable(interp, site, dtype)
+
+
+def _config(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+    runtime.configured(interp, known.detail, known, arguments, site)
+    runtime.called(interp, known, site)
+    return NONE
+
+
+def _query(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+    runtime.called(interp, known, site)
+    wanted = arguments.of("device_type", known.params or ("device_type",))
+    kind = wanted.value if isinstance(wanted, Constant) and isinstance(wanted.value, str) else ""
+    if known.detail in ("physical", "logical", "visible"):
+        return DeviceList("logical" if known.detail == "logical" else "physical", kind.upper())
+    return Unknown(("devices", name))
+
+
+def _other(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+    runtime.called(interp, known, site)
+    return _unknown(interp, name, arguments, site)
+
+
+def _op(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+    for value in arguments.all():
+        if isinstance(value, (Function, Traced)):
+            _call_back(interp, value, site)
+    return tensors.op(interp, name, known, arguments, site)
+
+
+def _call_back(interp: Interpreter, function: Value, site: Site) -> None:
+    """An op that takes a function (`tf.map_fn`, `tf.cond`) calls it."""
+    try:
+        interp.call(function, Arguments((), {}, True), site)
+    except Halts:
+        pass
+
+
+BY_KIND: dict[Kind, Callable[[Any, str, Fact, Arguments, Site], Value]] = {
+    Kind.STRATEGY: _strategy,
+    Kind.MODEL: _model,
+    Kind.MODEL_FACTORY: _model_factory,
+    Kind.LAYER: _layer,
+    Kind.OPTIMIZER: _optimizer,
+    Kind.METRIC: _metric,
+    Kind.LOSS: _loss,
+    Kind.LOSS_FUNCTION: _loss_function,
+    Kind.VARIABLE: _variable,
+    Kind.DATASET: datasets.source,
+    Kind.OP: _op,
+    Kind.REDUCTION: _op,
+    Kind.CONFIG: _config,
+    Kind.QUERY: _query,
+    Kind.OTHER: _other,
+}
+
+
+# ------------------------------------------------------------------------------- by name
+
+
+def named(interp: Interpreter, value: Value, consumer: str, site: Site) -> tuple[DeviceName | None, bool]:
+    """A value used as a device name: (the device, whether the program chooses it at run time)."""
+    if isinstance(value, Constant) and isinstance(value.value, str):
+        device = parse_device(value.value)
+        interp.emit(events.DeviceNamed(site, interp.where(), value.value, device, consumer))
+        return device, False
+    if isinstance(value, Text):
+        template = "".join("0" if part is None else part for part in value.parts)
+        device = parse_device(template)
+        return device._replace(index=None) if device is not None else None, True
+    if isinstance(value, ListedDevice):
+        return DeviceName(value.list.type, None), True
+    return None, True
+
+
+def _device(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    given = arguments.get("device_name", 0) or arguments.get("device", 0) or Unknown(("device", site))
+
+    def manager(option: Value) -> Value:
+        device, chosen = named(interp, option, "tensorflow.device", arguments.sites.get(0, site))
+        if isinstance(option, Constant) and option.value is None:
+            device, chosen = None, False
+        return Manager("device", site, (DeviceScope(site, device, chosen), option))
+
+    return interp.each(given, manager, ("device", site))
+
+
+def _device_spec(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    params = ("job", "replica", "task", "device_type", "device_index")
+    kind, index = arguments.of("device_type", params), arguments.of("device_index", params)
+    if isinstance(kind, Constant) and isinstance(kind.value, str):
+        if isinstance(index, Constant) and isinstance(index.value, int):
+            return Constant(f"/device:{kind.value}:{index.value}", site)
+        return Text((f"/device:{kind.value}:", None), ("text", site))
+    return Unknown(("device", site))
+
+
+def _function(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    jit = arguments.get("jit_compile") or arguments.get("experimental_compile") or NONE
+    function = arguments.get("func", 0)
+    if function is None or isinstance(function, Constant):
+        return Partial(External("tensorflow.function"), arguments._replace(sites={"": site}))
+    return interp.each(function, lambda option: calls.trace(interp, option, jit, site), ("function", site))
+
+
+def _partial(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    if not arguments.positional:
+        return Unknown(("partial", site))
+    function, *rest = arguments.positional
+    return Partial(function, arguments._replace(positional=tuple(rest)))
+
+
+def _halt(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    raise Halts
+
+
+def _run_main(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    """`app.run(main)`: calls main with the remaining arguments, and exits."""
+    main = arguments.get("main", 0)
+    if main is not None:
+        return interp.each(main, lambda option: interp.call(option, Arguments((Unknown(("argv",)),)), site), None)
+    for function in ("main",):
+        value = interp.frame.module.globals.get(function)
+        if isinstance(value, Value):
+            interp.call(interp.choose(value), Arguments((Unknown(("argv",)),)), site)
+    return NONE
+
+
+def _null_context(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    return Manager("null", site, arguments.get("enter_result", 0) or NONE)
+
+
+def _exit_stack(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    return Manager("stack", site, None)
+
+
+def _environ_default(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    key, value = arguments.get("key", 0), arguments.get("value", 1)
+    if key is not None and value is not None:
+        runtime.environment_set(interp, key, value, site)
+    return value or NONE
+
+
+def _environ_update(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    from gpulint.analysis.values import Mapping
+
+    given = arguments.get("", 0)
+    if isinstance(given, Mapping):
+        for key, value in given.entries.items():
+            runtime.environment_set(interp, Constant(key), value, site)
+    for name, value in arguments.keywords.items():
+        runtime.environment_set(interp, Constant(name), value, site)
+    return NONE
+
+
+def _environ_get(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    key = arguments.get("key", 0)
+    return runtime.environment_read(interp, key) if key is not None else Unknown(("environment", site))
+
+
+def _set_strategy(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    strategy = interp.choose(arguments.get("strategy", 0) or NONE)
+    if isinstance(strategy, Strategy):
+        interp.emit(events.StrategyUsed(site, interp.where(), strategy, "set"))
+        scope = StrategyScope(site, strategy)
+        interp.context = interp.context._replace(scopes=(*interp.context.scopes, scope))
+    return NONE
+
+
+def _tape(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    tape = Tape(site, interp.where(), "tensorflow.GradientTape")
+    persistent = arguments.get("persistent", 0)
+    interp.state.write(tape.attributes, ".persistent", persistent or Constant(False))
+    return tape
+
+
+def _average_loss(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    result = tensors.derived(interp, site, arguments.all())
+    if isinstance(result, Tensor):
+        from gpulint.analysis.values import Reduced
+
+        return Tensor(site, result.device, None, Reduced("scaled", site), scope=result.scope)
+    return result
+
+
+def _input(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    runtime.initialised(interp, "yes", site)
+    return Tensor(site)
+
+
+def _logical_device(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    return Unknown(("logical device", site))
+
+
+SPECIAL: dict[str, Handler] = {
+    "tensorflow.device": _device,
+    "tensorflow.DeviceSpec": _device_spec,
+    "tensorflow.DeviceSpec.from_string": lambda interp, arguments, site: arguments.get("spec", 0) or NONE,
+    "tensorflow.function": _function,
+    "functools.partial": _partial,
+    "functools.wraps": lambda interp, arguments, site: External("functools.wraps()"),
+    "functools.lru_cache": lambda interp, arguments, site: External("functools.lru_cache()"),
+    "functools.wraps()": lambda interp, arguments, site: arguments.get("", 0) or NONE,
+    "functools.lru_cache()": lambda interp, arguments, site: arguments.get("", 0) or NONE,
+    "contextlib.nullcontext": _null_context,
+    "contextlib.suppress": _null_context,
+    "contextlib.ExitStack": _exit_stack,
+    "contextlib.contextmanager": lambda interp, arguments, site: ContextManagerFunction(arguments.get("", 0) or NONE),
+    "os.environ.setdefault": _environ_default,
+    "os.environ.update": _environ_update,
+    "os.environ.get": _environ_get,
+    "os.getenv": _environ_get,
+    "os.putenv": _environ_default,
+    "sys.exit": _halt,
+    "os._exit": _halt,
+    "os.abort": _halt,
+    "builtins.exit": _halt,
+    "builtins.quit": _halt,
+    "absl.app.run": _run_main,
+    "tensorflow.compat.v1.app.run": _run_main,
+    "tensorflow.distribute.experimental_set_strategy": _set_strategy,
+    "tensorflow.GradientTape": _tape,
+    "tensorflow.nn.compute_average_loss": _average_loss,
+    "tensorflow.keras.Input": _input,
+    "tensorflow.config.LogicalDeviceConfiguration": _logical_device,
+}
+
+
+def decorate(interp: Interpreter, name: str, function: Value, site: Site) -> Value:
+    """What a library decorator makes of a function."""
+    if name == "tensorflow.function":
+        return calls.trace(interp, function, NONE, site)
+    if name in ("builtins.property", "functools.cached_property"):
+        return Descriptor("property", function)
+    if name == "builtins.staticmethod":
+        return Descriptor("static", function)
+    if name == "builtins.classmethod":
+        return Descriptor("class", function)
+    if name in ("contextlib.contextmanager", "contextlib.asynccontextmanager"):
+        return ContextManagerFunction(function)
+    if name in TRANSPARENT or name.endswith(".setter"):
+        return function
+    return calls.opaque(function)
+
+
+TRANSPARENT = frozenset(
+    {
+        "abc.abstractmethod",
+        "functools.lru_cache",
+        "functools.cache",
+        "functools.lru_cache()",
+        "functools.wraps()",
+        "typing.overload",
+        "typing.override",
+        "typing.no_type_check",
+        "tensorflow.autograph.experimental.do_not_convert",
+        "tensorflow.keras.saving.register_keras_serializable",
+        "tensorflow.keras.utils.register_keras_serializable",
+        "pytest.fixture",
+    }
+)
+"""Decorators that give back the function as it was."""
+

@@ -1,0 +1,150 @@
+"""Context managers: what `with` and `enter_context` enter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from gpulint.analysis import access, calls, runtime
+from gpulint.analysis.contexts import DeviceScope, StrategyScope
+from gpulint.analysis.control import NORMAL, STOPS, Halts
+from gpulint.analysis.events import DeviceEntered, ScopeEntered, StrategyUsed
+from gpulint.analysis.state import alternatives
+from gpulint.analysis.values import Arguments, Bound, Function, Instance, Manager, Unknown, Value
+from gpulint.places import Site
+from gpulint.syntax import ir
+
+if TYPE_CHECKING:
+    from gpulint.analysis.interpreter import Interpreter
+
+
+def enter_all(
+    interp: Interpreter, items: Sequence[tuple[ir.Expr, ir.Expr | None]], body: Sequence[ir.Statement]
+) -> int:
+    """Enter managers one inside the other, run the body, and leave them."""
+    if not items:
+        return interp.execute(body)
+    (expression, target), *rest = items
+    manager = interp.evaluate(expression)
+    options = alternatives(manager, interp.path)
+
+    def enter(option: Value) -> Callable[[], int]:
+        def bound(value: Value) -> int:
+            if target is not None:
+                access.assign(interp, target, value)
+            return enter_all(interp, rest, body)
+
+        return lambda: inside(interp, option, interp.site(expression), bound)
+
+    if len(options) == 1:
+        return enter(options[0][1])()
+    return interp.fork([(guard, enter(option)) for guard, option in options])
+
+
+def inside(interp: Interpreter, manager: Value, site: Site, run: Callable[[Value], int]) -> int:
+    """Enter a manager that is no join, run what is inside, and leave it."""
+    before = interp.context
+    if isinstance(manager, Manager) and manager.kind == "generator":
+        return _generator(interp, manager, run)
+    if isinstance(manager, Manager):
+        completion = run(push(interp, manager, site))
+    elif isinstance(manager, Instance) and manager.cls and (entry := manager.cls.find("__enter__")):
+        value = interp.choose(interp.call(Bound(manager, entry[0]), Arguments(), site))
+        completion = run(value)
+        if completion == NORMAL and (leave := manager.cls.find("__exit__")):
+            interp.settle()
+            nothing = Unknown(("exit", site))
+            interp.call(Bound(manager, leave[0]), Arguments((nothing, nothing, nothing)), site)
+    else:
+        completion = run(manager if not isinstance(manager, Unknown) else Unknown(("entered", site)))
+    interp.settle()
+    interp.context = before
+    return completion
+
+
+def push(interp: Interpreter, manager: Manager, site: Site) -> Value:
+    """Make what a manager does part of the present context; what `as` would bind."""
+    context = interp.context
+    if manager.kind == "device":
+        scope: DeviceScope = manager.payload[0]
+        runtime.initialised(interp, "yes", site)
+        interp.context = context._replace(devices=(*context.devices, scope))
+        interp.emit(DeviceEntered(manager.site, interp.where(), manager.payload[1], scope))
+    elif manager.kind == "scope":
+        strategy = manager.payload
+        interp.context = context._replace(scopes=(*context.scopes, StrategyScope(site, strategy)))
+        interp.emit(ScopeEntered(site, interp.where(), strategy, manager.site, False))
+        interp.emit(StrategyUsed(site, interp.where(), strategy, "entered"))
+        return strategy  # type: ignore[no-any-return]
+    elif manager.kind == "null":
+        value: Value = manager.payload
+        return value
+    return manager
+
+
+def pop(interp: Interpreter, manager: Manager) -> None:
+    """Leave a manager that was entered by hand."""
+    context = interp.context
+    if manager.kind == "device":
+        interp.context = context._replace(devices=context.devices[:-1])
+    elif manager.kind == "scope":
+        interp.context = context._replace(scopes=context.scopes[:-1])
+
+
+def enter_by_hand(interp: Interpreter, manager: Value, site: Site) -> Value:
+    """`manager.__enter__()` or `stack.enter_context(manager)`: stays entered."""
+    if isinstance(manager, Manager) and manager.kind == "generator":
+        function, arguments = manager.payload
+        entered: list[Value] = []
+        if isinstance(function, Function):
+            contexts = []
+
+            def at_yield(value: Value) -> None:
+                entered.append(value)
+                contexts.append(interp.context)
+
+            calls.call_function(interp, function, arguments, site, on_yield=at_yield)
+            if contexts:
+                interp.context = interp.context._replace(scopes=contexts[0].scopes, devices=contexts[0].devices)
+        return entered[0] if entered else Unknown(("entered", site))
+    if isinstance(manager, Manager):
+        return push(interp, manager, site)
+    if isinstance(manager, Instance) and manager.cls and (entry := manager.cls.find("__enter__")):
+        return interp.call(Bound(manager, entry[0]), Arguments(), site)
+    return Unknown(("entered", site))
+
+
+def _generator(interp: Interpreter, manager: Manager, run: Callable[[Value], int]) -> int:
+    """A `contextlib.contextmanager` function: its body is run, and the `with` body where it yields."""
+    function, arguments = manager.payload
+    outer, before = interp.frame, interp.context
+    completions: list[int] = []
+    receiver = None
+    if isinstance(function, Bound):
+        receiver = function.receiver
+        arguments = calls.with_receiver(receiver, arguments)
+        function = function.method
+    if not isinstance(function, Function):
+        return run(Unknown(("entered", manager.site)))
+
+    def at_yield(value: Value) -> None:
+        inner, loops, active = interp.frame, interp.loops, interp.active
+        interp.frame, interp.loops, interp.active = outer, outer_loops, outer_active
+        try:
+            completion = run(value)
+        finally:
+            interp.frame, interp.loops, interp.active = inner, loops, active
+        completions.append(completion)
+        if completion != NORMAL:
+            raise Halts
+
+    outer_loops, outer_active = interp.loops, list(interp.active)
+    try:
+        calls.call_function(interp, function, arguments, manager.site, receiver, on_yield=at_yield)
+    except Halts:
+        pass
+    interp.settle()
+    interp.context = before
+    if completions and all(completion != NORMAL for completion in completions):
+        return STOPS
+    return NORMAL

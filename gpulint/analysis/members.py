@@ -1,0 +1,297 @@
+"""Objects: making them, their library attributes, calling them, and where they escape to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gpulint.analysis import calls, events, runtime, tensors
+from gpulint.analysis.paths import Path, compatible
+from gpulint.analysis.values import (
+    Arguments,
+    Bound,
+    Instance,
+    Items,
+    Join,
+    Layer,
+    Loss,
+    Manager,
+    Mapping,
+    Metric,
+    Model,
+    Object,
+    Optimizer,
+    Partial,
+    PerReplica,
+    Strategy,
+    Tape,
+    Tensor,
+    Unknown,
+    UserClass,
+    Value,
+    Variable,
+    symbol_of,
+)
+from gpulint.knowledge import fact
+from gpulint.knowledge.facts import Kind
+from gpulint.places import Site
+from gpulint.syntax import ir
+
+if TYPE_CHECKING:
+    from gpulint.analysis.interpreter import Frame, Interpreter
+
+_PROPERTIES: dict[type, frozenset[str]] = {
+    Strategy: frozenset({"num_replicas_in_sync", "extended", "cluster_resolver", "tpu_hardware_feature"}),
+    Model: frozenset(
+        "trainable_variables trainable_weights variables weights non_trainable_variables losses layers inputs "
+        "outputs input output optimizer name metrics metrics_names stop_training input_shape output_shape "
+        "loss trainable dtype history compiled_loss compiled_metrics built distribute_strategy".split()
+    ),
+    Optimizer: frozenset({"iterations", "learning_rate", "lr", "variables", "weights", "inner_optimizer", "name"}),
+    Variable: frozenset({"shape", "dtype", "name", "device", "handle", "trainable"}),
+    Layer: frozenset(
+        "weights trainable_weights trainable_variables variables output input kernel bias name units".split()
+    ),
+    Metric: frozenset({"variables", "weights", "name", "dtype"}),
+}
+
+MAX_ESCAPE_DEPTH = 3
+"""Containers inside containers that are searched for strategies."""
+
+
+# ------------------------------------------------------------------------------- making
+
+
+def instantiate(interp: Interpreter, cls: UserClass, arguments: Arguments, site: Site) -> Value:
+    """Call a class of the program."""
+    libraries = cls.libraries()
+    made = _of_kind(interp, cls, libraries, arguments, site)
+    if (constructor := cls.find("__init__")) is not None:
+        calls.call_method(interp, made, constructor[0], arguments, site)
+    else:
+        _fill_fields(interp, cls, made, arguments)
+        for value in arguments.all():
+            if not isinstance(made, Instance) or libraries:
+                escaped(interp, value, "passed", site)
+    return made
+
+
+def _of_kind(
+    interp: Interpreter, cls: UserClass, libraries: list[str], arguments: Arguments, site: Site
+) -> Object:
+    for library in libraries:
+        known = fact(library)
+        if known is None:
+            continue
+        if known.kind is Kind.MODEL:
+            return make_model(interp, site, library, cls)
+        if known.kind is Kind.LAYER:
+            return Layer(site, interp.where(), library, cls)
+        if known.kind is Kind.OPTIMIZER:
+            return make_optimizer(interp, site, library, cls)
+        if known.kind is Kind.METRIC:
+            return make_metric(interp, site, library, cls)
+        if known.kind is Kind.LOSS:
+            return Loss(site, interp.where(), library, None, cls)
+    return Instance(site, interp.where(), libraries[0] if libraries else "", cls)
+
+
+def _fill_fields(interp: Interpreter, cls: UserClass, made: Object, arguments: Arguments) -> None:
+    """The constructor that `dataclass` and `NamedTuple` write: fields in the order of their annotations."""
+    names = [
+        statement.targets[0].id
+        for statement in cls.definition.body
+        if isinstance(statement, ir.Assign)
+        and statement.annotation is not None
+        and isinstance(statement.targets[0], ir.Name)
+    ]
+    for position, name in enumerate(names):
+        value = arguments.get(name, position)
+        if value is None and not arguments.open:
+            value = cls.namespace.get(name)
+        if not isinstance(value, Value):
+            value = Unknown(("field", made.symbol, name))
+        interp.state.write(made.attributes, name, value)
+
+
+def make_model(interp: Interpreter, site: Site, library: str, cls: UserClass | None = None) -> Model:
+    model = Model(site, interp.where(), library, cls)
+    model.blame = blame(interp, site)
+    interp.emit(events.ModelBuilt(site, interp.where(), model))
+    return model
+
+
+def make_optimizer(interp: Interpreter, site: Site, library: str, cls: UserClass | None = None) -> Optimizer:
+    optimizer = Optimizer(site, interp.where(), library, cls)
+    optimizer.blame = blame(interp, site)
+    runtime.initialised(interp, "yes", site)
+    interp.emit(events.OptimizerBuilt(site, interp.where(), optimizer))
+    return optimizer
+
+
+def make_metric(interp: Interpreter, site: Site, library: str, cls: UserClass | None = None) -> Metric:
+    metric = Metric(site, interp.where(), library, cls)
+    metric.blame = blame(interp, site)
+    runtime.initialised(interp, "yes", site)
+    interp.emit(events.MetricBuilt(site, interp.where(), metric))
+    return metric
+
+
+def make_variable(interp: Interpreter, site: Site, dtype: str | None) -> Variable:
+    variable = Variable(site, interp.where(), dtype)
+    variable.blame = blame(interp, site)
+    runtime.initialised(interp, "yes", site)
+    interp.emit(events.VariableBuilt(site, interp.where(), variable))
+    return variable
+
+
+# -------------------------------------------------------------------------------- blame
+
+
+def blame(interp: Interpreter, site: Site) -> Site | None:
+    """The call to change for something made at `site` in the wrong place: in the innermost function of the
+    present call chain that can see a strategy. None where no function can."""
+    frame: Frame | None = interp.frame
+    place = site
+    while frame is not None:
+        if _sees_strategy(interp, frame):
+            return place
+        if frame.caller.site is None or frame.parent is None:
+            return None
+        if not isinstance(frame.definition, ir.ClassDef):
+            place = frame.caller.site
+        frame = frame.parent
+    return None
+
+
+def _sees_strategy(interp: Interpreter, frame: Frame) -> bool:
+    if any(_has_strategy(value, interp.path, 1) for value in list(frame.locals.values())):
+        return True
+    if frame.locals is frame.module.globals or frame.definition is None:
+        return False
+    words = interp.words_of(frame.definition)
+    return any(
+        name in words and _has_strategy(value, interp.path, 1)
+        for scope in (*frame.closure, frame.module.globals)
+        for name, value in list(scope.items())
+    )
+
+
+def _has_strategy(value: Any, path: Path, depth: int) -> bool:
+    if isinstance(value, Join):
+        return any(_has_strategy(option, path, depth) for guard, option in value.alternatives if compatible(path, guard))
+    if isinstance(value, Strategy):
+        return value.is_multi_replica
+    if isinstance(value, Instance) and depth:
+        return any(_has_strategy(part, path, depth - 1) for part in value.attributes.values())
+    return False
+
+
+# ---------------------------------------------------------------------------- attributes
+
+
+def library_attribute(interp: Interpreter, receiver: Object, name: str, node: ir.Node) -> Value:
+    """An attribute that the library class of an object has."""
+    symbol = ("attribute", receiver.symbol, name)
+    if isinstance(receiver, Strategy):
+        interp.emit(events.StrategyUsed(interp.site(node), interp.where(), receiver, "attribute"))
+        if name == "num_replicas_in_sync":
+            return Unknown(("replicas", receiver.symbol))
+    for kind, names in _PROPERTIES.items():
+        if isinstance(receiver, kind):
+            if name not in names:
+                return Bound(receiver, name)
+            if isinstance(receiver, Model) and "variables" in name or name == "trainable_weights":
+                if isinstance(receiver, Model):
+                    interp.emit(events.ModelCalled(interp.site(node), interp.where(), receiver, "variables"))
+            return Unknown(symbol)
+    if isinstance(receiver, (Tape, Loss)):
+        return Bound(receiver, name)
+    return Unknown(symbol)
+
+
+def tensor_attribute(interp: Interpreter, receiver: Tensor | PerReplica, name: str, node: ir.Node) -> Value:
+    if name == "shape" and isinstance(receiver, Tensor):
+        return Tensor(interp.site(node), shape_of=True)
+    if name == "values" and isinstance(receiver, PerReplica):
+        return Items("tuple", None, receiver.value)
+    if name in ("dtype", "device", "name", "backing_device"):
+        return Unknown(("attribute", symbol_of(receiver), name))
+    return Bound(receiver, name)
+
+
+# ------------------------------------------------------------------------------- calling
+
+
+def call_object(interp: Interpreter, receiver: Object, arguments: Arguments, site: Site) -> Value:
+    """`receiver(…)`."""
+    if isinstance(receiver, Model):
+        runtime.initialised(interp, "yes", site)
+        interp.emit(events.ModelCalled(site, interp.where(), receiver, "call"))
+    if receiver.cls is not None:
+        name = "call" if isinstance(receiver, (Model, Layer, Loss)) else "__call__"
+        if found := receiver.cls.find(name):
+            result = interp.choose(calls.call_method(interp, receiver, found[0], arguments, site))
+            if isinstance(receiver, Loss):
+                return Tensor(site)
+            return Tensor(site) if isinstance(receiver, (Model, Layer)) and isinstance(result, Unknown) else result
+    if isinstance(receiver, (Model, Layer)):
+        return tensors.derived(interp, site, arguments.all())
+    if isinstance(receiver, Loss):
+        return tensors.loss(interp, receiver, arguments, site)
+    if isinstance(receiver, Metric):
+        updated(interp, receiver, "__call__", site)
+        return Tensor(site)
+    for value in arguments.all():
+        escaped(interp, value, "passed", site)
+    return Unknown(("call", receiver.symbol, tuple(symbol_of(value) for value in arguments.all())))
+
+
+def updated(interp: Interpreter, target: Variable | Metric, method: str, site: Site) -> None:
+    """A variable or metric changes."""
+    interp.emit(events.StateUpdated(site, interp.where(), target, method))
+
+
+# ------------------------------------------------------------------------------ escaping
+
+
+def escaped(interp: Interpreter, value: Any, how: str, site: Site, depth: int = 0) -> None:
+    """A value goes where gpulint does not follow: strategies and scopes in it count as used."""
+    if isinstance(value, Join):
+        for _, option in value.alternatives:
+            escaped(interp, option, how, site, depth)
+    elif isinstance(value, Strategy):
+        interp.emit(events.StrategyUsed(site, interp.where(), value, how))
+    elif isinstance(value, Manager):
+        if value.kind == "scope":
+            interp.emit(events.ScopeEntered(site, interp.where(), value.payload, value.site, True))
+            interp.emit(events.StrategyUsed(site, interp.where(), value.payload, how))
+    elif depth < MAX_ESCAPE_DEPTH:
+        if isinstance(value, Items):
+            for item in value.items or ():
+                escaped(interp, item, how, site, depth + 1)
+        elif isinstance(value, Mapping):
+            for item in value.entries.values():
+                escaped(interp, item, how, site, depth + 1)
+        elif isinstance(value, Instance):
+            for item in list(value.attributes.values()):
+                escaped(interp, item, how, site, depth + 1)
+        elif isinstance(value, Partial):
+            for item in value.arguments.all():
+                escaped(interp, item, how, site, depth + 1)
+        elif isinstance(value, Bound) and isinstance(value.receiver, Value):
+            escaped(interp, value.receiver, how, site, depth + 1)
+
+
+def returned(interp: Interpreter, value: Value, site: Site) -> None:
+    """A function returns a value. From an entry point that nobody calls it goes to unknown callers."""
+    if interp.frame.caller.site is None:
+        escaped(interp, value, "returned", site)
+
+
+def stored(interp: Interpreter, receiver: Object, name: str, value: Value, site: Site) -> None:
+    """An attribute is set. Of an object of the program it can be read elsewhere by anyone."""
+    if isinstance(receiver, Model) and name == "optimizer" and isinstance(value, Optimizer):
+        interp.state.write(receiver.attributes, ".optimizer", value)
+    escaped(interp, value, "stored", site)
+
+

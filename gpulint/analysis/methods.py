@@ -1,0 +1,123 @@
+"""Methods of library objects and builtin values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpulint.analysis import builtin, datasets, distribution, managers, members, tensors, training
+from gpulint.analysis.values import (
+    NONE,
+    Arguments,
+    Constant,
+    Dataset,
+    Items,
+    Layer,
+    Loss,
+    Manager,
+    Mapping,
+    Metric,
+    Model,
+    Optimizer,
+    PerReplica,
+    Strategy,
+    Super,
+    Tape,
+    Tensor,
+    Text,
+    Traced,
+    Unknown,
+    UserClass,
+    Value,
+    Variable,
+    symbol_of,
+)
+from gpulint.knowledge import fact
+from gpulint.knowledge.facts import Kind
+from gpulint.places import Site
+
+if TYPE_CHECKING:
+    from gpulint.analysis.interpreter import Interpreter
+
+_UPDATES = frozenset({"assign", "assign_add", "assign_sub", "scatter_add", "scatter_sub", "scatter_update"})
+
+
+def call(interp: Interpreter, receiver: Value, name: str, arguments: Arguments, site: Site) -> Value:
+    """`receiver.name(…)` where the method is the library's."""
+    if isinstance(receiver, Super):
+        receiver = receiver.receiver
+        if name == "__init__":
+            return NONE
+    if isinstance(receiver, Strategy):
+        return distribution.method(interp, receiver, name, arguments, site)
+    if isinstance(receiver, Model):
+        return training.model_method(interp, receiver, name, arguments, site)
+    if isinstance(receiver, Optimizer):
+        return training.optimizer_method(interp, receiver, name, arguments, site)
+    if isinstance(receiver, Tape):
+        return training.tape_method(interp, receiver, name, arguments, site)
+    if isinstance(receiver, Dataset):
+        return datasets.method(interp, receiver, name, arguments, site)
+    if isinstance(receiver, (Tensor, PerReplica)):
+        return tensors.method(interp, receiver, name, site)
+    if isinstance(receiver, Variable):
+        return _variable(interp, receiver, name, site)
+    if isinstance(receiver, Metric):
+        return _metric(interp, receiver, name, arguments, site)
+    if isinstance(receiver, Manager):
+        return _manager(interp, receiver, name, arguments, site)
+    if isinstance(receiver, (Constant, Text, Items, Mapping)):
+        return builtin.method(interp, receiver, name, arguments, site)
+    if isinstance(receiver, (Layer, Loss)) and name in ("__call__", "call"):
+        return interp.call(receiver, arguments, site)
+    if isinstance(receiver, Traced) and name == "get_concrete_function":
+        return receiver
+    if isinstance(receiver, UserClass):
+        return _of_class(interp, receiver, name, arguments, site)
+    for value in arguments.all():
+        members.escaped(interp, value, "passed", site)
+    return Unknown(
+        ("call", ("attribute", symbol_of(receiver), name), tuple(symbol_of(value) for value in arguments.all()))
+    )
+
+
+def _variable(interp: Interpreter, receiver: Variable, name: str, site: Site) -> Value:
+    if name in _UPDATES:
+        members.updated(interp, receiver, name, site)
+        return receiver
+    if name in ("read_value", "value", "sparse_read"):
+        return tensors.derived(interp, site, ())
+    return Unknown(("call", ("attribute", receiver.symbol, name), site))
+
+
+def _metric(interp: Interpreter, receiver: Metric, name: str, arguments: Arguments, site: Site) -> Value:
+    if name in ("update_state", "update_on_batch"):
+        members.updated(interp, receiver, name, site)
+        return NONE
+    if name == "result":
+        return Tensor(site)
+    return Unknown(("call", ("attribute", receiver.symbol, name), site))
+
+
+def _manager(interp: Interpreter, receiver: Manager, name: str, arguments: Arguments, site: Site) -> Value:
+    if name == "__enter__":
+        return managers.enter_by_hand(interp, receiver, site)
+    if name == "__exit__":
+        managers.pop(interp, receiver)
+        return NONE
+    if name == "enter_context" and arguments.positional:
+        return interp.each(
+            arguments.positional[0],
+            lambda option: managers.enter_by_hand(interp, option, site),
+            ("entered", site),
+        )
+    return Unknown(("call", ("attribute", symbol_of(receiver), name), site))
+
+
+def _of_class(interp: Interpreter, receiver: UserClass, name: str, arguments: Arguments, site: Site) -> Value:
+    """A class method that comes from the library (`MyModel.from_config(…)`)."""
+    kinds = {known.kind for library in receiver.libraries() if (known := fact(library)) is not None}
+    if Kind.MODEL in kinds and name in ("from_config", "from_pretrained", "load"):
+        return members.make_model(interp, site, receiver.libraries()[0], receiver)
+    return Unknown(("call", ("class", receiver.module.path, receiver.name), name, site))
+
+

@@ -1,0 +1,101 @@
+"""The project's modules: finding the file of an import and keeping what was parsed and run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from gpulint.sources.source import Source
+from gpulint.syntax import ir
+from gpulint.syntax.parse import CannotParse, parse
+
+MAX_MODULES = 2000
+"""Modules of one project that are read because others import them; further ones count as unknown."""
+
+
+class ModuleScope:
+    """A module being run: its syntax and its global names."""
+
+    __slots__ = ("globals", "graph_mode", "name", "path", "syntax")
+
+    def __init__(self, syntax: ir.Module, name: str, graph_mode: bool) -> None:
+        self.syntax = syntax
+        self.path = syntax.path
+        self.name = name
+        self.globals: dict[str, Any] = {}
+        self.graph_mode = graph_mode
+        """Whether the file is TF1 graph-mode code."""
+
+
+class Project:
+    """Files that can import each other.
+
+    `roots` are the directories that dotted names start from; `read` gives a file's source, or None when it
+    cannot be read. Nothing of the project is ever imported by Python itself.
+    """
+
+    def __init__(self, roots: Sequence[Path], read: Callable[[str], Source | None]) -> None:
+        self._roots = [os.path.abspath(root) for root in roots]
+        self._read = read
+        self._syntax: dict[str, ir.Module | None] = {}
+        self._found: dict[tuple[str, str], str | None] = {}
+        self.scopes: dict[str, tuple[ModuleScope, str]] = {}
+        """Modules already run for an importer, by path, with what their import does to the runtime."""
+
+    def syntax_of(self, path: str) -> ir.Module | None:
+        """The lowered module at `path`; None when it cannot be read or parsed."""
+        if path not in self._syntax:
+            if len(self._syntax) >= MAX_MODULES:
+                return None
+            source = self._read(path)
+            try:
+                self._syntax[path] = parse(source) if source is not None else None
+            except CannotParse:
+                self._syntax[path] = None
+        return self._syntax[path]
+
+    def keep(self, module: ir.Module) -> None:
+        """Remember a module that was parsed elsewhere."""
+        self._syntax[module.path] = module
+
+    def find(self, dotted: str, importer: str) -> str | None:
+        """The file of an absolute module name, looked for beside the importer, then under the roots."""
+        here = os.path.dirname(os.path.abspath(importer))
+        key = (dotted, here)
+        if key not in self._found:
+            self._found[key] = self._look(dotted, here)
+        return self._found[key]
+
+    def _look(self, dotted: str, here: str) -> str | None:
+        parts = dotted.split(".")
+        for base in (here, package_root(here), *self._roots):
+            if found := _module_file(base, parts):
+                return found
+        return None
+
+    def find_relative(self, module: str, level: int, importer: str) -> str | None:
+        """The file of `from ..module import`, by directories."""
+        base = os.path.dirname(os.path.abspath(importer))
+        for _ in range(level - 1):
+            base = os.path.dirname(base)
+        return _module_file(base, module.split(".") if module else [])
+
+
+def package_root(directory: str) -> str:
+    """The directory that holds the outermost package around `directory`."""
+    while os.path.isfile(os.path.join(directory, "__init__.py")):
+        parent = os.path.dirname(directory)
+        if parent == directory:
+            break
+        directory = parent
+    return directory
+
+
+def _module_file(base: str, parts: Sequence[str]) -> str | None:
+    target = os.path.join(base, *parts)
+    for candidate in (f"{target}.py", os.path.join(target, "__init__.py")):
+        if os.path.isfile(candidate):
+            return os.path.relpath(candidate) if not os.path.isabs(base) else candidate
+    return None

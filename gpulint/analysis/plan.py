@@ -1,0 +1,38 @@
+"""What the source says will happen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gpulint.places import Site
+
+if TYPE_CHECKING:
+    from gpulint.analysis.events import Event
+    from gpulint.analysis.values import Function, UserClass
+
+
+@dataclass(slots=True)
+class Plan:
+    """The events of one program in evaluation order, and where the analysis gave up.
+
+    `bounds` are (bound, place) pairs: what lies behind such a place is unknown, and rules that speak of
+    something *missing* must stay silent when `is_complete` is false.
+    """
+
+    path: str
+    target: str
+    events: list[Event] = field(default_factory=list)
+    bounds: list[tuple[str, Site]] = field(default_factory=list)
+    is_complete: bool = True
+    graph_mode: bool = False
+    functions: dict[tuple[str, int], Function] = field(default_factory=dict)
+    """Functions that were defined, by file and node."""
+    classes: dict[tuple[str, int], UserClass] = field(default_factory=dict)
+    referenced: frozenset[str] = frozenset()
+    """Every identifier of the file: what is named here can be used."""
+
+    def reached(self, bound: str, site: Site) -> None:
+        """Note that a bound of the analysis was reached at `site`."""
+        if (bound, site) not in self.bounds:
+            self.bounds.append((bound, site))

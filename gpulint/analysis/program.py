@@ -1,0 +1,170 @@
+"""Running a file as a program: its body, then whatever nobody called."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from gpulint.analysis.contexts import Context
+from gpulint.analysis.control import Exhausted, Halts
+from gpulint.analysis.graph_mode import is_graph_mode
+from gpulint.analysis.interpreter import MAX_ENTRY_STEPS, MAX_STEPS, Interpreter
+from gpulint.analysis.modules import ModuleScope, Project
+from gpulint.analysis.paths import EVERYWHERE
+from gpulint.analysis.plan import Plan
+from gpulint.analysis.values import (
+    Arguments,
+    Constant,
+    Descriptor,
+    Function,
+    Traced,
+    Unknown,
+    UserClass,
+    Value,
+)
+from gpulint.places import Site
+from gpulint.sources.source import Source
+from gpulint.syntax import ir
+from gpulint.syntax.parse import parse
+
+
+def analyse(source: Source, project: Project, target: str) -> Plan:
+    """Run one file abstractly and say what it will do. Raises CannotParse."""
+    syntax = parse(source)
+    project.keep(syntax)
+    scope = ModuleScope(syntax, "__main__", is_graph_mode(syntax))
+    plan = Plan(syntax.path, target, graph_mode=scope.graph_mode, referenced=syntax.words)
+    interp = Interpreter(project, scope, plan)
+    _run_body(interp, syntax)
+    _run_entries(interp, scope)
+    return plan
+
+
+def _run_body(interp: Interpreter, syntax: ir.Module) -> None:
+    try:
+        interp.execute(syntax.body)
+    except Exhausted:
+        interp.plan.is_complete = False
+        interp.plan.reached("steps", Site(syntax.path, 0))
+    _reset(interp)
+
+
+def _reset(interp: Interpreter) -> None:
+    """After an entry point: nothing is entered, no path is taken, its definitions stay."""
+    module = interp.module_frame
+    interp.frame = module
+    interp.settle()
+    interp.path, interp.context = EVERYWHERE, Context()
+    interp.loops, interp.active, interp.diverged = [], [], []
+
+
+def _run_entries(interp: Interpreter, scope: ModuleScope) -> None:
+    """Run functions and methods that the program itself never calls, with unknown arguments."""
+    for function, owner in _entries(interp, scope):
+        if id(function.definition) in interp.entered:
+            continue
+        mark = interp.state.mark()
+        interp.step_limit = min(interp.steps + MAX_ENTRY_STEPS, MAX_STEPS * 4)
+        interp.frame = interp.module_frame.entry()
+        interp.state.write(interp.runtime, "state", Unknown(("runtime",)))
+        try:
+            _run_entry(interp, function, owner)
+        except Exhausted:
+            interp.plan.is_complete = False
+            interp.plan.reached("steps", Site(scope.path, function.definition.number))
+        except Halts:
+            pass
+        _reset(interp)
+        interp.state.take_back(mark)
+
+
+def _entries(interp: Interpreter, scope: ModuleScope) -> Iterator[tuple[Function, UserClass | None]]:
+    """Functions of the file, those first that no other one names: they are more likely callers than callees."""
+    candidates: list[tuple[Function, UserClass | None]] = []
+    for value in list(scope.globals.values()):
+        if (function := _function_of(value)) is not None and function.module is scope:
+            candidates.append((function, None))
+    for cls in interp.plan.classes.values():
+        if cls.module is scope:
+            candidates += [
+                (function, cls)
+                for value in cls.namespace.values()
+                if (function := _function_of(value)) is not None
+            ]
+    named = {
+        id(function.definition): _own_words(interp, function) for function, _ in candidates
+    }
+    def is_named(function: Function) -> bool:
+        return any(
+            function.name in words for identity, words in named.items() if identity != id(function.definition)
+        )
+    yield from (pair for pair in candidates if not is_named(pair[0]))
+    yield from (pair for pair in candidates if is_named(pair[0]))
+
+
+def _own_words(interp: Interpreter, function: Function) -> frozenset[str]:
+    return interp.words_of(function.definition)
+
+
+def _function_of(value: object) -> Function | None:
+    if isinstance(value, (Traced, Descriptor)):
+        return _function_of(value.function)
+    return value if isinstance(value, Function) and isinstance(value.definition, ir.FunctionDef) else None
+
+
+def _run_entry(interp: Interpreter, function: Function, owner: UserClass | None) -> None:
+    site = Site(function.module.path, function.definition.number)
+    unknown = Arguments((), {}, True)
+    if owner is None:
+        interp.call_entry(_as_bound(interp, function), unknown, site)
+        return
+    receiver = _receiver(interp, owner, site)
+    from gpulint.analysis.calls import with_receiver
+
+    interp.call_entry(_as_bound(interp, function), with_receiver(receiver, unknown), site, receiver)
+
+
+def _as_bound(interp: Interpreter, function: Function) -> Value:
+    """The function as its module or class finally has it: perhaps wrapped in tf.function."""
+    home = function.owner.namespace if function.owner is not None else function.module.globals
+    value = home.get(function.name)
+    return value if isinstance(value, Traced) and _function_of(value) is function else function
+
+
+def _receiver(interp: Interpreter, owner: UserClass, site: Site) -> Value:
+    """An instance of a class that the program itself does not make: constructed from unknown arguments."""
+    known = interp.instances.get(id(owner))
+    if known is None:
+        from gpulint.analysis.members import instantiate
+
+        try:
+            known = instantiate(interp, owner, Arguments((), {}, True), site)
+        except Halts:
+            known = Unknown(("instance", owner.module.path, owner.name))
+        interp.instances[id(owner)] = known
+    return known
+
+
+def run_import(project: Project, path: str, dotted: str, target: str) -> tuple[ModuleScope, str] | None:
+    """Run a module as an import does, once for the project: its scope, and what that did to the runtime.
+
+    None when it cannot be read. A module that is being imported already is given as far as it got.
+    """
+    if path not in project.scopes:
+        syntax = project.syntax_of(path)
+        if syntax is None:
+            return None
+        name = dotted or os.path.splitext(os.path.basename(path))[0]
+        scope = ModuleScope(syntax, name, is_graph_mode(syntax))
+        project.scopes[path] = (scope, "no")
+        interp = Interpreter(project, scope, Plan(path, target))
+        interp.step_limit = MAX_ENTRY_STEPS
+        try:
+            interp.execute(syntax.body)
+        except (Exhausted, Halts):
+            pass
+        state = interp.runtime["state"]
+        project.scopes[path] = (scope, str(state.value) if isinstance(state, Constant) else "no")
+    return project.scopes[path]
+
+

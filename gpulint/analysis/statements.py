@@ -1,0 +1,344 @@
+"""What each kind of statement does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from gpulint.analysis import access, builtin, calls, expressions, imports, managers, members, tensors
+from gpulint.analysis.contexts import Loop
+from gpulint.analysis.events import LoopEntered
+from gpulint.analysis.paths import Literal, Path
+from gpulint.analysis.state import MISSING, Outcome
+from gpulint.analysis.truth import compare
+from gpulint.analysis.values import (
+    NONE,
+    Function,
+    Items,
+    Unknown,
+    Value,
+    Variable,
+    symbol_of,
+)
+from gpulint.syntax import ir
+
+if TYPE_CHECKING:
+    from gpulint.analysis.interpreter import Interpreter
+
+NORMAL, STOPS = 0, 1
+
+MAX_ROUND_DEPTH = 2
+"""Loops nested deeper than this are gone through once; the others twice, so that what one round leaves
+behind is seen by the next."""
+
+
+def expression(interp: Interpreter, node: ir.ExpressionStatement) -> int:
+    interp.evaluate(node.value)
+    return NORMAL
+
+
+def assign(interp: Interpreter, node: ir.Assign) -> int:
+    if node.value is None:
+        return NORMAL
+    value = interp.choose(interp.evaluate(node.value))
+    for target in node.targets:
+        access.assign(interp, target, value)
+    return NORMAL
+
+
+def augmented(interp: Interpreter, node: ir.AugAssign) -> int:
+    """`a += b`: lists grow in place, everything else is `a = a + b`."""
+    before = interp.choose(interp.evaluate(node.target))
+    value = interp.choose(interp.evaluate(node.value))
+    if isinstance(before, Items) and before.kind == "list" and node.operator == "+":
+        builtin.extend(interp, before, value)
+        return NORMAL
+    if isinstance(before, Variable):
+        tensors.operate(interp, f"operator.{node.operator}", (before, value), node)
+        return NORMAL
+    symbol = ("binary", node.operator, symbol_of(before), symbol_of(value))
+    result = interp.each(
+        before,
+        lambda a: interp.each(value, lambda b: expressions.operate(interp, a, node.operator, b, node), symbol),
+        symbol,
+    )
+    access.assign(interp, node.target, result)
+    return NORMAL
+
+
+def delete(interp: Interpreter, node: ir.Delete) -> int:
+    for target in node.targets:
+        if isinstance(target, ir.Name):
+            interp.state.write(interp.frame.locals, target.id, MISSING)
+    return NORMAL
+
+
+def return_(interp: Interpreter, node: ir.Return) -> int:
+    value = interp.choose(interp.evaluate(node.value)) if node.value is not None else NONE
+    members.returned(interp, value, interp.site(node))
+    interp.leave(value)
+    return STOPS
+
+
+def raise_(interp: Interpreter, node: ir.Raise) -> int:
+    if node.value is not None:
+        interp.evaluate(node.value)
+    return STOPS
+
+
+def assert_(interp: Interpreter, node: ir.Assert) -> int:
+    yes, _ = interp.split(interp.evaluate(node.test))
+    if yes is None:
+        return STOPS
+    interp.path |= yes
+    return NORMAL
+
+
+def pass_(interp: Interpreter, node: ir.Pass) -> int:
+    return NORMAL
+
+
+def break_(interp: Interpreter, node: ir.Break) -> int:
+    if interp.loops:
+        record = interp.loops[-1]
+        record.breaks.append(Outcome(interp.path, interp.state.changes_since(record.mark)))
+    return STOPS
+
+
+def continue_(interp: Interpreter, node: ir.Continue) -> int:
+    if interp.loops:
+        record = interp.loops[-1]
+        record.continues.append(Outcome(interp.path, interp.state.changes_since(record.mark)))
+    return STOPS
+
+
+def declare(interp: Interpreter, node: ir.Declare) -> int:
+    frame = interp.frame
+    for name in node.names:
+        scope = frame.module.globals
+        if node.kind == "nonlocal":
+            scope = next((outer for outer in frame.closure if name in outer), scope)
+        frame.declared[name] = scope
+    return NORMAL
+
+
+def if_(interp: Interpreter, node: ir.If) -> int:
+    test = interp.choose(interp.evaluate(node.test))
+    tensors.read(interp, test, "bool", node.test)
+    yes, no = interp.split(test)
+    if yes is None or no is None:
+        guard, block = (yes, node.body) if yes is not None else (no, node.orelse)
+        interp.path |= guard or frozenset()
+        return interp.execute(block)
+    before = interp.context
+    interp.context = before._replace(guards=(*before.guards, interp.site(node)))
+    completion = interp.fork(
+        [(yes, lambda: interp.execute(node.body)), (no, lambda: interp.execute(node.orelse))]
+    )
+    if interp.diverged:
+        interp.diverged = [(o, context._replace(guards=before.guards)) for o, context in interp.diverged]
+    interp.context = interp.context._replace(guards=before.guards)
+    return completion
+
+
+def for_(interp: Interpreter, node: ir.For) -> int:
+    iterable = interp.choose(interp.evaluate(node.iterable))
+    elements, exact = expressions.iterate(interp, iterable, node.iterable)
+    loop = Loop(interp.site(node), iterable, exact)
+    rounds: list[Value] = elements
+    if not exact:
+        rounds = elements * (2 if len(interp.loops) < MAX_ROUND_DEPTH else 1)
+
+    def start(element: Value) -> bool:
+        access.assign(interp, node.target, element)
+        return True
+
+    return _loop(interp, node, loop, [lambda element=element: start(element) for element in rounds])
+
+
+def while_(interp: Interpreter, node: ir.While) -> int:
+    loop = Loop(interp.site(node), None, False)
+
+    def start() -> bool:
+        yes, _ = interp.split(interp.evaluate(node.test))
+        if yes is None:
+            return False
+        interp.path |= yes
+        return True
+
+    return _loop(interp, node, loop, [start] * (2 if len(interp.loops) < MAX_ROUND_DEPTH else 1))
+
+
+def _loop(
+    interp: Interpreter, node: ir.For | ir.While, loop: Loop, rounds: list[Callable[[], bool]]
+) -> int:
+    """Run the body once for each round, then the `else` part, then join the ways out."""
+    from gpulint.analysis.interpreter import LoopRecord
+
+    before, base = interp.context, interp.path
+    interp.context = before._replace(loops=(*before.loops, loop), guards=())
+    interp.emit(LoopEntered(loop.site, interp.where(), loop))
+    outermost = interp.state.mark()
+    breaks: list[Outcome] = []
+    falls = True
+    for start in rounds:
+        record = LoopRecord(interp.state.mark())
+        interp.loops.append(record)
+        interp.path = base
+        try:
+            if not start():
+                break
+            completion = interp.execute(node.body)
+            interp.settle()
+        finally:
+            interp.loops.pop()
+        changes = interp.state.take_back(record.mark)
+        ends = list(record.continues)
+        if completion == NORMAL:
+            ends.append(Outcome(interp.path, changes))
+        interp.path = base
+        sofar = interp.state.changes_since(outermost)
+        breaks += [Outcome(out.path, {**sofar, **out.changes}) for out in record.breaks]
+        interp.context = before._replace(loops=(*before.loops, loop), guards=())
+        if not ends:
+            falls = False
+            break
+        interp.state.join(ends, base)
+    interp.context, interp.path = before, base
+    if falls and node.orelse:
+        falls = interp.execute(node.orelse) == NORMAL
+    if breaks:
+        changes = interp.state.take_back(outermost)
+        ends = [*breaks, Outcome(interp.path, changes)] if falls else breaks
+        interp.path = base
+        interp.state.join(ends, base)
+        return NORMAL
+    return NORMAL if falls else STOPS
+
+
+def with_(interp: Interpreter, node: ir.With) -> int:
+    return managers.enter_all(interp, node.items, node.body)
+
+
+def try_(interp: Interpreter, node: ir.Try) -> int:
+    """The body with its `else`, or one of the handlers from the state before the body."""
+    condition = interp.fresh("completes", interp.site(node))
+    caught = frozenset(name for handler in node.handlers for name in _exception_names(handler.type))
+
+    def body() -> int:
+        before = interp.context
+        interp.context = before._replace(handlers=(*before.handlers, caught))
+        completion = interp.execute(node.body)
+        interp.context = interp.context._replace(handlers=before.handlers)
+        return completion or interp.execute(node.orelse)
+
+    def handle(handler: ir.Handler) -> Callable[[], int]:
+        def run() -> int:
+            if handler.name is not None:
+                access.store(interp, handler.name, Unknown(("exception", interp.site(handler))))
+            return interp.execute(handler.body)
+
+        return run
+
+    arms: list[tuple[Path, Callable[[], int]]] = [(frozenset({Literal(condition, True)}), body)]
+    failed = frozenset({Literal(condition, False)})
+    for index, handler in enumerate(node.handlers):
+        which = interp.fresh("handler", (interp.site(handler), index))
+        arms.append((failed | {Literal(which, True)}, handle(handler)))
+    completion = interp.fork(arms) if node.handlers else body()
+    if node.finalbody:
+        return interp.execute(node.finalbody) or completion
+    return completion
+
+
+def _exception_names(node: ir.Expr | None) -> list[str]:
+    if node is None:
+        return ["BaseException"]
+    if isinstance(node, ir.Sequence_):
+        return [name for element in node.elements for name in _exception_names(element)]
+    if isinstance(node, ir.Name):
+        return [node.id]
+    return [node.name] if isinstance(node, ir.Attribute) else []
+
+
+def match(interp: Interpreter, node: ir.Match) -> int:
+    subject = interp.choose(interp.evaluate(node.subject))
+    return _cases(interp, subject, node.cases, 0)
+
+
+def _cases(interp: Interpreter, subject: Value, cases: tuple[ir.Case, ...], index: int) -> int:
+    if index == len(cases):
+        return NORMAL
+    case = cases[index]
+    if case.wildcard:
+        yes, no = frozenset(), None
+    elif case.value is not None:
+        test = interp.each(subject, lambda option: compare(option, "==", interp.evaluate(case.value)), None)
+        yes, no = interp.split(test)
+    else:
+        condition = interp.fresh("case", interp.site(case))
+        yes, no = frozenset({Literal(condition, True)}), frozenset({Literal(condition, False)})
+
+    def body() -> int:
+        for name in case.binds:
+            access.store(interp, name, Unknown(("capture", interp.site(case), name)))
+        if case.guard is not None:
+            interp.evaluate(case.guard)
+        return interp.execute(case.body)
+
+    arms: list[tuple[Path, Callable[[], int]]] = []
+    if yes is not None:
+        arms.append((yes, body))
+    if no is not None:
+        arms.append((no, lambda: _cases(interp, subject, cases, index + 1)))
+    return interp.fork(arms)
+
+
+def function(interp: Interpreter, node: ir.FunctionDef) -> int:
+    defined = Function(
+        node,
+        interp.frame.module,
+        access.enclosing(interp),
+        access.defaults(interp, node.parameters),
+    )
+    interp.plan.functions.setdefault((interp.frame.module.path, node.number), defined)
+    value: Value = defined
+    for decorator in reversed(node.decorators):
+        value = calls.decorate(interp, interp.evaluate(decorator), value, decorator)
+    access.store(interp, node.name, value)
+    return NORMAL
+
+
+def class_(interp: Interpreter, node: ir.ClassDef) -> int:
+    value = calls.define_class(interp, node)
+    for decorator in reversed(node.decorators):
+        calls.decorate_class(interp, interp.evaluate(decorator), value)
+    access.store(interp, node.name, value)
+    interp.plan.classes.setdefault((interp.frame.module.path, node.number), value)
+    return NORMAL
+
+
+EXECUTE: dict[type, Callable[[Any, Any], int]] = {
+    ir.ExpressionStatement: expression,
+    ir.Assign: assign,
+    ir.AugAssign: augmented,
+    ir.Delete: delete,
+    ir.Return: return_,
+    ir.Raise: raise_,
+    ir.Assert: assert_,
+    ir.Pass: pass_,
+    ir.Break: break_,
+    ir.Continue: continue_,
+    ir.Import: imports.import_,
+    ir.ImportFrom: imports.import_from,
+    ir.Declare: declare,
+    ir.If: if_,
+    ir.For: for_,
+    ir.While: while_,
+    ir.With: with_,
+    ir.Try: try_,
+    ir.Match: match,
+    ir.FunctionDef: function,
+    ir.ClassDef: class_,
+}
+

@@ -1,0 +1,276 @@
+"""Tensors: which device they are on, how a loss was reduced, what a gradient is of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from gpulint.analysis import events, runtime
+from gpulint.analysis.values import (
+    Arguments,
+    Constant,
+    Dataset,
+    External,
+    Gradient,
+    Items,
+    Join,
+    Loss,
+    PerReplica,
+    Reduced,
+    Tensor,
+    Unknown,
+    Value,
+    Variable,
+    symbol_of,
+)
+from gpulint.knowledge.facts import Fact, Kind
+from gpulint.places import Site
+from gpulint.syntax import ir
+
+if TYPE_CHECKING:
+    from gpulint.analysis.interpreter import Interpreter
+
+_CONSTANT_TYPES = {bool: "bool", int: "int32", float: "float32", complex: "complex128", str: "string", bytes: "string"}
+
+_KEEPS_REDUCTION = frozenset(
+    {
+        "tensorflow.cast",
+        "tensorflow.identity",
+        "tensorflow.convert_to_tensor",
+        "tensorflow.debugging.check_numerics",
+        "tensorflow.stop_gradient",
+        "tensorflow.squeeze",
+        "tensorflow.reshape",
+        "operator.-",
+        "operator.+",
+    }
+)
+"""Ops through which a reduced loss stays what it is (one operand)."""
+
+_SCALED = frozenset({"tensorflow.nn.compute_average_loss", "tensorflow.nn.scale_regularization_loss"})
+_PAIRS = frozenset({"tensorflow.clip_by_global_norm"})
+_SHAPES = frozenset({"tensorflow.shape", "tensorflow.size"})
+
+
+def read(interp: Interpreter, value: Value, how: str, node: ir.Node) -> None:
+    """The program looks at the content of a value on the host."""
+    if isinstance(value, Join):
+        for _, option in value.alternatives:
+            read(interp, option, how, node)
+    elif isinstance(value, PerReplica):
+        interp.emit(events.ReplicaValueRead(interp.site(node), interp.where(), value, how))
+
+
+def read_at(interp: Interpreter, value: Value, how: str, site: Site) -> None:
+    """The same, where the place is known already."""
+    if isinstance(value, PerReplica):
+        interp.emit(events.ReplicaValueRead(site, interp.where(), value, how))
+
+
+def dtype_of(value: Value | None) -> str | None:
+    """The dtype that a value has, or that a `dtype=` argument names."""
+    if isinstance(value, (Tensor, Variable)):
+        return value.dtype
+    if isinstance(value, Constant):
+        return _CONSTANT_TYPES.get(type(value.value))
+    if isinstance(value, Items) and value.items:
+        return dtype_of(value.items[0])
+    return None
+
+
+def named_dtype(value: Value | None) -> str | None:
+    """The dtype that `tf.int32`, `np.float64` or `"float16"` names."""
+    if isinstance(value, External):
+        return value.name.rpartition(".")[2].rstrip("_")
+    if isinstance(value, Constant) and isinstance(value.value, str):
+        return value.value
+    return None
+
+
+def flattened(values: Iterable[Value]) -> tuple[Value, ...]:
+    """The values, with those of lists and tuples in place of these."""
+    flat: list[Value] = []
+    for value in values:
+        if isinstance(value, Items):
+            flat += value.items if value.items is not None else [value.element] if value.element else []
+        else:
+            flat.append(value)
+    return tuple(flat)
+
+
+def derived(interp: Interpreter, site: Site, inputs: Iterable[Value]) -> Value:
+    """A tensor that comes of these inputs; per replica where one of them is."""
+    context = interp.context
+    scope = context.device if context.replica is None else None
+    for value in inputs:
+        if isinstance(value, PerReplica):
+            return PerReplica(site, value.strategy, Tensor(site))
+    device = scope.device if scope is not None and not scope.chosen else None
+    return Tensor(site, device, scope=scope.site if scope else None)
+
+
+def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: Site) -> Value:
+    """A call of a tensor op of the library."""
+    runtime.called(interp, fact, site)
+    inputs = flattened(interp.choose(value) for value in arguments.all())
+    dtype = named_dtype(arguments.of("dtype", fact.params)) or next(
+        (found for value in inputs if (found := dtype_of(value))), None
+    )
+    if name in ("tensorflow.cast",):
+        dtype = named_dtype(arguments.get("dtype", 1))
+    result = derived(interp, site, inputs)
+    if not isinstance(result, Tensor):
+        return result
+    input_dtype = next((found for value in inputs if (found := dtype_of(value))), dtype)
+    gradient = _gradient(inputs)
+    reduced = _reduced_by_op(name, fact, inputs, site)
+    result = Tensor(
+        site, result.device, dtype, reduced, gradient, result.scope, name in _SHAPES or _all_shapes(name, inputs)
+    )
+    interp.emit(events.OpCalled(site, interp.where(), name, inputs, result, input_dtype))
+    if name in _PAIRS and arguments.positional:
+        return Items("tuple", (arguments.positional[0], Tensor(site)))
+    return result
+
+
+def _all_shapes(name: str, inputs: tuple[Value, ...]) -> bool:
+    return name in _KEEPS_REDUCTION and bool(inputs) and isinstance(inputs[0], Tensor) and inputs[0].shape_of
+
+
+def _gradient(inputs: tuple[Value, ...]) -> Gradient | None:
+    return next((value.gradient for value in inputs if isinstance(value, Tensor) and value.gradient), None)
+
+
+def _reduced_by_op(name: str, fact: Fact, inputs: tuple[Value, ...], site: Site) -> Reduced | None:
+    first = inputs[0] if inputs else None
+    present = first.reduced if isinstance(first, Tensor) else None
+    if name in _SCALED:
+        return Reduced("scaled", site)
+    if fact.kind is Kind.REDUCTION:
+        return present if present is not None else Reduced(fact.detail, site)
+    if name in ("tensorflow.add_n", "tensorflow.math.add_n", "tensorflow.math.add"):
+        return _sum_of(inputs)
+    if name in ("tensorflow.math.divide", "tensorflow.math.truediv", "tensorflow.math.scalar_mul", "tensorflow.math.multiply"):
+        return Reduced("scaled", site) if present else None
+    return present if name in _KEEPS_REDUCTION else None
+
+
+def _sum_of(inputs: Iterable[Value]) -> Reduced | None:
+    found = [value.reduced for value in inputs if isinstance(value, Tensor) and value.reduced]
+    if any(one.how == "scaled" for one in found):
+        return next(one for one in found if one.how == "scaled")
+    return found[0] if found else None
+
+
+def loss(interp: Interpreter, receiver: Loss, arguments: Arguments, site: Site) -> Value:
+    """`loss_object(y_true, y_pred)`: Keras 3 divides by the replica count itself unless told otherwise."""
+    result = derived(interp, site, arguments.all())
+    if not isinstance(result, Tensor):
+        return result
+    how = {"": "scaled", "sum_over_batch_size": "scaled", "auto": "scaled", "sum": "sum", "mean": "mean"}.get(
+        receiver.reduction or "", None
+    )
+    if receiver.reduction is None or arguments.get("sample_weight", 2) is not None and how == "sum":
+        how = None
+    return Tensor(site, result.device, None, Reduced(how, site) if how else None, scope=result.scope)
+
+
+def operate(interp: Interpreter, name: str, operands: tuple[Value, ...], node: ir.Node) -> Value:
+    """An operator with a tensor among its operands."""
+    site = interp.site(node)
+    for operand in operands:
+        read_at(interp, operand, "arithmetic", site)
+    result = derived(interp, site, operands)
+    if not isinstance(result, Tensor):
+        return result
+    dtype = next((found for value in operands if isinstance(value, (Tensor, Variable)) and (found := value.dtype)), None)
+    result = Tensor(
+        site,
+        result.device,
+        dtype,
+        _reduced_by_operator(name, operands, site),
+        _gradient_by_operator(name, operands),
+        result.scope,
+        all(isinstance(value, Constant) or isinstance(value, Tensor) and value.shape_of for value in operands),
+    )
+    interp.emit(events.OpCalled(site, interp.where(), name, operands, result, dtype))
+    return result
+
+
+def _reduced_by_operator(name: str, operands: tuple[Value, ...], site: Site) -> Reduced | None:
+    left = operands[0]
+    right = operands[1] if len(operands) > 1 else None
+    of_left = left.reduced if isinstance(left, Tensor) else None
+    of_right = right.reduced if isinstance(right, Tensor) else None
+    if name == "operator./":
+        if of_left is None:
+            return None
+        if isinstance(right, Tensor) and right.shape_of:
+            return Reduced("mean", of_left.site) if of_left.how != "scaled" else of_left
+        return of_left if _is_weight(right) else Reduced("scaled", site)
+    if name == "operator.*":
+        for reduced, other in ((of_left, right), (of_right, left)):
+            if reduced is not None:
+                return reduced if _is_weight(other) else Reduced("scaled", site)
+        return None
+    if name in ("operator.+", "operator.-"):
+        return _sum_of(operands)
+    return None
+
+
+def _is_weight(value: Value | None) -> bool:
+    """A factor that says nothing of batch or replicas: a bare literal such as 0.5."""
+    return isinstance(value, Constant) and not value.named and isinstance(value.value, (int, float)) and value.value <= 2
+
+
+def _gradient_by_operator(name: str, operands: tuple[Value, ...]) -> Gradient | None:
+    present = _gradient(operands)
+    if present is None:
+        return None
+    if name in ("operator./", "operator.*"):
+        return present._replace(scaled=True)
+    if name == "operator.+":
+        return present._replace(accumulated=True)
+    return present
+
+
+def element_of(interp: Interpreter, dataset: Dataset, node: ir.Node) -> Value:
+    """What iterating over a dataset gives."""
+    site = interp.site(node)
+    if dataset.distributed is not None and dataset.distributed.is_multi_replica:
+        return PerReplica(site, dataset.distributed, Tensor(site))
+    return dataset.element if dataset.element is not None else Tensor(site)
+
+
+def gradients(interp: Interpreter, loss_value: Value, sources: Value | None, site: Site) -> Value:
+    """`tape.gradient(loss, sources)`."""
+    gradient = Tensor(site, gradient=Gradient(site, loss_value, False, False))
+    several = not isinstance(sources, (Variable, Tensor))
+    result: Value = Items("list", None, gradient, ("gradients", site)) if several else gradient
+    interp.emit(events.GradientTaken(site, interp.where(), loss_value, result))
+    return result
+
+
+def gradients_in(value: Value | None, depth: int = 0) -> tuple[Tensor, ...]:
+    """The gradient tensors that a `grads_and_vars` argument holds."""
+    if isinstance(value, Tensor):
+        return (value,) if value.gradient is not None else ()
+    if isinstance(value, Items) and depth < 4:
+        parts = value.items if value.items is not None else (value.element,)
+        return tuple(found for part in parts for found in gradients_in(part, depth + 1))
+    if isinstance(value, Join):
+        return tuple(found for _, option in value.alternatives for found in gradients_in(option, depth + 1))
+    return ()
+
+
+def method(interp: Interpreter, receiver: Tensor | PerReplica, name: str, site: Site) -> Value:
+    """`tensor.method(…)`."""
+    if isinstance(receiver, PerReplica):
+        if name in ("numpy", "item", "tolist"):
+            read_at(interp, receiver, "numpy", site)
+        return Unknown(("call", ("attribute", symbol_of(receiver), name)))
+    if name in ("numpy", "item", "tolist"):
+        return Unknown(("host", site))
+    return Unknown(("call", ("attribute", symbol_of(receiver), name)))
+
+

@@ -1,0 +1,131 @@
+"""Methods of Keras models, optimizers and of `tf.GradientTape`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpulint.analysis import calls, events, members, runtime, tensors
+from gpulint.analysis.contexts import Replica
+from gpulint.analysis.control import Halts
+from gpulint.analysis.values import (
+    NONE,
+    Arguments,
+    Bound,
+    Constant,
+    Dataset,
+    Function,
+    Model,
+    Optimizer,
+    Tape,
+    Tensor,
+    Traced,
+    Unknown,
+    Value,
+)
+from gpulint.knowledge import method_params
+from gpulint.knowledge.facts import Kind
+from gpulint.places import Site
+
+if TYPE_CHECKING:
+    from gpulint.analysis.interpreter import Interpreter
+
+_FIT_PARAMS = ("x", "y", "batch_size", "epochs")
+_FITS = frozenset({"fit", "fit_generator"})
+_USES = {
+    "predict": "predict",
+    "predict_on_batch": "predict",
+    "predict_step": "predict",
+    "evaluate": "evaluate",
+    "test_on_batch": "evaluate",
+    "train_on_batch": "train_on_batch",
+    "__call__": "call",
+    "call": "call",
+}
+
+
+def model_method(interp: Interpreter, model: Model, name: str, arguments: Arguments, site: Site) -> Value:
+    """`model.name(…)` where the method is Keras's own."""
+    if name == "compile":
+        return _compile(interp, model, arguments, site)
+    if name in _FITS:
+        return _fit(interp, model, arguments, site)
+    if name in _USES:
+        runtime.initialised(interp, "yes", site)
+        interp.emit(events.ModelCalled(site, interp.where(), model, _USES[name]))
+        return tensors.derived(interp, site, arguments.all()) if _USES[name] == "call" else Unknown(("used", site))
+    for value in arguments.all():
+        members.escaped(interp, value, "passed", site)
+    return Unknown(("call", ("attribute", model.symbol, name), site))
+
+
+def _compile(interp: Interpreter, model: Model, arguments: Arguments, site: Site) -> Value:
+    interp.emit(events.ModelCompiled(site, interp.where(), model, arguments))
+    runtime.initialised(interp, "yes", site)
+    optimizer = arguments.of("optimizer", method_params(Kind.MODEL, "compile") or ("optimizer",))
+    interp.state.write(model.attributes, ".compiled", Constant(site))
+    if optimizer is not None:
+        interp.state.write(model.attributes, ".optimizer", optimizer)
+    return NONE
+
+
+def _fit(interp: Interpreter, model: Model, arguments: Arguments, site: Site) -> Value:
+    runtime.initialised(interp, "yes", site)
+    data = interp.choose(arguments.of("x", _FIT_PARAMS) or arguments.get("generator") or NONE)
+    size = arguments.of("batch_size", _FIT_PARAMS)
+    interp.emit(events.ModelFitted(site, interp.where(), model, data, size, arguments))
+    if model.cls is not None and (step := model.cls.find("train_step")) is not None:
+        _train_step(interp, model, step[0], data, site)
+    return Unknown(("history", site))
+
+
+def _train_step(interp: Interpreter, model: Model, step: Value, data: Value, site: Site) -> None:
+    """Keras traces `train_step` and runs it under the strategy that the model was made in."""
+    before = interp.context
+    strategy = model.where.context.strategy
+    replica = Replica(site, strategy) if strategy is not None and strategy.is_multi_replica else before.replica
+    interp.context = before._replace(traced=site, replica=replica)
+    element = data.element if isinstance(data, Dataset) and data.element is not None else Tensor(site)
+    try:
+        calls.call_method(interp, model, step, Arguments((element,)), site)
+    except Halts:
+        pass
+    interp.context = before
+
+
+def optimizer_method(
+    interp: Interpreter, optimizer: Optimizer, name: str, arguments: Arguments, site: Site
+) -> Value:
+    """`optimizer.name(…)`."""
+    if name in ("apply_gradients", "apply"):
+        skipped = arguments.get("experimental_aggregate_gradients") or arguments.get("skip_gradients_aggregation")
+        aggregated = skipped is None
+        found = tensors.gradients_in(arguments.get("grads_and_vars", 0) or arguments.get("grads", 0))
+        interp.emit(events.GradientsApplied(site, interp.where(), optimizer, found, not aggregated))
+        return NONE
+    if name == "minimize":
+        return _minimize(interp, optimizer, arguments, site)
+    if name in ("get_scaled_loss", "scale_loss", "get_unscaled_gradients") and arguments.positional:
+        return arguments.positional[0]
+    return Unknown(("call", ("attribute", optimizer.symbol, name), site))
+
+
+def _minimize(interp: Interpreter, optimizer: Optimizer, arguments: Arguments, site: Site) -> Value:
+    loss = interp.choose(arguments.get("loss", 0) or NONE)
+    if isinstance(loss, (Function, Traced, Bound)):
+        loss = interp.choose(interp.call(loss, Arguments(), site))
+    interp.emit(events.GradientTaken(site, interp.where(), loss, NONE))
+    gradient = tensors.gradients(interp, loss, arguments.get("var_list", 1), site)
+    interp.emit(events.GradientsApplied(site, interp.where(), optimizer, tensors.gradients_in(gradient), False))
+    return NONE
+
+
+def tape_method(interp: Interpreter, tape: Tape, name: str, arguments: Arguments, site: Site) -> Value:
+    """`tape.name(…)`."""
+    if name == "gradient":
+        loss = interp.choose(arguments.get("target", 0) or NONE)
+        return tensors.gradients(interp, loss, arguments.get("sources", 1), site)
+    if name in ("watch", "reset", "stop_recording"):
+        return NONE
+    return Unknown(("call", ("attribute", tape.symbol, name), site))
+
+
