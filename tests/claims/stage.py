@@ -1,0 +1,193 @@
+"""The child side of the runtime claims: runs programs on a small stage set up inside real TensorFlow.
+
+One process imports TensorFlow once and then forks a child for every program it is asked to run, so that each
+program meets a TensorFlow whose runtime is not yet initialised, without paying for the import again.
+
+The stage has two pieces, each there only when the program's `# run:` line asks for it:
+
+* `gpus=N` enters N entries into the list of *physical* GPUs. The checks behind `tf.config` (late, mixed or
+  contradictory configuration) are Python code over that list, so TensorFlow's own code answers, its own errors
+  are raised. No kernel stands behind these GPUs.
+* `devices=N` splits the CPU into N logical devices and lets them stand for GPU 0 … N-1: the GPU names that
+  `tf.device` and the strategies are given are turned into the names of these devices, and
+  `tf.config.list_logical_devices("GPU")` names them. `MirroredStrategy()` without arguments takes them all,
+  as TensorFlow does by itself where there is no GPU.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import runpy
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+HEAVY = frozenset({"MatMul", "BatchMatMulV2", "Conv2D", "Conv3D", "Einsum"})
+"""Operations that stand for the work of a model: where these go is where the program computes."""
+
+GPU_NAME = re.compile(r"^/?(?:device:)?gpu:(\d+)$", re.IGNORECASE)
+
+
+def stand_in(name: Any) -> Any:
+    """The logical CPU device that stands for a GPU name; anything else comes back as it is."""
+    match = GPU_NAME.match(name) if isinstance(name, str) else None
+    return f"/device:CPU:{match[1]}" if match else name
+
+
+def _enter_physical_gpus(tf: Any, count: int) -> None:
+    context = sys.modules["tensorflow.python.eager.context"].context()
+    context._initialize_physical_devices()
+    for index in range(count):
+        gpu = tf.config.PhysicalDevice(f"/physical_device:GPU:{index}", "GPU")
+        context._physical_devices.append(gpu)
+        context._physical_device_to_index[gpu] = len(context._physical_devices) - 1
+        context._visible_device_list.append(gpu)
+        context._memory_growth_map[gpu] = None
+
+
+def _first_argument_translated(function: Callable[..., Any], keyword: str, position: int) -> Callable[..., Any]:
+    def translate(value: Any) -> Any:
+        return [stand_in(each) for each in value] if isinstance(value, list | tuple) else stand_in(value)
+
+    def translated(*args: Any, **kwargs: Any) -> Any:
+        arguments = list(args)
+        if keyword in kwargs:
+            kwargs[keyword] = translate(kwargs[keyword])
+        elif len(arguments) > position:
+            arguments[position] = translate(arguments[position])
+        return function(*arguments, **kwargs)
+
+    return translated
+
+
+def _let_cpus_stand_for_gpus(tf: Any, count: int) -> None:
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * count)
+
+    for namespace in (tf, tf.compat.v2, tf.compat.v1):
+        namespace.device = _first_argument_translated(namespace.device, "device_name", 0)
+    for strategy, keyword in ((tf.distribute.MirroredStrategy, "devices"), (tf.distribute.OneDeviceStrategy, "device")):
+        strategy.__init__ = _first_argument_translated(strategy.__init__, keyword, 1)
+
+    listed = tf.config.list_logical_devices
+
+    def list_logical_devices(device_type: str | None = None) -> list[Any]:
+        if device_type == "GPU":
+            listed()
+            return [tf.config.LogicalDevice(f"/device:GPU:{index}", "GPU") for index in range(count)]
+        found: list[Any] = listed(device_type)
+        return found
+
+    for namespace in (tf.config, tf.config.experimental, tf.compat.v2.config):
+        namespace.list_logical_devices = list_logical_devices
+
+
+class Observer:
+    """What the program's operations were placed on, seen through TensorFlow's operation callbacks."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = str(root)
+        self.busy: set[str] = set()
+        self.crossings: set[tuple[str, int]] = set()
+
+    def __call__(
+        self, op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
+    ) -> None:
+        name = op_type.decode() if isinstance(op_type, bytes) else str(op_type)
+        if name in HEAVY:
+            self.busy.update(output.device for output in outputs if output.device)
+        read = {tensor.device for tensor in inputs if getattr(tensor, "device", "")}
+        if len(read) > 1 and graph is None:
+            row = self._row_of_program()
+            if row is not None:
+                self.crossings.add(row)
+
+    def _row_of_program(self) -> tuple[str, int] | None:
+        frame = sys._getframe()
+        while frame is not None:
+            if frame.f_code.co_filename.startswith(self.root):
+                return frame.f_code.co_filename, frame.f_lineno
+            frame = frame.f_back  # type: ignore[assignment]
+        return None
+
+
+@contextlib.contextmanager
+def _observed(observer: Observer) -> Iterator[None]:
+    callbacks = sys.modules["tensorflow.python.framework.op_callbacks"]
+    callbacks.add_op_callback(observer)
+    try:
+        yield
+    finally:
+        callbacks.clear_op_callbacks() if hasattr(callbacks, "clear_op_callbacks") else None
+
+
+def perform(job: dict[str, Any]) -> dict[str, Any]:
+    """Runs one program as `__main__` and says how it ended and where it computed."""
+    import tensorflow as tf
+
+    program = Path(job["program"])
+    observer = Observer(program.parent)
+    sys.argv = [program.name, *job["args"]]
+    sys.path.insert(0, str(program.parent))
+    os.chdir(job["directory"])
+    raised = None
+    row = 0
+    try:
+        if job["gpus"]:
+            _enter_physical_gpus(tf, job["gpus"])
+        if job["devices"]:
+            _let_cpus_stand_for_gpus(tf, job["devices"])
+        with _observed(observer) if job["observe"] else contextlib.nullcontext():
+            runpy.run_path(str(program), run_name="__main__")
+    except SystemExit as end:
+        if end.code:
+            raised = ("SystemExit", str(end.code))
+    except BaseException as error:
+        traceback.print_exc()
+        raised = (type(error).__name__, str(error))
+        rows = [
+            frame.lineno or 0
+            for frame in traceback.extract_tb(error.__traceback__)
+            if frame.filename.startswith(str(program.parent))
+        ]
+        row = rows[-1] if rows else 0
+    return {
+        "raised": raised,
+        "row": row,
+        "busy": sorted(observer.busy),
+        "crossings": sorted(observer.crossings),
+    }
+
+
+def _child(job: dict[str, Any]) -> None:
+    for stream, path in ((1, job["stdout"]), (2, job["stderr"])):
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        os.dup2(handle, stream)
+    report = perform(job)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    Path(job["report"]).write_text(json.dumps(report), encoding="utf-8")
+    # The interpreter's own shutdown would run the parent's exit handlers a second time.
+    os._exit(0)
+
+
+def main() -> None:
+    """Reads one job a line from standard input and answers each with a line when its child has ended."""
+    import tensorflow  # noqa: F401
+
+    print("ready", flush=True)
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            _child(json.loads(line))
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)
+
+
+if __name__ == "__main__":
+    main()
