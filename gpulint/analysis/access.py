@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpulint.analysis import imports, members, runtime
+from gpulint.analysis.control import Halts
 from gpulint.analysis.state import MISSING
 from gpulint.analysis.values import (
     NONE,
@@ -55,14 +56,14 @@ def load(interp: Interpreter, name: str, node: ir.Node) -> Value:
                 value = imports.resolve(interp, value)
                 interp.state.write(scope, name, value)
             return interp.choose(value)
-    if (starred := imports.from_star(interp, name)) is not None:
-        return starred
-    if name in _BUILTINS:
-        return External(f"builtins.{name}")
     if name == "__name__":
         return Constant(frame.module.name)
     if name == "__file__":
         return Unknown(("file", frame.module.path))
+    if (starred := imports.from_star(interp, name)) is not None:
+        return starred
+    if name in _BUILTINS:
+        return External(f"builtins.{name}")
     return Unknown(("name", frame.module.path, name))
 
 
@@ -175,7 +176,9 @@ def _assign_item(interp: Interpreter, target: ir.Subscript, value: Value) -> Non
 
 
 def attribute(interp: Interpreter, receiver: Value, name: str, node: ir.Node) -> Value:
-    """`receiver.name` of a value that is no join."""
+    """`receiver.name` of a value that is no join. Raises Halts for None, which has none."""
+    if isinstance(receiver, Constant) and receiver.value is None:
+        raise Halts
     if isinstance(receiver, External):
         return External(canonical(f"{receiver.name}.{name}"))
     if isinstance(receiver, ModuleValue):

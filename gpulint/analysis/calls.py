@@ -51,7 +51,9 @@ MAX_RUNS = 60
 
 
 def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site) -> Value:
-    """What calling a value that is no join gives."""
+    """What calling a value that is no join gives. Raises Halts where no path returns."""
+    if isinstance(function, Constant):
+        raise Halts
     if isinstance(function, External):
         return library.call(interp, function.name, arguments, site)
     if isinstance(function, Function):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpulint.analysis import access, builtin, tensors
 from gpulint.analysis.contexts import Loop
+from gpulint.analysis.control import Halts
 from gpulint.analysis.paths import Path
 from gpulint.analysis.state import MISSING, join
 from gpulint.analysis.truth import compare, negate, truth
@@ -279,7 +280,9 @@ def boolean(interp: Interpreter, node: ir.Boolean) -> Value:
     interp.fork([(guard, arm(guard)) for guard in onward])
     symbol = ("boolean", node.operator, symbol_of(left), tuple(symbol_of(v) for _, v in results))
     value = join([*decided, *results], symbol)
-    return Unknown(symbol) if value is MISSING else value
+    if value is MISSING:
+        raise Halts
+    return value  # type: ignore[no-any-return]
 
 
 def _options(interp: Interpreter, value: Value) -> tuple[tuple[Path, Value], ...]:
@@ -321,9 +324,10 @@ def conditional(interp: Interpreter, node: ir.Conditional) -> Value:
 
     arms = [(guard, arm(guard, branch)) for guard, branch in ((yes, node.body), (no, node.orelse)) if guard is not None]
     interp.fork(arms)
-    symbol = ("conditional", interp.site(node))
-    value = join(results, symbol)
-    return Unknown(symbol) if value is MISSING else value
+    value = join(results, ("conditional", interp.site(node)))
+    if value is MISSING:
+        raise Halts
+    return value  # type: ignore[no-any-return]
 
 
 def sequence(interp: Interpreter, node: ir.Sequence_) -> Value:

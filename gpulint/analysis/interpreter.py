@@ -14,7 +14,7 @@ from gpulint.analysis.contexts import Caller, Context, Where
 from gpulint.analysis.control import NORMAL, STOPS, Exhausted, Halts
 from gpulint.analysis.events import Event
 from gpulint.analysis.paths import EVERYWHERE, Condition, Literal, Path, compatible
-from gpulint.analysis.state import Outcome, State, alternatives, choose
+from gpulint.analysis.state import Outcome, State, alternatives, choose, join
 from gpulint.analysis.truth import truth
 from gpulint.analysis.values import (
     Arguments,
@@ -314,8 +314,6 @@ class Interpreter:
 
     def each(self, value: Value, use: Callable[[Value], Value], symbol: Any) -> Value:
         """Apply `use` to each alternative of a value on its own path, and join the results."""
-        from gpulint.analysis.state import join
-
         options = alternatives(value, self.path)
         if len(options) == 1:
             return use(options[0][1])
@@ -328,8 +326,10 @@ class Interpreter:
 
             return run
 
-        self.fork([(guard, arm(option, guard)) for guard, option in options[:MAX_FORKS]])
-        return join(results, symbol) if results else Unknown(symbol)
+        if self.fork([(guard, arm(option, guard)) for guard, option in options[:MAX_FORKS]]) == STOPS:
+            raise Halts
+        value = join(results, symbol)
+        return value if isinstance(value, Value) else Unknown(symbol)
 
     def fresh(self, name: str, site: Site) -> Condition:
         """A condition of its own for something that can go either way at `site`."""

@@ -110,18 +110,42 @@ def join(alternatives: list[tuple[Path, Any]], symbol: Any) -> Any:
     if len(flat) == 1:
         return flat[0][1]
     if len(flat) > MAX_ALTERNATIVES:
-        return Unknown(symbol)
+        flat = _fewer(flat)
+        if len(flat) > MAX_ALTERNATIVES:
+            return Unknown(symbol)
     if not all(isinstance(value, Value) for _, value in flat):
         return _weakest([value for _, value in flat])
     return Join(tuple(flat))
 
 
 def _add(flat: list[tuple[Path, Any]], path: Path, value: Any) -> None:
+    """Add an alternative; two of one value become one where that says no more than both did."""
     for index, (other, present) in enumerate(flat):
-        if same(present, value):
+        if same(present, value) and _is_exact(path, other):
             flat[index] = (path & other, present)
             return
     flat.append((path, value))
+
+
+def _is_exact(a: Path, b: Path) -> bool:
+    """Whether what two paths share says the same as either of them."""
+    if a <= b or b <= a:
+        return True
+    only = tuple(a ^ b)
+    return len(only) == 2 and only[0].condition == only[1].condition
+
+
+def _fewer(flat: list[tuple[Path, Any]]) -> list[tuple[Path, Any]]:
+    """One alternative for each value, on what all its paths share."""
+    merged: list[tuple[Path, Any]] = []
+    for path, value in flat:
+        for index, (other, present) in enumerate(merged):
+            if same(present, value):
+                merged[index] = (path & other, present)
+                break
+        else:
+            merged.append((path, value))
+    return merged
 
 
 def _weakest(values: list[Any]) -> Any:

@@ -1,0 +1,74 @@
+"""Questions that rules ask of values and places."""
+
+from __future__ import annotations
+
+import re
+
+from gpulint.analysis.contexts import Where, callers
+from gpulint.analysis.paths import compatible
+from gpulint.analysis.state import alternatives
+from gpulint.analysis.values import Object, Strategy, Value
+from gpulint.linting.finding import Confidence
+from gpulint.places import Site
+
+_WORD = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]*|\d+")
+
+
+def possible(value: Value | None, where: Where) -> list[Value]:
+    """All that a value can be at that moment."""
+    return [option for _, option in alternatives(value, where.path)] if value is not None else []
+
+
+def together(*wheres: Where) -> bool:
+    """Whether one run of the program can have all these moments."""
+    return all(
+        compatible(first.path, second.path)
+        for index, first in enumerate(wheres)
+        for second in wheres[index + 1 :]
+    )
+
+
+def confidence(where: Where, *others: Where) -> Confidence:
+    """`HIGH` when all of it stands in one function and on no condition, else `INFERRED`."""
+    same_function = all(other.caller is where.caller for other in others)
+    if same_function and not where.path and not any(other.path for other in others):
+        return Confidence.HIGH
+    return Confidence.INFERRED
+
+
+def blamed(made: Object, strategy: Strategy | None = None) -> Site:
+    """The call to change when `made` was made in the wrong place.
+
+    It stands in the innermost function that could see a strategy when it was called; failing that, in the
+    function that both this object and `strategy` were made from; failing that, it is the constructor.
+    """
+    if made.blame is not None:
+        return made.blame
+    if strategy is not None:
+        shared = {id(caller) for caller in callers(strategy.where.caller)}
+        place = made.site
+        for caller in callers(made.where.caller):
+            if id(caller) in shared:
+                return place
+            if caller.site is not None:
+                place = caller.site
+    return made.site
+
+
+def chain(where: Where, stop: Site | None = None) -> tuple[tuple[Site, str], ...]:
+    """The calls that led to a place, innermost first, as related places."""
+    found: list[tuple[Site, str]] = []
+    for caller in callers(where.caller):
+        if caller.site is None or caller.site == stop or len(found) == MAX_CHAIN:
+            break
+        found.append((caller.site, f"`{caller.function}` is called here"))
+    return tuple(found)
+
+
+MAX_CHAIN = 4
+"""Calls of a chain that a finding shows."""
+
+
+def words(name: str) -> set[str]:
+    """The words of an identifier, lower case: `GLOBAL_batchSize` has global, batch and size."""
+    return {word.lower() for word in _WORD.findall(name)}

@@ -1,0 +1,48 @@
+"""The rule API: everything that a rule pack imports.
+
+A rule is one module with one `Rule` subclass. See `docs/writing-a-rule.md`.
+"""
+
+from __future__ import annotations
+
+from gpulint.analysis import events, values
+from gpulint.analysis.contexts import Caller, Context, DeviceScope, Replica, StrategyScope, Where, callers
+from gpulint.analysis.paths import Path, compatible, mentions
+from gpulint.analysis.plan import Plan
+from gpulint.analysis.questions import blamed, chain, confidence, possible, together, words
+from gpulint.knowledge import fact, has_gpu_kernel
+from gpulint.knowledge.devices import DeviceName, parse_device
+from gpulint.linting.finding import Confidence, Severity
+from gpulint.linting.rule import Report, Rule
+from gpulint.places import Site
+
+__all__ = [
+    "Caller",
+    "Confidence",
+    "Context",
+    "DeviceName",
+    "DeviceScope",
+    "Path",
+    "Plan",
+    "Replica",
+    "Report",
+    "Rule",
+    "Severity",
+    "Site",
+    "StrategyScope",
+    "Where",
+    "blamed",
+    "callers",
+    "chain",
+    "compatible",
+    "confidence",
+    "events",
+    "fact",
+    "has_gpu_kernel",
+    "mentions",
+    "parse_device",
+    "possible",
+    "together",
+    "values",
+    "words",
+]

@@ -1,0 +1,1 @@
+"""The rules that gpulint ships, one module each, by family."""

@@ -1,0 +1,65 @@
+"""GPU101."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import Plan, Report, Rule, Severity, confidence, events, mentions, values
+
+
+class HardcodedDevice(Rule):
+    """Hard-coded GPU index
+
+    ## What it does
+    Finds `tf.device` with a literal GPU index in code that no `tf.distribute.Strategy` governs.
+
+    ## Why is this bad
+    Everything in the block is confined to that one GPU, whatever the machine has: seven of eight GPUs idle, and on
+    a machine with none the work silently moves to the CPU (soft placement, TensorFlow 2.16 to 2.21).
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    with tf.device("/gpu:0"):
+        a = tf.random.normal((4096, 4096))
+        b = tf.matmul(a, a)
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    a = tf.random.normal((4096, 4096))
+    b = tf.matmul(a, a)
+    ```
+    TensorFlow places operations on the first GPU by itself; for several GPUs, make the model in
+    `strategy.scope()`.
+
+    ## What is not reported
+    CPU devices, `None`, an index chosen by a loop, a flag, the environment, a local rank or a check of what
+    the machine has, parameters that callers give, and TF1 graph-mode towers.
+
+    ## At run time
+    All operations of these lines run on one GPU while the others idle.
+    """
+
+    code = "GPU101"
+    name = "hardcoded-device"
+    severity = Severity.WARNING
+    why = "the work is confined to this one GPU, whatever the machine has"
+    instead = "leave the placement to TensorFlow, or make the model in `strategy.scope()` to use every GPU"
+    yields_to = ("GPU102", "GPU104", "GPU105", "GPU107", "GPU211")
+
+    def on_device_entered(self, event: events.DeviceEntered, plan: Plan) -> Iterator[Report]:
+        device = event.scope.device
+        if device is None or not device.is_gpu or device.index is None or event.scope.chosen:
+            return
+        if event.where.context.strategy is not None or mentions(event.where.path, "devices"):
+            return
+        if isinstance(event.argument, values.Constant):
+            yield Report(
+                event.site,
+                f"operations are pinned to `{event.argument.value}`",
+                confidence=confidence(event.where),
+            )
