@@ -130,7 +130,9 @@ def _unpack(interp: Interpreter, target: ir.Sequence_, value: Value) -> None:
         if isinstance(value, Items) and items is None and value.element is not None:
             part = value.element
         elif isinstance(value, Tensor):
-            part = Tensor(interp.site(element), value.device, value.dtype, gradient=value.gradient)
+            part = Tensor(
+                interp.site(element), value.device, value.dtype, gradient=value.gradient, from_data=value.from_data
+            )
         elif isinstance(value, PerReplica):
             part = PerReplica(value.site, value.strategy, Tensor(interp.site(element)))
         elif isinstance(value, DeviceList):
@@ -268,7 +270,12 @@ def item(interp: Interpreter, container: Value, key: Value, node: ir.Node) -> Va
         return ListedDevice(container, index)
     elif isinstance(container, Tensor):
         return Tensor(
-            interp.site(node), container.device, container.dtype, gradient=container.gradient, shape_of=container.shape_of
+            interp.site(node),
+            container.device,
+            container.dtype,
+            gradient=container.gradient,
+            shape_of=container.shape_of,
+            from_data=container.from_data,
         )
     elif isinstance(container, Constant) and isinstance(container.value, str) and isinstance(index, int):
         if -len(container.value) <= index < len(container.value):

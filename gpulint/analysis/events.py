@@ -245,6 +245,14 @@ class DatasetDistributed(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class GlobalSizeUsed(Event):
+    """A size is treated as that of the global batch: divided by the replica count, or given as
+    `global_batch_size`."""
+
+    size: Value
+
+
+@dataclass(frozen=True, slots=True)
 class LoopEntered(Event):
     loop: Loop
 

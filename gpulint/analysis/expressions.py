@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gpulint.analysis import access, builtin, tensors
+from gpulint.analysis import access, builtin, events, members, tensors
 from gpulint.analysis.contexts import Loop
 from gpulint.analysis.control import Halts
 from gpulint.analysis.paths import Path
@@ -197,6 +197,8 @@ def operate(interp: Interpreter, left: Value, sign: str, right: Value, node: ir.
     """`left sign right` of two values that are no joins."""
     if isinstance(left, Constant) and isinstance(right, Constant):
         return _fold(interp, left, sign, right, node)
+    if sign in ("/", "//") and isinstance(left, Constant) and _is_replica_count(right):
+        interp.emit(events.GlobalSizeUsed(interp.site(node), interp.where(), left))
     if isinstance(left, (Tensor, Variable, PerReplica)) or isinstance(right, (Tensor, Variable, PerReplica)):
         return tensors.operate(interp, f"operator.{sign}", (left, right), node)
     if sign == "%" and isinstance(left, Constant) and isinstance(left.value, str):
@@ -215,6 +217,10 @@ def operate(interp: Interpreter, left: Value, sign: str, right: Value, node: ir.
     if isinstance(left, Dataset) and sign == "+":
         return left
     return Unknown(("binary", sign, symbol_of(left), symbol_of(right)))
+
+
+def _is_replica_count(value: Value) -> bool:
+    return isinstance(value, Unknown) and isinstance(value.symbol, tuple) and value.symbol[0] == "replicas"
 
 
 def _fold(interp: Interpreter, left: Constant, sign: str, right: Constant, node: ir.Node) -> Value:
@@ -463,6 +469,7 @@ def yield_(interp: Interpreter, node: ir.Yield) -> Value:
     value = interp.evaluate(node.value) if node.value is not None else NONE
     frame = interp.frame
     frame.yielded.append((interp.path - frame.path, value))
+    members.escaped(interp, value, "returned", interp.site(node))
     if frame.on_yield is not None:
         frame.on_yield(value)
     return Unknown(("sent", interp.site(node)))

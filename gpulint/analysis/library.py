@@ -308,6 +308,8 @@ def _tape(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
 
 
 def _average_loss(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    if (size := arguments.get("global_batch_size", 2)) is not None:
+        interp.emit(events.GlobalSizeUsed(site, interp.where(), size))
     result = tensors.derived(interp, site, arguments.all())
     if isinstance(result, Tensor):
         from gpulint.analysis.values import Reduced

@@ -157,8 +157,8 @@ def _reduced_by_op(name: str, fact: Fact, inputs: tuple[Value, ...], site: Site)
 
 def _sum_of(inputs: Iterable[Value]) -> Reduced | None:
     found = [value.reduced for value in inputs if isinstance(value, Tensor) and value.reduced]
-    if any(one.how == "scaled" for one in found):
-        return next(one for one in found if one.how == "scaled")
+    if scaled := [one for one in found if one.how in ("scaled", "default")]:
+        return scaled[0]
     return found[0] if found else None
 
 
@@ -167,7 +167,7 @@ def loss(interp: Interpreter, receiver: Loss, arguments: Arguments, site: Site) 
     result = derived(interp, site, arguments.all())
     if not isinstance(result, Tensor):
         return result
-    how = {"": "scaled", "sum_over_batch_size": "scaled", "auto": "scaled", "sum": "sum", "mean": "mean"}.get(
+    how = {"": "default", "sum_over_batch_size": "scaled", "auto": "scaled", "sum": "sum", "mean": "mean"}.get(
         receiver.reduction or "", None
     )
     if receiver.reduction is None or arguments.get("sample_weight", 2) is not None and how == "sum":
@@ -239,12 +239,12 @@ def element_of(interp: Interpreter, dataset: Dataset, node: ir.Node) -> Value:
     site = interp.site(node)
     if dataset.distributed is not None and dataset.distributed.is_multi_replica:
         return PerReplica(site, dataset.distributed, Tensor(site))
-    return dataset.element if dataset.element is not None else Tensor(site)
+    return dataset.element if dataset.element is not None else Tensor(site, from_data=True)
 
 
 def gradients(interp: Interpreter, loss_value: Value, sources: Value | None, site: Site) -> Value:
     """`tape.gradient(loss, sources)`."""
-    gradient = Tensor(site, gradient=Gradient(site, loss_value, False, False))
+    gradient = Tensor(site, gradient=Gradient(site, interp.where(), loss_value, False, False))
     several = not isinstance(sources, (Variable, Tensor))
     result: Value = Items("list", None, gradient, ("gradients", site)) if several else gradient
     interp.emit(events.GradientTaken(site, interp.where(), loss_value, result))

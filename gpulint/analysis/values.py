@@ -343,16 +343,18 @@ class Tape(Object):
 
 
 class Reduced(NamedTuple):
-    """How a loss came to be one number: "mean" or "sum", and where. "scaled" when it was divided on purpose."""
+    """How a loss came to be one number: "mean" or "sum", and where. "scaled" when it was divided on purpose,
+    "default" when a Keras loss object did it with its default reduction."""
 
     how: str
     site: Site
 
 
 class Gradient(NamedTuple):
-    """Where a gradient was taken, of which loss, and in which loop iteration context."""
+    """Where a gradient was taken and of which loss."""
 
     site: Site
+    where: Where
     loss: Value
     accumulated: bool
     scaled: bool
@@ -361,7 +363,7 @@ class Gradient(NamedTuple):
 class Tensor(Value):
     """A tensor. `device` is where an explicit scope put it; None elsewhere."""
 
-    __slots__ = ("device", "dtype", "gradient", "reduced", "scope", "shape_of", "site")
+    __slots__ = ("device", "dtype", "from_data", "gradient", "reduced", "scope", "shape_of", "site")
 
     def __init__(
         self,
@@ -372,6 +374,7 @@ class Tensor(Value):
         gradient: Gradient | None = None,
         scope: Site | None = None,
         shape_of: bool = False,
+        from_data: bool = False,
     ) -> None:
         self.site = site
         self.device = device
@@ -382,6 +385,8 @@ class Tensor(Value):
         """The `tf.device` call of the scope that it was made in."""
         self.shape_of = shape_of
         """Read off the shape of another tensor, so a per-replica size."""
+        self.from_data = from_data
+        """An element of a plain dataset."""
 
 
 class PerReplica(Value):

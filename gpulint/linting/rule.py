@@ -51,6 +51,8 @@ class Rule:
     """What to write instead, in one line."""
     since: ClassVar[str] = "0.1"
     on_by_default: ClassVar[bool] = True
+    in_graph_mode: ClassVar[bool] = False
+    """Whether it also reads TF1 graph-mode files."""
     yields_to: ClassVar[tuple[str, ...]] = ()
     """Codes of rules whose reports explain the same place better."""
 

@@ -1,0 +1,108 @@
+"""GPU209."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import Plan, Report, Rule, Severity, Site, confidence, events, possible, together, values, words
+
+
+class BatchNotScaled(Rule):
+    """Batch size not scaled by the replicas
+
+    ## What it does
+    Finds a batch size that is a plain constant in training under a multi-replica strategy.
+
+    ## Why is this bad
+    The batch is split: with eight replicas each GPU gets an eighth of it, too little to be busy, and adding GPUs
+    makes nothing faster.
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    strategy = tf.distribute.MirroredStrategy()
+    dataset = tf.data.Dataset.range(1024).batch(32)
+    with strategy.scope():
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.compile(optimizer="adam", loss="mse")
+    model.fit(dataset)
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    strategy = tf.distribute.MirroredStrategy()
+    dataset = tf.data.Dataset.range(1024).batch(32 * strategy.num_replicas_in_sync)
+    with strategy.scope():
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.compile(optimizer="adam", loss="mse")
+    model.fit(dataset)
+    ```
+
+    ## What is not reported
+    Any scaling, however indirect; sizes from flags, arguments or files; constants named or used as the global batch
+    (divided by the replica count, given as `global_batch_size`); toy sizes below 8; datasets made by
+    `distribute_datasets_from_function`, whose batch is per replica.
+
+    ## At run time
+    The per-replica batch.
+    """
+
+    code = "GPU209"
+    name = "batch-not-scaled"
+    severity = Severity.WARNING
+    why = "the batch is split over the replicas: each gets 1/N of it"
+    instead = "multiply the per-replica size by `strategy.num_replicas_in_sync`"
+
+    def __init__(self) -> None:
+        self._batches: list[tuple[events.Event, values.Strategy, values.Value, Site]] = []
+        self._global: list[values.Value] = []
+
+    def on_global_size_used(self, event: events.GlobalSizeUsed, plan: Plan) -> Iterator[Report]:
+        self._global += possible(event.size, event.where)
+        return iter(())
+
+    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
+        strategy = event.model.where.context.strategy
+        if strategy is not None:
+            if event.batch_size is not None:
+                place = event.arguments.sites.get("batch_size", event.site)
+                self._batches.append((event, strategy, event.batch_size, place))
+            self._keep(event, strategy, event.data)
+        return iter(())
+
+    def on_dataset_distributed(self, event: events.DatasetDistributed, plan: Plan) -> Iterator[Report]:
+        if event.how == "experimental_distribute_dataset":
+            self._keep(event, event.strategy, event.dataset)
+        return iter(())
+
+    def _keep(self, event: events.Event, strategy: values.Strategy, data: values.Value | None) -> None:
+        for dataset in possible(data, event.where):
+            if isinstance(dataset, values.Dataset) and dataset.batch is not None:
+                batch = dataset.batch
+                self._batches.append((event, strategy, batch.size, batch.blame or batch.site))
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        treated = {name for size in self._global if isinstance(size, values.Constant) for name in size.named}
+        for event, strategy, size, place in self._batches:
+            if not strategy.is_multi_replica or not together(event.where, strategy.where):
+                continue
+            if not isinstance(size, values.Constant) or not isinstance(size.value, int) or size.value < TOY:
+                continue
+            if treated.intersection(size.named) or any(words(name) & GLOBAL for name in size.named):
+                continue
+            yield Report(
+                place,
+                f"a batch of {size.value} whatever the number of replicas",
+                confidence=confidence(event.where, strategy.where),
+                related=((strategy.site, "it is split over the replicas of this strategy"),),
+            )
+
+
+TOY = 8
+"""Batches smaller than this are taken for those of a test."""
+
+GLOBAL = frozenset({"global", "total", "effective", "overall", "worldwide", "eval", "test", "val", "validation"})
+"""Words in a name that say the size is not one replica's, or not that of training."""

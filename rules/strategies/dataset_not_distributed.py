@@ -1,0 +1,88 @@
+"""GPU205."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import Plan, Report, Rule, Severity, confidence, events, values
+
+
+class DatasetNotDistributed(Rule):
+    """Plain data given to every replica
+
+    ## What it does
+    Finds `strategy.run` fed from a plain dataset or tensor.
+
+    ## Why is this bad
+    Every replica gets the same whole batch: N GPUs do the same work (measured on TensorFlow 2.21: 64 and 64 of
+    64 rows), and the gradients are those of one batch, N times over.
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    strategy = tf.distribute.MirroredStrategy()
+    dataset = tf.data.Dataset.range(64)
+
+
+    @tf.function
+    def train_step(batch):
+        strategy.run(tf.identity, args=(batch,))
+
+
+    for batch in dataset:
+        train_step(batch)
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    strategy = tf.distribute.MirroredStrategy()
+    dataset = strategy.experimental_distribute_dataset(tf.data.Dataset.range(64))
+
+
+    @tf.function
+    def train_step(batch):
+        strategy.run(tf.identity, args=(batch,))
+
+
+    for batch in dataset:
+        train_step(batch)
+    ```
+
+    ## What is not reported
+    Distributed datasets and values, `Model.fit`, values that come from somewhere unknown.
+
+    ## At run time
+    The same inputs on every replica.
+    """
+
+    code = "GPU205"
+    name = "dataset-not-distributed"
+    severity = Severity.WARNING
+    why = "every replica gets the same whole batch and does the same work"
+    instead = "iterate over `strategy.experimental_distribute_dataset(dataset)`"
+
+    def on_strategy_run(self, event: events.StrategyRun, plan: Plan) -> Iterator[Report]:
+        if not event.strategy.is_multi_replica:
+            return
+        given = [part for value in event.arguments for part in _parts(value)]
+        if any(isinstance(value, values.PerReplica) for value in given):
+            return
+        plain = [value for value in given if isinstance(value, values.Tensor) and value.from_data]
+        if plain:
+            yield Report(
+                event.site,
+                "`strategy.run` is given batches of a dataset that is not distributed",
+                confidence=confidence(event.where, event.strategy.where),
+                related=((plain[0].site, "the batch comes from here"),),
+            )
+
+
+def _parts(value: values.Value) -> Iterator[values.Value]:
+    if isinstance(value, values.Items) and value.items is not None:
+        for item in value.items:
+            yield from _parts(item)
+    else:
+        yield value

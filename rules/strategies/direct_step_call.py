@@ -1,0 +1,95 @@
+"""GPU206."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import Plan, Report, Rule, Severity, confidence, events, together
+
+
+class DirectStepCall(Rule):
+    """Training step called outside strategy.run
+
+    ## What it does
+    Finds a step that applies gradients with an optimizer made under a multi-replica strategy, called directly
+    instead of through `strategy.run`.
+
+    ## Why is this bad
+    The step runs once, on one replica: the other GPUs idle.
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    strategy = tf.distribute.MirroredStrategy()
+    with strategy.scope():
+        weight = tf.Variable(1.0)
+        optimizer = tf.keras.optimizers.SGD()
+
+
+    @tf.function
+    def train_step(x):
+        with tf.GradientTape() as tape:
+            loss = weight * x
+        optimizer.apply_gradients([(tape.gradient(loss, weight), weight)])
+
+
+    for x in tf.data.Dataset.range(64):
+        train_step(x)
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    strategy = tf.distribute.MirroredStrategy()
+    with strategy.scope():
+        weight = tf.Variable(1.0)
+        optimizer = tf.keras.optimizers.SGD()
+
+
+    def train_step(x):
+        with tf.GradientTape() as tape:
+            loss = weight * x
+        optimizer.apply_gradients([(tape.gradient(loss, weight), weight)])
+
+
+    @tf.function
+    def distributed_step(x):
+        strategy.run(train_step, args=(x,))
+
+
+    for x in strategy.experimental_distribute_dataset(tf.data.Dataset.range(64)):
+        distributed_step(x)
+    ```
+
+    ## What is not reported
+    Steps called inside the function that `strategy.run` is given, evaluation, and the path without a strategy.
+
+    ## At run time
+    One replica.
+    """
+
+    code = "GPU206"
+    name = "direct-step-call"
+    severity = Severity.WARNING
+    why = "the step runs on one replica and the other GPUs idle"
+    instead = "call it as `strategy.run(step, args=(batch,))`"
+
+    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
+        strategy = event.optimizer.where.context.strategy
+        caller = event.where.caller
+        if strategy is None or not strategy.is_multi_replica or event.where.context.replica is not None:
+            return
+        if not event.gradients or not together(event.where, event.optimizer.where, strategy.where):
+            return
+        if caller.site is None and not caller.known:
+            return
+        yield Report(
+            caller.site or event.site,
+            f"`{caller.function}` is called directly, not through `strategy.run`"
+            if caller.function and caller.site
+            else "gradients are applied outside `strategy.run`",
+            confidence=confidence(event.where, strategy.where),
+            related=((strategy.site, "the strategy is made here"), (event.site, "it applies gradients here")),
+        )

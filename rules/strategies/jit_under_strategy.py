@@ -1,0 +1,91 @@
+"""GPU215."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import Plan, Report, Rule, Severity, Site, confidence, events, together, values
+
+
+class JitUnderStrategy(Rule):
+    """jit_compile under a multi-replica strategy
+
+    ## What it does
+    Finds `jit_compile=True` on a model, or on a step that reduces across replicas, under a multi-replica strategy.
+
+    ## Why is this bad
+    Collectives between replicas do not compile with XLA: InvalidArgumentError on the first step (TensorFlow 2.21;
+    tensorflow issue 56423, keras issue 18145).
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    strategy = tf.distribute.MirroredStrategy()
+    with strategy.scope():
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.compile(optimizer="adam", loss="mse", jit_compile=True)
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    strategy = tf.distribute.MirroredStrategy()
+    with strategy.scope():
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.compile(optimizer="adam", loss="mse")
+    ```
+
+    ## What is not reported
+    TPUs, paths with one device, and jitted inner functions without collectives.
+
+    ## At run time
+    The error's text.
+    """
+
+    code = "GPU215"
+    name = "jit-under-strategy"
+    severity = Severity.ERROR
+    why = "collectives between replicas do not compile with XLA: the first step raises"
+    instead = "leave `jit_compile` off under this strategy, or jit only an inner function without collectives"
+
+    def __init__(self) -> None:
+        self._jitted: set[Site] = set()
+
+    def on_function_traced(self, event: events.FunctionTraced, plan: Plan) -> Iterator[Report]:
+        if isinstance(event.jit, values.Constant) and event.jit.value is True:
+            self._jitted.add(event.site)
+        return iter(())
+
+    def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> Iterator[Report]:
+        jit = event.arguments.get("jit_compile")
+        for strategy in (event.model.where.context.strategy, event.where.context.strategy):
+            if isinstance(jit, values.Constant) and jit.value is True and _spans_gpus(strategy):
+                yield from self._report(event, strategy, event.site)
+                return
+
+    def on_strategy_run(self, event: events.StrategyRun, plan: Plan) -> Iterator[Report]:
+        yield from self._in_jitted(event, event.strategy)
+
+    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
+        if event.where.context.replica is not None:
+            yield from self._in_jitted(event, event.where.context.replica.strategy)
+
+    def _in_jitted(self, event: events.Event, strategy: values.Strategy) -> Iterator[Report]:
+        wrapped = event.where.context.traced
+        if wrapped in self._jitted and wrapped is not None and _spans_gpus(strategy):
+            yield from self._report(event, strategy, wrapped)
+
+    def _report(self, event: events.Event, strategy: values.Strategy | None, place: Site) -> Iterator[Report]:
+        if strategy is not None and together(event.where, strategy.where):
+            yield Report(
+                place,
+                "`jit_compile=True` under a multi-replica strategy",
+                confidence=confidence(event.where, strategy.where),
+                related=((strategy.site, "the strategy is made here"),),
+            )
+
+
+def _spans_gpus(strategy: values.Strategy | None) -> bool:
+    return strategy is not None and strategy.is_multi_replica and strategy.kind != "tpu"

@@ -1,0 +1,107 @@
+"""GPU201."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import Plan, Report, Rule, Severity, blamed, chain, confidence, events, together, values
+
+
+class ModelOutsideScope(Rule):
+    """Model built outside the strategy scope
+
+    ## What it does
+    Finds Keras models that are made with no strategy in force although one exists on that path, and that are then
+    compiled, fitted or used in a replica function. Helpers, methods and other modules are followed: the finding
+    stands at the call to move.
+
+    ## Why is this bad
+    A model's variables belong to the strategy in whose scope they are made. Made outside, everything runs on one
+    GPU without a word; compiled or fitted inside the scope all the same, Keras raises ("Variable ... was not
+    created in the distribution strategy scope"; TensorFlow 2.16 to 2.21).
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    strategy = tf.distribute.MirroredStrategy()
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    with strategy.scope():
+        model.compile(optimizer="adam", loss="mse")
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    strategy = tf.distribute.MirroredStrategy()
+    with strategy.scope():
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.compile(optimizer="adam", loss="mse")
+    ```
+
+    ## What is not reported
+    Models built by a helper that is called in the scope, the path on which there is no strategy, models that are
+    never trained there, and strategies with one replica.
+
+    ## At run time
+    Variables on one device only; one replica busy.
+    """
+
+    code = "GPU201"
+    name = "model-outside-scope"
+    severity = Severity.ERROR
+    why = "its variables live on one device: Keras raises, or every other GPU idles"
+    instead = "build it inside `with strategy.scope():`"
+
+    def __init__(self) -> None:
+        self._used: list[values.Strategy] = []
+        self._outside: list[events.ModelFitted] = []
+
+    def on_strategy_used(self, event: events.StrategyUsed, plan: Plan) -> Iterator[Report]:
+        if event.how != "attribute" and event.strategy.is_multi_replica and event.strategy not in self._used:
+            self._used.append(event.strategy)
+        return iter(())
+
+    def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> Iterator[Report]:
+        yield from self._inside(event, event.model, "compiled")
+
+    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
+        if event.where.context.strategy is None and event.model.where.context.strategy is None:
+            self._outside.append(event)
+        yield from self._inside(event, event.model, "fitted")
+
+    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
+        if event.where.context.replica is not None:
+            yield from self._inside(event, event.model, "used by every replica")
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        for event in self._outside:
+            for strategy in self._used:
+                if event.model.blame is not None and together(event.where, event.model.where, strategy.where):
+                    yield self._report(event, event.model, strategy, "fitted outside it too: the strategy is not used")
+                    break
+
+    def _inside(self, event: events.Event, model: values.Model, how: str) -> Iterator[Report]:
+        strategy = event.where.context.strategy
+        if (
+            strategy is not None
+            and strategy.is_multi_replica
+            and model.where.context.strategy is None
+            and together(event.where, model.where, strategy.where)
+        ):
+            yield self._report(event, model, strategy, f"{how} under the strategy")
+
+    def _report(
+        self, event: events.Event, model: values.Model, strategy: values.Strategy, how: str
+    ) -> Report:
+        place = blamed(model, strategy)
+        related = [(strategy.site, "the strategy is made here"), (event.site, how)]
+        if model.site != place:
+            related.insert(0, (model.site, "the model is built here"))
+        return Report(
+            place,
+            f"model built outside `strategy.scope()` and {how}",
+            confidence=confidence(event.where, model.where, strategy.where),
+            related=(*related, *chain(model.where, place)),
+        )

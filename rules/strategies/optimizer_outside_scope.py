@@ -1,0 +1,106 @@
+"""GPU202."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import Plan, Report, Rule, Severity, blamed, confidence, events, possible, together, values
+
+
+class OptimizerOutsideScope(Rule):
+    """Optimizer made outside the strategy scope
+
+    ## What it does
+    Finds an optimizer object made with no strategy in force and then used with a model that was made under a
+    strategy, and `compile` outside the scope with an optimizer given by name (Keras makes the object there).
+
+    ## Why is this bad
+    The optimizer's slots are variables of the strategy that is in force when it is made. Used with a model of
+    another one, Keras 3 raises "Mixing different tf.distribute.Strategy objects".
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    strategy = tf.distribute.MirroredStrategy()
+    optimizer = tf.keras.optimizers.Adam()
+    with strategy.scope():
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.compile(optimizer=optimizer, loss="mse")
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    strategy = tf.distribute.MirroredStrategy()
+    with strategy.scope():
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        optimizer = tf.keras.optimizers.Adam()
+        model.compile(optimizer=optimizer, loss="mse")
+    ```
+
+    ## What is not reported
+    `compile` after the scope with an optimizer object made inside it, and optimizers made by a helper that is
+    called in the scope.
+
+    ## At run time
+    The error's text.
+    """
+
+    code = "GPU202"
+    name = "optimizer-outside-scope"
+    severity = Severity.ERROR
+    why = "Keras raises: the optimizer and the model belong to different strategies"
+    instead = "make the optimizer, or call `compile`, inside `with strategy.scope():`"
+
+    def __init__(self) -> None:
+        self._applied: list[tuple[events.GradientsApplied, values.Optimizer, values.Strategy]] = []
+        self._models: list[values.Model] = []
+
+    def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> Iterator[Report]:
+        self._models.append(event.model)
+        return iter(())
+
+    def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> Iterator[Report]:
+        strategy = event.model.where.context.strategy
+        if strategy is None or not strategy.is_multi_replica or event.arguments.open:
+            return
+        given = event.arguments.get("optimizer", 0)
+        if event.where.context.strategy is None and (
+            given is None or isinstance(given, values.Constant) and isinstance(given.value, str)
+        ):
+            if together(event.where, event.model.where):
+                yield Report(
+                    event.site,
+                    "`compile` makes the optimizer outside the scope that the model was built in",
+                    confidence=confidence(event.where, event.model.where),
+                    related=((event.model.site, "the model is built under the strategy here"),),
+                )
+        for optimizer in possible(given, event.where):
+            if isinstance(optimizer, values.Optimizer):
+                yield from self._outside(event, optimizer, strategy)
+
+    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
+        replica = event.where.context.replica
+        if replica is not None and isinstance(event.optimizer, values.Optimizer):
+            self._applied.append((event, event.optimizer, replica.strategy))
+        return iter(())
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        for event, optimizer, strategy in self._applied:
+            models = [model for model in self._models if together(event.where, model.where)]
+            if not models or any(model.where.context.strategy is strategy for model in models):
+                yield from self._outside(event, optimizer, strategy)
+
+    def _outside(
+        self, event: events.Event, optimizer: values.Optimizer, strategy: values.Strategy
+    ) -> Iterator[Report]:
+        if optimizer.where.context.strategy is None and together(event.where, optimizer.where, strategy.where):
+            place = blamed(optimizer, strategy)
+            yield Report(
+                place,
+                "optimizer made outside the scope of the strategy that the model was built in",
+                confidence=confidence(event.where, optimizer.where, strategy.where),
+                related=((strategy.site, "the strategy is made here"), (event.site, "it is used here")),
+            )

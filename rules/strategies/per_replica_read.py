@@ -1,0 +1,92 @@
+"""GPU214."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import Plan, Report, Rule, Severity, Site, confidence, events, together
+
+
+class PerReplicaRead(Rule):
+    """Per-replica result used as a tensor
+
+    ## What it does
+    Finds the result of `strategy.run` used as one tensor: `float()`, arithmetic, `.numpy()`, printing, formatting.
+
+    ## Why is this bad
+    It is one value for each replica. With two or more, `float` and arithmetic raise TypeError (TensorFlow 2.21) and
+    printing shows the parts; with one it works, so the fault shows only on the big machine.
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    strategy = tf.distribute.MirroredStrategy()
+
+
+    @tf.function
+    def train(x):
+        return strategy.run(tf.identity, args=(x,))
+
+
+    print(float(train(tf.constant(1.0))))
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    strategy = tf.distribute.MirroredStrategy()
+
+
+    @tf.function
+    def train(x):
+        return strategy.reduce(tf.distribute.ReduceOp.MEAN, strategy.run(tf.identity, args=(x,)), axis=None)
+
+
+    print(float(train(tf.constant(1.0))))
+    ```
+
+    ## What is not reported
+    Results that are reduced or taken apart with `experimental_local_results`, results that are only stored, and
+    strategies with one replica.
+
+    ## At run time
+    The error's text.
+    """
+
+    code = "GPU214"
+    name = "per-replica-read"
+    severity = Severity.ERROR
+    why = "it holds one value per replica: arithmetic and `float` raise, printing shows the parts"
+    instead = "reduce it first: `strategy.reduce(tf.distribute.ReduceOp.MEAN, value, axis=None)`"
+
+    def __init__(self) -> None:
+        self._runs: set[Site] = set()
+
+    def on_strategy_run(self, event: events.StrategyRun, plan: Plan) -> Iterator[Report]:
+        self._runs.add(event.site)
+        return iter(())
+
+    def on_replica_value_read(self, event: events.ReplicaValueRead, plan: Plan) -> Iterator[Report]:
+        value = event.value
+        if event.how == "bool" or value.site not in self._runs or not value.strategy.is_multi_replica:
+            return
+        if together(event.where, value.strategy.where):
+            yield Report(
+                event.site,
+                f"the result of `strategy.run` is used as one tensor ({HOW.get(event.how, event.how)})",
+                confidence=confidence(event.where, value.strategy.where),
+                related=((value.site, "it comes from here"), (value.strategy.site, "the strategy is made here")),
+            )
+
+
+HOW = {
+    "arithmetic": "arithmetic",
+    "compare": "a comparison",
+    "float": "`float`",
+    "format": "formatting",
+    "int": "`int`",
+    "numpy": "NumPy",
+    "print": "printing",
+}

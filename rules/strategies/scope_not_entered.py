@@ -1,0 +1,72 @@
+"""GPU204."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import Plan, Report, Rule, Severity, Site, confidence, events
+
+
+class ScopeNotEntered(Rule):
+    """Strategy scope never entered
+
+    ## What it does
+    Finds `strategy.scope()` whose result nobody enters.
+
+    ## Why is this bad
+    `scope()` only makes a context manager. Without `with`, whatever follows is built outside the strategy.
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    strategy = tf.distribute.MirroredStrategy()
+    strategy.scope()
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    strategy = tf.distribute.MirroredStrategy()
+    with strategy.scope():
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    ```
+
+    ## What is not reported
+    `ExitStack.enter_context`, `__enter__`, scopes that are returned, stored or passed on, and `.scope()` of
+    anything that is no strategy.
+
+    ## At run time
+    Variables outside the strategy.
+    """
+
+    code = "GPU204"
+    name = "scope-not-entered"
+    severity = Severity.ERROR
+    why = "a scope that is not entered does nothing: what follows is built outside the strategy"
+    instead = "write `with strategy.scope():`"
+
+    def __init__(self) -> None:
+        self._made: dict[Site, events.ScopeMade] = {}
+        self._entered: set[Site] = set()
+
+    def on_scope_made(self, event: events.ScopeMade, plan: Plan) -> Iterator[Report]:
+        self._made.setdefault(event.site, event)
+        return iter(())
+
+    def on_scope_entered(self, event: events.ScopeEntered, plan: Plan) -> Iterator[Report]:
+        self._entered.add(event.made)
+        return iter(())
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        if plan.is_complete:
+            for site, event in self._made.items():
+                if site not in self._entered:
+                    yield Report(
+                        site,
+                        "`scope()` is called but the scope is never entered",
+                        confidence=confidence(event.where),
+                        related=((event.strategy.site, "the strategy is made here"),),
+                    )

@@ -1,0 +1,90 @@
+"""GPU211."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import Path, Plan, Report, Rule, Severity, confidence, events, parse_device, possible, values
+
+
+class SingleDeviceStrategy(Rule):
+    """Strategy with a single GPU
+
+    ## What it does
+    Finds a `MirroredStrategy` given exactly one literal GPU, and a silent fall-back to `OneDeviceStrategy` on a
+    literal GPU in an `except`.
+
+    ## Why is this bad
+    There is one replica: the strategy costs its overhead and the other GPUs idle. The fall-back hides that the
+    strategy that was wanted did not come up.
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    strategy = tf.distribute.MirroredStrategy(devices=["/gpu:0"])
+    with strategy.scope():
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    strategy = tf.distribute.MirroredStrategy()
+    with strategy.scope():
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    ```
+
+    ## What is not reported
+    A choice by a flag or by what the machine has, devices that the program computes, CPU devices.
+
+    ## At run time
+    One replica.
+    """
+
+    code = "GPU211"
+    name = "single-device-strategy"
+    severity = Severity.WARNING
+    why = "there is one replica: the other GPUs idle"
+    instead = "leave `devices` out to use every visible GPU"
+
+    def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
+        devices = _literal_gpus(event.strategy.devices, event)
+        if devices is None or len(devices) != 1 or not _only_failed(event.where.path):
+            return
+        fell_back = bool(event.where.path) and any(
+            literal.condition.operator == "handler" for literal in event.where.path
+        )
+        if event.strategy.kind == "mirrored" and not fell_back:
+            yield Report(
+                event.site,
+                f"the strategy is given one GPU, `{devices[0]}`",
+                confidence=confidence(event.where),
+                supersedes=(event.site,),
+            )
+        elif event.strategy.kind in ("one_device", "mirrored") and fell_back:
+            yield Report(
+                event.site,
+                f"falls back to one GPU, `{devices[0]}`, without a word",
+                confidence=confidence(event.where),
+            )
+
+
+def _literal_gpus(value: values.Value | None, event: events.StrategyBuilt) -> list[str] | None:
+    """The literal GPU names given, or None where the program chooses or it is no GPU."""
+    found: list[str] = []
+    for option in possible(value, event.where):
+        items = option.items if isinstance(option, values.Items) else (option,)
+        for item in items or ():
+            text = item.value if isinstance(item, values.Constant) else None
+            device = parse_device(text) if isinstance(text, str) else None
+            if device is None or not device.is_gpu:
+                return None
+            found.append(str(text))
+    return found
+
+
+def _only_failed(path: Path) -> bool:
+    """Whether no condition of the program leads here, but at most an exception."""
+    return all(literal.condition.operator in ("completes", "handler") for literal in path)

@@ -1,0 +1,102 @@
+"""GPU207."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import Plan, Report, Rule, Severity, Site, chain, confidence, events, possible, values
+
+
+class StrategyRunOutsideFunction(Rule):
+    """strategy.run in eager mode
+
+    ## What it does
+    Finds `strategy.run(fn)` in a loop where neither a caller nor `fn` is a `tf.function`.
+
+    ## Why is this bad
+    Every operation of every replica is dispatched by Python, one after the other; TensorFlow itself logs "Using
+    MirroredStrategy eagerly has significant overhead currently".
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    strategy = tf.distribute.MirroredStrategy()
+
+
+    def step(x):
+        return x + 1
+
+
+    for x in strategy.experimental_distribute_dataset(tf.data.Dataset.range(64)):
+        strategy.run(step, args=(x,))
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    strategy = tf.distribute.MirroredStrategy()
+
+
+    def step(x):
+        return x + 1
+
+
+    @tf.function
+    def distributed_step(x):
+        return strategy.run(step, args=(x,))
+
+
+    for x in strategy.experimental_distribute_dataset(tf.data.Dataset.range(64)):
+        distributed_step(x)
+    ```
+
+    ## What is not reported
+    Callers that are traced anywhere on the way, functions wrapped later, functions behind a decorator that gpulint
+    does not know, and `fn` that is a `tf.function` itself or calls one.
+
+    ## At run time
+    An eager operation log for each replica.
+    """
+
+    code = "GPU207"
+    name = "strategy-run-outside-function"
+    severity = Severity.WARNING
+    why = "every operation of every replica is dispatched from Python"
+    instead = "call it from a function decorated with `@tf.function`"
+
+    def __init__(self) -> None:
+        self._eager: list[events.StrategyRun] = []
+        self._traced_inside: set[Site] = set()
+
+    def on_strategy_run(self, event: events.StrategyRun, plan: Plan) -> Iterator[Report]:
+        context = event.where.context
+        if event.strategy.is_multi_replica and context.loops and context.traced is None and not context.maybe_traced:
+            if all(_is_plain(function) for function in possible(event.function, event.where)):
+                self._eager.append(event)
+        return iter(())
+
+    def on_traced_called(self, event: events.TracedCalled, plan: Plan) -> Iterator[Report]:
+        if event.where.context.replica is not None:
+            self._traced_inside.add(event.where.context.replica.site)
+        return iter(())
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        for event in self._eager:
+            if event.site not in self._traced_inside:
+                yield Report(
+                    event.site,
+                    "`strategy.run` is called in a loop without `tf.function`",
+                    confidence=confidence(event.where, event.strategy.where),
+                    related=((event.strategy.site, "the strategy is made here"), *chain(event.where)),
+                )
+
+
+def _is_plain(function: values.Value) -> bool:
+    """A function of the program that nothing wraps."""
+    if isinstance(function, values.Bound):
+        return isinstance(function.method, values.Value) and _is_plain(function.method)
+    if isinstance(function, values.Partial):
+        return _is_plain(function.function)
+    return isinstance(function, values.Function) and not function.opaque

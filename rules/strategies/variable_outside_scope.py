@@ -1,0 +1,88 @@
+"""GPU213."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import Plan, Report, Rule, Severity, blamed, confidence, events, together, values
+
+
+class VariableOutsideScope(Rule):
+    """Variable made outside the scope, updated by replicas
+
+    ## What it does
+    Finds a `tf.Variable` or metric that is made with no strategy in force and updated in a replica function.
+
+    ## Why is this bad
+    No error: there is one copy, every replica reaches across to its device, and it is updated once per replica
+    (two replicas and `assign_add(1)` give 2.0; measured on TensorFlow 2.21).
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    strategy = tf.distribute.MirroredStrategy()
+    steps = tf.Variable(0)
+
+
+    def step():
+        steps.assign_add(1)
+
+
+    @tf.function
+    def train():
+        strategy.run(step)
+
+
+    train()
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    strategy = tf.distribute.MirroredStrategy()
+    with strategy.scope():
+        steps = tf.Variable(0, aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA)
+
+
+    def step():
+        steps.assign_add(1)
+
+
+    @tf.function
+    def train():
+        strategy.run(step)
+
+
+    train()
+    ```
+
+    ## What is not reported
+    Counters on the host, variables that are only read, metrics made in the scope.
+
+    ## At run time
+    One copy with as many updates as there are replicas.
+    """
+
+    code = "GPU213"
+    name = "variable-outside-scope"
+    severity = Severity.ERROR
+    why = "there is one copy, updated once by each replica across devices"
+    instead = "make it inside `with strategy.scope():`"
+    yields_to = ("GPU201",)
+
+    def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> Iterator[Report]:
+        replica = event.where.context.replica
+        made = event.target.where
+        if replica is None or made.context.strategy is not None:
+            return
+        if together(event.where, made, replica.strategy.where):
+            place = blamed(event.target, replica.strategy)
+            what = "variable" if isinstance(event.target, values.Variable) else "metric"
+            yield Report(
+                place,
+                f"{what} made outside `strategy.scope()` and updated by every replica",
+                confidence=confidence(event.where, made, replica.strategy.where),
+                related=((replica.strategy.site, "the strategy is made here"), (event.site, "it is updated here")),
+            )
