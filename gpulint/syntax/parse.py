@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from gpulint.sources.source import Source
 from gpulint.syntax import ir
 
 if TYPE_CHECKING:
-    from gpulint.syntax.lower import Lowered
+    import libcst
+
+T = TypeVar("T")
 
 
 class CannotParse(Exception):
@@ -26,21 +29,33 @@ class CannotParse(Exception):
 
 def parse(source: Source) -> ir.Module:
     """Parse and lower one file. Raises CannotParse."""
-    return lowered(source).module
-
-
-def lowered(source: Source) -> Lowered:
-    """Parse and lower one file and keep the syntax that each number was given for. Raises CannotParse."""
-    import libcst
-
     from gpulint.syntax.lower import lower
+
+    return with_tree(source, lambda tree: lower(tree, source.path).module)
+
+
+def with_tree(source: Source, use: Callable[[libcst.Module], T]) -> T:
+    """What `use` makes of the file's LibCST tree, which does not outlive the call. Raises CannotParse.
+
+    The tree is that of `unix_text(source)`. `use` may go as deep as the tree goes.
+    """
+    import libcst
 
     with _without_garbage_collection():
         try:
-            tree = libcst.parse_module(source.text)
+            tree = libcst.parse_module(unix_text(source))
         except libcst.ParserSyntaxError as error:
             raise CannotParse(str(error.message), error.raw_line, error.raw_column + 1) from None
-        return lower(tree, source.path)
+        return use(tree)
+
+
+def unix_text(source: Source) -> str:
+    """The text as Python's tokenizer sees it: every line ends in a line feed. Rows and columns are the same."""
+    text = source.text
+    return _LINE_END.sub("\n", text) if "\r" in text else text
+
+
+_LINE_END = re.compile(r"\r\n?")
 
 
 @contextmanager

@@ -1,0 +1,189 @@
+"""Where nodes stand, computed only for the files and nodes that are reported."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from itertools import accumulate
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import libcst as cst
+from libcst._nodes.internal import CodegenState
+
+from gpulint.places import Span
+from gpulint.sources.source import Source
+from gpulint.syntax.lower import lower
+from gpulint.syntax.lower_expressions import Origin
+from gpulint.syntax.parse import unix_text, with_tree
+
+
+def spans(source: Source, numbers: Collection[int]) -> dict[int, Span]:
+    """The extent of each numbered node of the file, without the blanks and parentheses around it.
+
+    A compound statement, a handler or a case gives its header up to the colon, or the header's first row if
+    it has several. Numbers that the file does not have are left out. Raises CannotParse.
+    """
+    text = unix_text(source)
+    return with_tree(source, lambda tree: _locate(tree, text, source.path, numbers))
+
+
+def _locate(tree: cst.Module, text: str, path: str, numbers: Collection[int]) -> dict[int, Span]:
+    origins = lower(tree, path).origins
+    wanted = {number: _ends(origins[number]) for number in set(numbers) if 0 <= number < len(origins)}
+    if not wanted:
+        return {}
+    marks: dict[int, dict[_Edge, int]] = {}
+    for ends in wanted.values():
+        marks[id(ends.first.node)] = {}
+        marks[id(ends.last.node)] = {}
+    state = _Recorder(tree, marks)
+    tree._codegen(state)
+    offsets = _offsets(state.tokens, text)
+    line_starts = [0, *(index + 1 for index, character in enumerate(text) if character == "\n")]
+    result = {}
+    for number, ends in wanted.items():
+        start = offsets[min(_mark(marks, ends.first), len(offsets) - 1)]
+        end = offsets[min(_mark(marks, ends.last), len(offsets) - 1)]
+        start, end = _without_blanks(text, start, end)
+        if ends.header:
+            end = _end_of_first_row(text, start, end)
+        row, column = _position(line_starts, start)
+        end_row, end_column = _position(line_starts, end)
+        result[number] = Span(path, row, column, end_row, end_column)
+    return result
+
+
+# ------------------------------------------------------------------------------ which ends a node has
+
+_Edge: TypeAlias = Literal["before", "start", "end", "after"]
+"""A node's own text runs from start to end; before and after include the blanks that LibCST gives it."""
+
+
+class _End(NamedTuple):
+    node: cst.CSTNode
+    edge: _Edge
+
+
+class _Ends(NamedTuple):
+    first: _End
+    last: _End
+    header: bool = False
+
+
+def _ends(origin: Origin) -> _Ends:
+    if isinstance(origin, tuple):
+        return _Ends(_End(origin[0], "start"), _End(origin[1], "end"))
+    if isinstance(origin, cst.Match):
+        return _Ends(_End(origin, "start"), _End(origin.whitespace_after_colon, "before"), header=True)
+    if isinstance(origin, _WITH_BODY):
+        return _Ends(_End(origin, "start"), _End(origin.body, "before"), header=True)
+    if isinstance(origin, cst.CompFor):
+        last = origin.ifs[-1] if origin.ifs else origin.iter
+        return _Ends(_End(origin.whitespace_before, "after"), _End(last, "after"))
+    return _Ends(_End(origin, "start"), _End(origin, "end"))
+
+
+_WITH_BODY = (
+    cst.If,
+    cst.For,
+    cst.While,
+    cst.With,
+    cst.Try,
+    cst.TryStar,
+    cst.ExceptHandler,
+    cst.ExceptStarHandler,
+    cst.MatchCase,
+    cst.FunctionDef,
+    cst.ClassDef,
+)
+
+
+# ------------------------------------------------------------------------------ one pass over the tree
+
+
+class _Recorder(CodegenState):
+    """Writes the file out again and notes at which token the marked nodes begin and end.
+
+    LibCST's PositionProvider does this for every node and costs five times as much.
+    """
+
+    def __init__(self, tree: cst.Module, marks: dict[int, dict[_Edge, int]]) -> None:
+        super().__init__(default_indent=tree.default_indent, default_newline=tree.default_newline)
+        self.marks = marks
+
+    def before_codegen(self, node: cst.CSTNode) -> None:
+        if id(node) in self.marks:
+            self.marks[id(node)]["before"] = len(self.tokens)
+
+    def after_codegen(self, node: cst.CSTNode) -> None:
+        if id(node) in self.marks:
+            self.marks[id(node)]["after"] = len(self.tokens)
+
+    def record_syntactic_position(
+        self,
+        node: cst.CSTNode,
+        *,
+        start_node: cst.CSTNode | None = None,
+        end_node: cst.CSTNode | None = None,
+    ) -> Any:
+        return self._record(node) if id(node) in self.marks else _NOTHING
+
+    @contextmanager
+    def _record(self, node: cst.CSTNode) -> Iterator[None]:
+        self.marks[id(node)]["start"] = len(self.tokens)
+        yield
+        self.marks[id(node)]["end"] = len(self.tokens)
+
+
+_NOTHING = nullcontext()
+
+
+def _mark(marks: dict[int, dict[_Edge, int]], end: _End) -> int:
+    known = marks[id(end.node)]
+    if end.edge == "start":
+        return known.get("start", known["before"])
+    if end.edge == "end":
+        return known.get("end", known["after"])
+    return known[end.edge]
+
+
+# ------------------------------------------------------------------------------ tokens to positions
+
+
+def _offsets(tokens: Sequence[str], text: str) -> list[int]:
+    """Where each token begins in the text, and where the last one ends."""
+    if "".join(tokens) == text:
+        return [0, *accumulate(map(len, tokens))]
+    # LibCST drops form feeds and continued blank lines in front of a statement: look each token up.
+    offsets = []
+    position = 0
+    for token in tokens:
+        visible = token.lstrip()
+        if visible:
+            found = text.find(visible, position)
+            position = found if found >= 0 else position
+            offsets.append(position)
+            position += len(visible)
+        else:
+            offsets.append(position)
+    offsets.append(position)
+    return offsets
+
+
+def _without_blanks(text: str, start: int, end: int) -> tuple[int, int]:
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+def _end_of_first_row(text: str, start: int, end: int) -> int:
+    line_end = text.find("\n", start, end)
+    return end if line_end < 0 else start + len(text[start:line_end].rstrip())
+
+
+def _position(line_starts: Sequence[int], offset: int) -> tuple[int, int]:
+    row = bisect_right(line_starts, offset)
+    return row, offset - line_starts[row - 1] + 1
