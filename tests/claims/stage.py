@@ -16,19 +16,24 @@ The stage has two pieces, each there only when the program's `# run:` line asks 
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
 import runpy
+import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 HEAVY = frozenset({"MatMul", "BatchMatMulV2", "Conv2D", "Conv3D", "Einsum"})
 """Operations that stand for the work of a model: where these go is where the program computes."""
+
+SHAPE_INFERENCE = "scratch_graph"
+"""Name of the graphs in which Keras 3 only works out shapes; nothing of them is run."""
+
+DEFAULT_DEVICE = "CPU:0"
 
 GPU_NAME = re.compile(r"^/?(?:device:)?gpu:(\d+)$", re.IGNORECASE)
 
@@ -90,8 +95,10 @@ def _let_cpus_stand_for_gpus(tf: Any, count: int) -> None:
 class Observer:
     """What the program's operations were placed on, seen through TensorFlow's operation callbacks."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, tf: Any, root: Path) -> None:
         self.root = str(root)
+        self.resource = tf.resource
+        self.context = sys.modules["tensorflow.python.eager.context"].context
         self.busy: set[str] = set()
         self.crossings: set[tuple[str, int]] = set()
 
@@ -99,10 +106,14 @@ class Observer:
         self, op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
     ) -> None:
         name = op_type.decode() if isinstance(op_type, bytes) else str(op_type)
-        if name in HEAVY:
-            self.busy.update(output.device for output in outputs if output.device)
-        read = {tensor.device for tensor in inputs if getattr(tensor, "device", "")}
-        if len(read) > 1 and graph is None:
+        if name in HEAVY and not str(getattr(graph, "name", "")).startswith(SHAPE_INFERENCE):
+            # A graph node without a device runs where its function is called: in the device scope around the trace.
+            device = outputs[0].device or self.context().device_name
+            self.busy.add(device.rpartition("device:")[2] if device else DEFAULT_DEVICE)
+        if graph is not None or self.context().device_name:
+            return
+        read = {tensor.device for tensor in inputs if tensor.dtype != self.resource}
+        if len(read) > 1:
             row = self._row_of_program()
             if row is not None:
                 self.crossings.add(row)
@@ -116,24 +127,14 @@ class Observer:
         return None
 
 
-@contextlib.contextmanager
-def _observed(observer: Observer) -> Iterator[None]:
-    callbacks = sys.modules["tensorflow.python.framework.op_callbacks"]
-    callbacks.add_op_callback(observer)
-    try:
-        yield
-    finally:
-        callbacks.clear_op_callbacks() if hasattr(callbacks, "clear_op_callbacks") else None
-
-
 def perform(job: dict[str, Any]) -> dict[str, Any]:
     """Runs one program as `__main__` and says how it ended and where it computed."""
     import tensorflow as tf
 
     program = Path(job["program"])
-    observer = Observer(program.parent)
+    observer = Observer(tf, program.parent)
     sys.argv = [program.name, *job["args"]]
-    sys.path.insert(0, str(program.parent))
+    sys.path[0] = str(program.parent)
     os.chdir(job["directory"])
     raised = None
     row = 0
@@ -142,8 +143,9 @@ def perform(job: dict[str, Any]) -> dict[str, Any]:
             _enter_physical_gpus(tf, job["gpus"])
         if job["devices"]:
             _let_cpus_stand_for_gpus(tf, job["devices"])
-        with _observed(observer) if job["observe"] else contextlib.nullcontext():
-            runpy.run_path(str(program), run_name="__main__")
+        if job["observe"]:
+            sys.modules["tensorflow.python.framework.op_callbacks"].add_op_callback(observer)
+        runpy.run_path(str(program), run_name="__main__")
     except SystemExit as end:
         if end.code:
             raised = ("SystemExit", str(end.code))
@@ -165,6 +167,7 @@ def perform(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _child(job: dict[str, Any]) -> None:
+    signal.alarm(job["seconds"])
     for stream, path in ((1, job["stdout"]), (2, job["stderr"])):
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         os.dup2(handle, stream)

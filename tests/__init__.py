@@ -1,0 +1,1 @@
+"""Tests of gpulint, laid out like the code that they test."""

@@ -1,0 +1,1 @@
+"""What the fixture programs claim about TensorFlow, shown on TensorFlow itself."""

@@ -1,0 +1,156 @@
+"""The parent side of the runtime claims: keeps stages, sends them programs, says what does not hold."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Queue
+from typing import Any
+
+from tests.claims.claim import Claim
+from tests.programs import Program
+
+STAGE = Path(__file__).with_name("stage.py")
+STAGES = 2
+SECONDS = 60
+"""How long one program may run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Performance:
+    """How a program ended, what it wrote and where it computed."""
+
+    status: int
+    stdout: str
+    stderr: str
+    raised: tuple[str, str] | None = None
+    row: int = 0
+    busy: tuple[str, ...] = ()
+    crossings: tuple[tuple[str, int], ...] = ()
+
+
+def _perform(stage: subprocess.Popen[str], program: Path, claim: Claim) -> Performance:
+    with tempfile.TemporaryDirectory() as directory:
+        files = {name: os.path.join(directory, name) for name in ("stdout", "stderr", "report")}
+        job: dict[str, Any] = {
+            "program": str(program),
+            "args": claim.args.split(),
+            "directory": directory,
+            "gpus": claim.gpus,
+            "devices": claim.devices,
+            "observe": claim.busy is not None or claim.copies,
+            "seconds": SECONDS,
+            **files,
+        }
+        assert stage.stdin is not None and stage.stdout is not None
+        stage.stdin.write(json.dumps(job) + "\n")
+        stage.stdin.flush()
+        status = int(stage.stdout.readline())
+        stdout, stderr = (
+            Path(files[name]).read_text(encoding="utf-8", errors="replace") for name in ("stdout", "stderr")
+        )
+        if status != 0:
+            return Performance(status, stdout, stderr)
+        report = json.loads(Path(files["report"]).read_text(encoding="utf-8"))
+    return Performance(
+        status,
+        stdout,
+        stderr,
+        tuple(report["raised"]) if report["raised"] else None,
+        report["row"],
+        tuple(report["busy"]),
+        tuple((path, row) for path, row in report["crossings"]),
+    )
+
+
+class Company:
+    """A few stages that share the programs to be run."""
+
+    def __init__(self, stages: list[subprocess.Popen[str]], pool: ThreadPoolExecutor) -> None:
+        self._pool = pool
+        self._free: Queue[subprocess.Popen[str]] = Queue()
+        for stage in stages:
+            self._free.put(stage)
+
+    def perform(self, program: Path, claim: Claim) -> Future[Performance]:
+        """Queues a program; the future holds its performance."""
+        return self._pool.submit(self._next, program, claim)
+
+    def _next(self, program: Path, claim: Claim) -> Performance:
+        stage = self._free.get()
+        try:
+            return _perform(stage, program, claim)
+        finally:
+            self._free.put(stage)
+
+
+@contextmanager
+def company() -> Iterator[Company]:
+    """Starts the stages and stops them again."""
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "1", "CUDA_VISIBLE_DEVICES": "-1"}
+    environment.pop("TF_CONFIG", None)
+    command = [sys.executable, str(STAGE)]
+    stages = [
+        subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=environment,
+        )
+        for _ in range(STAGES)
+    ]
+    try:
+        for stage in stages:
+            assert stage.stdout is not None
+            assert stage.stdout.readline() == "ready\n", "TensorFlow cannot be imported"
+        with ThreadPoolExecutor(STAGES) as pool:
+            yield Company(stages, pool)
+            pool.shutdown(cancel_futures=True)
+    finally:
+        for stage in stages:
+            stage.communicate()
+
+
+def _ending(claim: Claim, performance: Performance, expected_rows: set[int]) -> Iterator[str]:
+    raised = performance.raised
+    if claim.ok and raised:
+        yield f"should end well, raised {raised[0]}: {raised[1]} (row {performance.row})"
+    if claim.raises and not raised:
+        yield f"should raise {claim.raises}, ended well"
+    if claim.raises and raised:
+        if raised[0] != claim.raises:
+            yield f"should raise {claim.raises}, raised {raised[0]}: {raised[1]} (row {performance.row})"
+        if claim.text not in raised[1]:
+            yield f"the error's message should hold {claim.text!r}: {raised[1]}"
+        if claim.here and performance.row not in expected_rows:
+            yield f"the error came from row {performance.row}, expected on {sorted(expected_rows)}"
+
+
+def broken_promises(program: Program, module: str, claim: Claim, performance: Performance) -> list[str]:
+    """What a performance contradicts of its claim, one sentence each; empty when the claim holds."""
+    if performance.status != 0:
+        return [f"the program's process ended with status {performance.status}"]
+    rows = {each.row for each in program.expectations if each.module == module}
+    broken = list(_ending(claim, performance, rows))
+    if claim.prints not in performance.stdout:
+        broken.append(f"standard output should hold {claim.prints!r}")
+    if claim.logs not in performance.stderr:
+        broken.append(f"standard error should hold {claim.logs!r}")
+    if claim.busy is not None and len(performance.busy) != claim.busy:
+        broken.append(f"{claim.busy} devices should compute, these did: {list(performance.busy)}")
+    if claim.copies:
+        expected = {(each.module, each.row) for each in program.expectations if each.code == "GPU102"}
+        found = {(Path(path).relative_to(program.root).as_posix(), row) for path, row in performance.crossings}
+        if not expected or not expected <= found:
+            broken.append(f"copies between devices on {sorted(found)}, GPU102 expected on {sorted(expected)}")
+    return broken
