@@ -41,7 +41,10 @@ def performances(request: pytest.FixtureRequest) -> Iterator[dict[str, Future[Pe
 @pytest.mark.skipif(not installed_tensorflow(), reason="TensorFlow is not installed")
 @pytest.mark.parametrize(("program", "line"), CLAIMS, ids=NAMES)
 def test_the_program_does_what_it_claims(
-    program: Program, line: ClaimLine, performances: dict[str, Future[Performance]], request: pytest.FixtureRequest
+    program: Program,
+    line: ClaimLine,
+    performances: dict[str, Future[Performance]],
+    request: pytest.FixtureRequest,
 ) -> None:
     claim = parse_claim(line.text)
     if installed_tensorflow() < claim.since:

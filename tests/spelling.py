@@ -1,0 +1,220 @@
+"""The same program under other imports: `tf`, `tensorflow`, `keras`, `tf.compat.v2`, names imported one by one.
+
+A spelling rewrites names in place, so every row stays where it was. It gives None for a module that it cannot
+rewrite faithfully (a name it would introduce is already taken) or that leaves it nothing to rewrite.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from tests.programs import Program
+
+TENSORFLOW = "tensorflow"
+ALIAS = "tf"
+
+KERAS_MODULES = frozenset(
+    {"activations", "applications", "backend", "callbacks", "datasets", "initializers", "layers", "losses"}
+    | {"metrics", "mixed_precision", "models", "optimizers", "regularizers", "utils"}
+)
+"""Submodules of Keras that people import by name."""
+
+TENSORFLOW_MODULES = frozenset({"config", "data", "distribute", "image", "lookup", "nn", "random", "strings"})
+"""Submodules of TensorFlow that people import by name."""
+
+
+NAMING = (
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
+    *(ast.ExceptHandler, ast.MatchAs, ast.MatchStar),
+)
+"""Syntax that binds its `name`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replaces a stretch of one row; offsets count UTF-8 bytes, as `ast` does."""
+
+    row: int
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spelled:
+    """A program under one spelling: the same paths, other text."""
+
+    spelling: str
+    modules: tuple[tuple[str, str], ...]
+
+
+def _edited(text: str, edits: list[Edit]) -> str:
+    lines = [line.encode() for line in text.split("\n")]
+    for edit in sorted(edits, key=lambda edit: (edit.row, edit.start), reverse=True):
+        line = lines[edit.row - 1]
+        lines[edit.row - 1] = line[: edit.start] + edit.text.encode() + line[edit.end :]
+    return "\n".join(line.decode() for line in lines)
+
+
+def _replacing(node: ast.stmt | ast.expr, text: str) -> Edit | None:
+    """The edit that puts a text in a node's place; None where the node spans rows."""
+    if node.end_lineno != node.lineno or node.end_col_offset is None:
+        return None
+    return Edit(node.lineno, node.col_offset, node.end_col_offset, text)
+
+
+def _bound_names(tree: ast.Module) -> set[str]:
+    """Every name that the module binds anywhere, in whatever scope."""
+    bound: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            bound.add(node.id)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, NAMING):
+            bound.update([node.name] if node.name else [])
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            bound.update((alias.asname or alias.name).partition(".")[0] for alias in node.names)
+    return bound
+
+
+def _imports_of(tree: ast.Module, name: str, asname: str | None) -> list[ast.Import]:
+    """Statements that are exactly `import name [as asname]`."""
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        and [(alias.name, alias.asname) for alias in node.names] == [(name, asname)]
+    ]
+
+
+def _from_imports_of(tree: ast.Module, module: str, name: str) -> list[ast.ImportFrom]:
+    """Statements that are exactly `from module import name`."""
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        and node.module == module
+        and [(alias.name, alias.asname) for alias in node.names] == [(name, None)]
+    ]
+
+
+def _chain(node: ast.expr) -> tuple[str, ...]:
+    """`tf.keras.layers` as its parts, () for anything but names joined by dots."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return (*reversed([*parts, node.id]),) if isinstance(node, ast.Name) else ()
+
+
+def _uses(tree: ast.Module, prefix: tuple[str, ...]) -> Iterator[ast.expr]:
+    """Every place where exactly these dotted parts are read, however the chain goes on."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name | ast.Attribute) and _chain(node) == prefix:
+            yield node
+
+
+def _rewritten(
+    text: str, statements: list[tuple[ast.stmt, str]], uses: list[tuple[ast.expr, str]]
+) -> str | None:
+    edits = [_replacing(node, new) for node, new in [*statements, *uses]]
+    return None if None in edits else _edited(text, [edit for edit in edits if edit is not None])
+
+
+def whole_name(text: str) -> str | None:
+    """`import tensorflow as tf` becomes `import tensorflow`."""
+    tree = ast.parse(text)
+    imports = _imports_of(tree, TENSORFLOW, ALIAS)
+    others = [name for name in _bound_names(tree) if name == TENSORFLOW]
+    if not imports or others:
+        return None
+    uses = [(node, TENSORFLOW) for node in _uses(tree, (ALIAS,))]
+    return _rewritten(text, [(node, "import tensorflow") for node in imports], uses)
+
+
+def compat_v2(text: str) -> str | None:
+    """`import tensorflow as tf` becomes `import tensorflow.compat.v2 as tf`."""
+    tree = ast.parse(text)
+    imports = _imports_of(tree, TENSORFLOW, ALIAS)
+    if not imports or any(_uses(tree, (ALIAS, "compat"))):
+        return None
+    return _rewritten(text, [(node, "import tensorflow.compat.v2 as tf") for node in imports], [])
+
+
+def compat_v1_from(text: str) -> str | None:
+    """`import tensorflow.compat.v1 as tf` becomes `from tensorflow.compat import v1 as tf`."""
+    tree = ast.parse(text)
+    imports = _imports_of(tree, "tensorflow.compat.v1", ALIAS)
+    if not imports:
+        return None
+    return _rewritten(text, [(node, "from tensorflow.compat import v1 as tf") for node in imports], [])
+
+
+def _keras_name(text: str, statement: str) -> str | None:
+    """`tf.keras` becomes `keras`, which the statement imports; an import of it by other words is exchanged."""
+    tree = ast.parse(text)
+    present = [*_from_imports_of(tree, TENSORFLOW, "keras"), *_imports_of(tree, "keras", None)]
+    imports = _imports_of(tree, TENSORFLOW, ALIAS)
+    uses = [(node, "keras") for node in _uses(tree, (ALIAS, "keras"))]
+    if present:
+        return _rewritten(text, [(node, statement) for node in present], uses)
+    if not imports or not uses or "keras" in _bound_names(tree):
+        return None
+    return _rewritten(text, [(node, f"import tensorflow as tf; {statement}") for node in imports], uses)
+
+
+def keras_from_tensorflow(text: str) -> str | None:
+    """`tf.keras` becomes `keras`, with `from tensorflow import keras`."""
+    return _keras_name(text, "from tensorflow import keras")
+
+
+def keras_alone(text: str) -> str | None:
+    """`tf.keras` becomes `keras`, with `import keras`."""
+    return _keras_name(text, "import keras")
+
+
+def _submodules(text: str, prefix: tuple[str, ...], names: frozenset[str], package: str) -> str | None:
+    """`<prefix>.<name>` becomes `<name>`, for each of the names that the module uses and does not bind."""
+    tree = ast.parse(text)
+    imports = _imports_of(tree, TENSORFLOW, ALIAS)
+    free = names - _bound_names(tree)
+    uses = [(node, name) for name in sorted(free) for node in _uses(tree, (*prefix, name))]
+    used = sorted({name for _, name in uses})
+    if not imports or not used:
+        return None
+    statement = f"import tensorflow as tf; from {package} import {', '.join(used)}"
+    return _rewritten(text, [(node, statement) for node in imports], list(uses))
+
+
+def keras_modules(text: str) -> str | None:
+    """`tf.keras.layers` becomes `layers`, with `from tensorflow.keras import layers, …`."""
+    return _submodules(text, (ALIAS, "keras"), KERAS_MODULES, "tensorflow.keras")
+
+
+def tensorflow_modules(text: str) -> str | None:
+    """`tf.distribute` becomes `distribute`, with `from tensorflow import distribute, …`."""
+    return _submodules(text, (ALIAS,), TENSORFLOW_MODULES, TENSORFLOW)
+
+
+SPELLINGS: tuple[Callable[[str], str | None], ...] = (
+    whole_name,
+    compat_v2,
+    compat_v1_from,
+    keras_from_tensorflow,
+    keras_alone,
+    keras_modules,
+    tensorflow_modules,
+)
+
+
+def spellings(program: Program) -> tuple[Spelled, ...]:
+    """The program as written, then under every spelling that changes at least one of its modules."""
+    found = [Spelled("as written", program.modules)]
+    for spelling in SPELLINGS:
+        modules = tuple((path, spelling(text) or text) for path, text in program.modules)
+        if all(modules != other.modules for other in found):
+            found.append(Spelled(spelling.__name__, modules))
+    return tuple(found)

@@ -1,0 +1,62 @@
+"""The fixture programs as a collection: enough of them, enough silent ones, every directive understood."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.programs import FIXTURES, Program, programs, read_program
+
+PROGRAMS = programs()
+
+FLAGGED_TWICE = ("GPU101", "GPU102", "GPU103", "GPU104", "GPU105", "GPU106", "GPU107") + (
+    "GPU301",
+    "GPU302",
+    "GPU303",
+    "GPU304",
+    "GPU306",
+)
+
+
+def test_there_are_at_least_sixty_programs() -> None:
+    assert len(PROGRAMS) >= 60
+
+
+@pytest.mark.parametrize("family", sorted({program.name.partition("/")[0] for program in PROGRAMS}))
+def test_at_least_half_of_a_family_has_nothing_to_report(family: str) -> None:
+    members = [program for program in PROGRAMS if program.name.startswith(family + "/")]
+    silent = [program for program in members if program.silent]
+    assert 2 * len(silent) >= len(members), f"{len(silent)} silent of {len(members)}"
+
+
+@pytest.mark.parametrize("code", FLAGGED_TWICE)
+def test_a_rule_is_expected_in_at_least_two_programs(code: str) -> None:
+    counts = Counter(code for program in PROGRAMS for code in {each.code for each in program.expectations})
+    assert counts[code] >= 2
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_a_program_is_a_whole_program(program: Program) -> None:
+    for path, text in program.modules:
+        module = compile(text, path, "exec")
+        assert module.co_consts[0].strip(), f"{path} has no docstring"
+    rows = sum(text.count("\n") for _, text in program.modules)
+    assert 30 <= rows <= 250, f"{program.name} has {rows} rows"
+
+
+def test_a_directive_that_nobody_understands_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.programs.FIXTURES", tmp_path)
+    program = tmp_path / "broken.py"
+    program.write_text("import tensorflow as tf  # expect: GPU10\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"broken\.py:1: not a directive"):
+        read_program(program)
+
+
+def test_a_directory_is_one_program_of_several_modules() -> None:
+    captioning = read_program(FIXTURES / "placement" / "captioning")
+    assert [path for path, _ in captioning.modules] == ["main.py", "network.py", "settings.py"]
+    assert {(each.module, each.code) for each in captioning.expectations} == {("main.py", "GPU101")}
