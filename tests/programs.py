@@ -67,7 +67,7 @@ def read_program(path: Path) -> Program:
     files = sorted(path.rglob("*.py")) if path.is_dir() else [path]
     root = path if path.is_dir() else path.parent
     modules = []
-    expectations = set()
+    expectations: set[Expectation] = set()
     claims = []
     select = None
     for file in files:

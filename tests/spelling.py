@@ -7,7 +7,7 @@ rewrite faithfully (a name it would introduce is already taken) or that leaves i
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tests.programs import Program
@@ -118,9 +118,12 @@ def _uses(tree: ast.Module, prefix: tuple[str, ...]) -> Iterator[ast.expr]:
 
 
 def _rewritten(
-    text: str, statements: list[tuple[ast.stmt, str]], uses: list[tuple[ast.expr, str]]
+    text: str, statements: Sequence[tuple[ast.stmt, str]], uses: Sequence[tuple[ast.expr, str]]
 ) -> str | None:
-    edits = [_replacing(node, new) for node, new in [*statements, *uses]]
+    edits = [
+        *(_replacing(node, new) for node, new in statements),
+        *(_replacing(node, new) for node, new in uses),
+    ]
     return None if None in edits else _edited(text, [edit for edit in edits if edit is not None])
 
 

@@ -12,6 +12,7 @@ A line first says what the stage holds and how the program is started, then what
 `tensorflow>=2.18`     the claim holds from this release on; older ones leave it out
 `ok`                   the program ends without an error
 `raises=NAME`          it ends with this exception (its class name)
+`hangs`                it does not end (it is stopped after `PATIENCE` seconds; its like need two)
 `text="…"`             … whose message holds this text
 `here`                 … raised while a row with an expectation was being run
 `prints="…"`           standard output holds this text
@@ -29,7 +30,7 @@ from typing import Any
 
 NUMBERS = frozenset({"gpus", "devices", "busy"})
 TEXTS = frozenset({"args", "raises", "text", "prints", "logs"})
-FLAGS = frozenset({"ok", "here", "copies"})
+FLAGS = frozenset({"ok", "hangs", "here", "copies"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Claim:
     args: str = ""
     since: tuple[int, ...] = ()
     ok: bool = False
+    hangs: bool = False
     raises: str = ""
     text: str = ""
     here: bool = False
@@ -66,8 +68,8 @@ def parse_claim(line: str) -> Claim:
         else:
             raise ValueError(f"no such word in a claim: {word}")
     claim = Claim(**found)
-    if claim.ok == bool(claim.raises):
-        raise ValueError(f"a claim says either ok or raises=…: {line}")
+    if [claim.ok, claim.hangs, bool(claim.raises)].count(True) != 1:
+        raise ValueError(f"a claim says one of ok, hangs and raises=…: {line}")
     if (claim.text or claim.here) and not claim.raises:
         raise ValueError(f"text and here describe an error: {line}")
     return claim

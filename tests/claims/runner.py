@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,8 @@ STAGE = Path(__file__).with_name("stage.py")
 STAGES = 2
 SECONDS = 60
 """How long one program may run."""
+PATIENCE = 12
+"""How long one that is said to hang may run, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ def _perform(stage: subprocess.Popen[str], program: Path, claim: Claim) -> Perfo
             "gpus": claim.gpus,
             "devices": claim.devices,
             "observe": claim.busy is not None or claim.copies,
-            "seconds": SECONDS,
+            "seconds": PATIENCE if claim.hangs else SECONDS,
             **files,
         }
         assert stage.stdin is not None and stage.stdout is not None
@@ -138,6 +141,8 @@ def _ending(claim: Claim, performance: Performance, expected_rows: set[int]) -> 
 
 def broken_promises(program: Program, module: str, claim: Claim, performance: Performance) -> list[str]:
     """What a performance contradicts of its claim, one sentence each; empty when the claim holds."""
+    if claim.hangs:
+        return [] if performance.status == -signal.SIGALRM else ["the program should hang, it ended"]
     if performance.status != 0:
         return [f"the program's process ended with status {performance.status}"]
     rows = {each.row for each in program.expectations if each.module == module}
