@@ -7,6 +7,7 @@ unknown escape (`"\\d"`) of the analysed program.
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 
 _PREFIX = re.compile(r"[A-Za-z]*")
@@ -39,7 +40,10 @@ def number(text: str) -> int | float | complex:
 
 
 def string(text: str) -> str | bytes:
-    """The value of one string literal with its prefix and quotes. Raises ValueError if there is none."""
+    """The value of one string literal with its prefix and quotes.
+
+    What Python would refuse (an unknown character name, a bytes literal that is not ASCII) stays as written.
+    """
     prefix = ""
     if text[0] not in "'\"":
         match = _PREFIX.match(text)
@@ -50,7 +54,7 @@ def string(text: str) -> str | bytes:
     if "b" in prefix:
         if "\\" in body and "r" not in prefix:
             body = _ESCAPE.sub(_byte_escape, body)
-        return body.encode("latin-1")
+        return body.encode("latin-1", "backslashreplace")
     return unescape(body) if "\\" in body and "r" not in prefix else body
 
 
@@ -71,9 +75,10 @@ def _text_escape(match: re.Match[str]) -> str:
     if kind == "name":
         try:
             return unicodedata.lookup(value)
-        except KeyError as error:
-            raise ValueError(f"unknown Unicode character name {value!r}") from error
-    return chr(int(value, 16))
+        except KeyError:
+            return match[0]
+    code = int(value, 16)
+    return chr(code) if code <= sys.maxunicode else match[0]
 
 
 def _byte_escape(match: re.Match[str]) -> str:

@@ -1,20 +1,34 @@
-"""Bytes to `ir.Module`, never taking the process down."""
+"""Text to `ir.Module`, never taking the process down."""
 
 from __future__ import annotations
 
+import ast
 import gc
 import re
+import sys
+import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from gpulint.sources.source import Source
 from gpulint.syntax import ir
+from gpulint.syntax.depth import MAX_DEPTH, depth
+from gpulint.syntax.screen import MAX_BRACKETS, Shape, measure
 
 if TYPE_CHECKING:
     import libcst
 
 T = TypeVar("T")
+
+DEEP_STACK = 256 * 1024 * 1024
+"""Bytes of address space for a thread that parses a deep file; only what it touches is ever used."""
+DEEP_RECURSION = 20 * MAX_DEPTH
+TOO_DEEP = (
+    f"too deeply nested to analyse: more than {MAX_BRACKETS} brackets or {MAX_DEPTH} operators, calls or elifs "
+    "inside one another"
+)
 
 
 class CannotParse(Exception):
@@ -28,25 +42,30 @@ class CannotParse(Exception):
 
 
 def parse(source: Source) -> ir.Module:
-    """Parse and lower one file. Raises CannotParse."""
-    from gpulint.syntax.lower import lower
+    """Parse and lower one file. Raises CannotParse.
 
-    return with_tree(source, lambda tree: lower(tree, source.path).module)
+    No node of the result is more than `depth.MAX_DEPTH` nodes deep.
+    """
+    text, shape = _screened(source)
+
+    def use(tree: libcst.Module) -> ir.Module:
+        from gpulint.syntax.lower import lower
+
+        return lower(tree, source.path).module
+
+    module = _with_tree(text, shape, use)
+    if not shape.plain and depth(module) > MAX_DEPTH:
+        raise CannotParse(TOO_DEEP)
+    return module
 
 
 def with_tree(source: Source, use: Callable[[libcst.Module], T]) -> T:
-    """What `use` makes of the file's LibCST tree, which does not outlive the call. Raises CannotParse.
+    """What `use` makes of the file's LibCST tree, which should not outlive the call. Raises CannotParse.
 
-    The tree is that of `unix_text(source)`. `use` may go as deep as the tree goes.
+    The tree is that of `unix_text(source)`. `use` may recurse a few times for each level of the tree.
     """
-    import libcst
-
-    with _without_garbage_collection():
-        try:
-            tree = libcst.parse_module(unix_text(source))
-        except libcst.ParserSyntaxError as error:
-            raise CannotParse(str(error.message), error.raw_line, error.raw_column + 1) from None
-        return use(tree)
+    text, shape = _screened(source)
+    return _with_tree(text, shape, use)
 
 
 def unix_text(source: Source) -> str:
@@ -56,6 +75,35 @@ def unix_text(source: Source) -> str:
 
 
 _LINE_END = re.compile(r"\r\n?")
+
+
+def _screened(source: Source) -> tuple[str, Shape]:
+    text = unix_text(source)
+    nul = text.find("\0")
+    if nul >= 0:
+        row = text.count("\n", 0, nul) + 1
+        raise CannotParse("the file contains a NUL character", row, nul - text.rfind("\n", 0, nul))
+    shape = measure(text)
+    if shape.hopeless:
+        raise CannotParse(TOO_DEEP)
+    return text, shape
+
+
+def _with_tree(text: str, shape: Shape, use: Callable[[libcst.Module], T]) -> T:
+    import libcst
+
+    def work() -> T:
+        with _without_garbage_collection():
+            return use(libcst.parse_module(text))
+
+    try:
+        return work() if shape.plain else _on_deep_stack(work)
+    except libcst.ParserSyntaxError as error:
+        raise _explained(text, str(error.message), error.raw_line, error.raw_column + 1) from None
+    except RecursionError:
+        raise CannotParse(TOO_DEEP) from None
+    except ValueError as error:
+        raise _explained(text, str(error), 1, 1) from None
 
 
 @contextmanager
@@ -68,3 +116,41 @@ def _without_garbage_collection() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+def _on_deep_stack(work: Callable[[], T]) -> T:
+    """LibCST's native parser and, up to Python 3.10, Python's own calls use the thread's stack."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    stack, recursion = threading.stack_size(DEEP_STACK), sys.getrecursionlimit()
+    sys.setrecursionlimit(max(recursion, DEEP_RECURSION))
+    try:
+        with ThreadPoolExecutor(max_workers=1) as executor:
+            return executor.submit(work).result()
+    finally:
+        threading.stack_size(stack)
+        sys.setrecursionlimit(recursion)
+
+
+_NATIVE_POSITION = re.compile(r"error at (\d+):(\d+): ")
+
+
+def _explained(text: str, message: str, row: int, column: int) -> CannotParse:
+    """The error as Python tells it, if Python finds one, too; LibCST often has no position and no reason."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            ast.parse(text)
+        except SyntaxError as error:
+            return CannotParse(_one_line(error.msg), error.lineno or row, max(error.offset or column, 1))
+        except (RecursionError, MemoryError, ValueError):
+            pass
+    position = _NATIVE_POSITION.search(message)
+    if position is not None:
+        row, column = int(position[1]), int(position[2]) + 1
+        message = message[position.end() :]
+    return CannotParse(f"LibCST cannot read this syntax: {_one_line(message)}", row, column)
+
+
+def _one_line(message: str) -> str:
+    return " ".join(message.split())
