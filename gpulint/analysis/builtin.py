@@ -71,7 +71,7 @@ def _len(interp: Interpreter, values: list[Value], arguments: Arguments, site: S
             return Constant(len(value.entries))
         return Unknown(length_symbol(value))
 
-    return interp.each(values[0], length, ("len", site)) if values else _unknown("len", arguments)
+    return interp.each(values[0], length, site) if values else _unknown("len", arguments)
 
 
 def _print(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
@@ -227,7 +227,7 @@ def _getattr(interp: Interpreter, values: list[Value], arguments: Arguments, sit
         return interp.each(
             values[0],
             lambda option: access.attribute(interp, option, name, ir.Pass(site.node)),
-            ("attribute", symbol_of(values[0]), name),
+            site,
         )
     return _unknown("getattr", arguments)
 

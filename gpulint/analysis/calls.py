@@ -71,7 +71,7 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
         return members.call_object(interp, function, arguments, site)
     if isinstance(function, Partial):
         return interp.each(
-            function.function, lambda inner: call(interp, inner, merged(function.arguments, arguments), site), None
+            function.function, lambda inner: call(interp, inner, merged(function.arguments, arguments), site), site
         )
     if isinstance(function, ContextManagerFunction):
         return Manager("generator", site, (function.function, arguments))
@@ -139,6 +139,8 @@ def call_function(
     identity = id(definition)
     unknown = Unknown(("call", (function.module.path, definition.number), _keys(arguments)))
     caller = interp.frame.caller
+    if interp.frame.module.graph_mode and caller.depth >= 1:
+        return unknown
     if caller.depth >= MAX_DEPTH or interp.active.count(identity) >= MAX_RECURSION:
         interp.plan.reached("call depth", site)
         return unknown
@@ -232,6 +234,8 @@ def bind(
             value = rest.pop(name)
         if value is None:
             value = function.defaults.get(name) if not arguments.open else None
+            if type(value) is Constant and type(value.value) is str:
+                value = Constant(value.value, value.origin, value.named, True)
             if value is None:
                 value = Unknown(("parameter", symbol, name))
         if type(value) is Constant and type(value.value) is int and name not in value.named:

@@ -90,7 +90,7 @@ def _run(interp: Interpreter, strategy: Strategy, arguments: Arguments, site: Si
     before = interp.context
     if strategy.is_multi_replica:
         interp.context = before._replace(replica=Replica(site, strategy))
-    result = interp.each(function, lambda option: _enter(interp, option, inner, site), ("run", site))
+    result = interp.each(function, lambda option: _enter(interp, option, inner, site), site)
     interp.context = interp.context._replace(replica=before.replica)
     return per_replica(result, strategy, site) if strategy.is_multi_replica else result
 

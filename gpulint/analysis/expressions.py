@@ -92,7 +92,7 @@ def attribute(interp: Interpreter, node: ir.Attribute) -> Value:
     return interp.each(
         receiver,
         lambda option: access.attribute(interp, option, node.name, node),
-        ("attribute", symbol_of(receiver), node.name),
+        node,
     )
 
 
@@ -103,16 +103,12 @@ def subscript(interp: Interpreter, node: ir.Subscript) -> Value:
             interp.evaluate(bound) if bound is not None else NONE
             for bound in (node.index.lower, node.index.upper, node.index.step)
         )
-        return interp.each(container, lambda option: access.sliced(interp, option, bounds, node), None)
+        return interp.each(container, lambda option: access.sliced(interp, option, bounds, node), node)
     index = interp.evaluate(node.index)
     return interp.each(
         container,
-        lambda option: interp.each(
-            index,
-            lambda key: access.item(interp, option, key, node),
-            ("item", symbol_of(option), symbol_of(index)),
-        ),
-        ("item", symbol_of(container), symbol_of(index)),
+        lambda option: interp.each(index, lambda key: access.item(interp, option, key, node), node),
+        node,
     )
 
 
@@ -159,7 +155,7 @@ def call(interp: Interpreter, node: ir.Call) -> Value:
     return interp.each(
         function,
         lambda option: interp.call(option, passed, site),
-        ("call", symbol_of(function), tuple(symbol_of(value) for value in passed.all())),
+        node,
     )
 
 
@@ -185,11 +181,10 @@ def unary(interp: Interpreter, node: ir.Unary) -> Value:
 def binary(interp: Interpreter, node: ir.Binary) -> Value:
     left = interp.choose(interp.evaluate(node.left))
     right = interp.choose(interp.evaluate(node.right))
-    symbol = ("binary", node.operator, symbol_of(left), symbol_of(right))
     return interp.each(
         left,
-        lambda a: interp.each(right, lambda b: operate(interp, a, node.operator, b, node), symbol),
-        symbol,
+        lambda a: interp.each(right, lambda b: operate(interp, a, node.operator, b, node), node),
+        node,
     )
 
 
@@ -220,7 +215,7 @@ def operate(interp: Interpreter, left: Value, sign: str, right: Value, node: ir.
 
 
 def _is_replica_count(value: Value) -> bool:
-    return isinstance(value, Unknown) and isinstance(value.symbol, tuple) and value.symbol[0] == "replicas"
+    return isinstance(value, Unknown) and value.symbol.parts[0] == "replicas"
 
 
 def _fold(interp: Interpreter, left: Constant, sign: str, right: Constant, node: ir.Node) -> Value:
@@ -306,10 +301,7 @@ def comparison(interp: Interpreter, node: ir.Compare) -> Value:
             tensors.read(interp, left, "compare", node.left)
         if isinstance(left, (Tensor, PerReplica)) and sign not in ("is", "is not", "in", "not in"):
             return Tensor(interp.site(node))
-        symbol = ("compare", sign, symbol_of(left), symbol_of(right))
-        return interp.each(
-            left, lambda a: interp.each(right, lambda b: compare(a, sign, b), symbol), symbol
-        )
+        return interp.each(left, lambda a: interp.each(right, lambda b: compare(a, sign, b), node), node)
     for _, right_node in node.rest:
         interp.evaluate(right_node)
     return Unknown(("compare", interp.site(node)))

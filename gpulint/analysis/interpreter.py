@@ -14,7 +14,7 @@ from gpulint.analysis.contexts import Caller, Context, Where
 from gpulint.analysis.control import NORMAL, STOPS, Exhausted, Halts
 from gpulint.analysis.events import Event
 from gpulint.analysis.paths import EVERYWHERE, Condition, Literal, Path, compatible
-from gpulint.analysis.state import Outcome, State, alternatives, choose, join
+from gpulint.analysis.state import Outcome, State, choose, join
 from gpulint.analysis.truth import truth
 from gpulint.analysis.values import (
     Arguments,
@@ -22,6 +22,7 @@ from gpulint.analysis.values import (
     ContextManagerFunction,
     Descriptor,
     Function,
+    Join,
     Object,
     Traced,
     Unknown,
@@ -312,11 +313,14 @@ class Interpreter:
             return _compound(yes, no)
         return (yes[0] if yes else None), (no[0] if no else None)
 
-    def each(self, value: Value, use: Callable[[Value], Value], symbol: Any) -> Value:
-        """Apply `use` to each alternative of a value on its own path, and join the results."""
-        options = alternatives(value, self.path)
-        if len(options) == 1:
-            return use(options[0][1])
+    def each(self, value: Value, use: Callable[[Value], Value], place: ir.Node | Site) -> Value:
+        """Apply `use` to each alternative of a value on its own path, and join the results.
+
+        Raises Halts when it ends every path.
+        """
+        value = choose(value, self.path)
+        if not isinstance(value, Join):
+            return use(value)
         results: list[tuple[Path, Value]] = []
 
         def arm(option: Value, guard: Path) -> Callable[[], int]:
@@ -326,10 +330,11 @@ class Interpreter:
 
             return run
 
-        if self.fork([(guard, arm(option, guard)) for guard, option in options[:MAX_FORKS]]) == STOPS:
+        arms = [(guard, arm(option, guard)) for guard, option in value.alternatives[:MAX_FORKS]]
+        if self.fork(arms) == STOPS:
             raise Halts
-        value = join(results, symbol)
-        return value if isinstance(value, Value) else Unknown(symbol)
+        joined = join(results, ("joined", place.node if isinstance(place, Site) else place.number))
+        return joined if isinstance(joined, Value) else Unknown(("joined", place))
 
     def fresh(self, name: str, site: Site) -> Condition:
         """A condition of its own for something that can go either way at `site`."""

@@ -17,6 +17,7 @@ from gpulint.analysis.values import (
     DeviceList,
     External,
     Function,
+    Join,
     Layer,
     ListedDevice,
     Loss,
@@ -209,13 +210,16 @@ def named(interp: Interpreter, value: Value, consumer: str, site: Site) -> tuple
 def _device(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     given = arguments.get("device_name", 0) or arguments.get("device", 0) or Unknown(("device", site))
 
+    several = isinstance(interp.choose(given), Join)
+
     def manager(option: Value) -> Value:
         device, chosen = named(interp, option, "tensorflow.device", arguments.sites.get(0, site))
+        chosen = chosen or several or isinstance(option, Constant) and option.is_default
         if isinstance(option, Constant) and option.value is None:
             device, chosen = None, False
         return Manager("device", site, (DeviceScope(site, device, chosen), option))
 
-    return interp.each(given, manager, ("device", site))
+    return interp.each(given, manager, site)
 
 
 def _device_spec(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
@@ -233,7 +237,7 @@ def _function(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     function = arguments.get("func", 0)
     if function is None or isinstance(function, Constant):
         return Partial(External("tensorflow.function"), arguments._replace(sites={"": site}))
-    return interp.each(function, lambda option: calls.trace(interp, option, jit, site), ("function", site))
+    return interp.each(function, lambda option: calls.trace(interp, option, jit, site), site)
 
 
 def _partial(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
@@ -251,7 +255,7 @@ def _run_main(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     """`app.run(main)`: calls main with the remaining arguments, and exits."""
     main = arguments.get("main", 0)
     if main is not None:
-        return interp.each(main, lambda option: interp.call(option, Arguments((Unknown(("argv",)),)), site), None)
+        return interp.each(main, lambda option: interp.call(option, Arguments((Unknown(("argv",)),)), site), site)
     for function in ("main",):
         value = interp.frame.module.globals.get(function)
         if isinstance(value, Value):

@@ -108,7 +108,7 @@ def _manager(interp: Interpreter, receiver: Manager, name: str, arguments: Argum
         return interp.each(
             arguments.positional[0],
             lambda option: managers.enter_by_hand(interp, option, site),
-            ("entered", site),
+            site,
         )
     return Unknown(("call", ("attribute", symbol_of(receiver), name), site))
 

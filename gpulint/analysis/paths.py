@@ -12,7 +12,7 @@ from collections.abc import Hashable
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-Symbol: TypeAlias = Hashable
+from gpulint.analysis.symbols import Symbol, symbol
 
 
 class Condition(NamedTuple):
@@ -22,7 +22,7 @@ class Condition(NamedTuple):
     """
 
     operator: str
-    subject: Symbol
+    subject: Hashable
     operand: Hashable = None
 
 
@@ -38,12 +38,12 @@ EVERYWHERE: Path = frozenset()
 _WHOLE = (-math.inf, math.inf)
 
 
-def length_of(symbol: Symbol) -> Symbol:
+def length_of(name: Hashable) -> Symbol:
     """The symbol of `len(x)`."""
-    return ("len", symbol)
+    return symbol(("len", name))
 
 
-def _interval(literal: Literal) -> tuple[Symbol, float, float] | None:
+def _interval(literal: Literal) -> tuple[Hashable, float, float] | None:
     """What a literal says of a number: (subject, least, greatest), or None. Integers are assumed."""
     (operator, subject, operand), holds = literal
     if operator == "truth":
@@ -96,19 +96,15 @@ def compatible(a: Path, b: Path) -> bool:
     return True
 
 
-def mentions(path: Path, word: Hashable) -> bool:
-    """Whether a condition of the path is about a symbol that is or contains `word`."""
-    return any(_contains(literal.condition, word) for literal in path)
+def mentions(path: Path, word: str) -> bool:
+    """Whether a condition of the path is about a symbol that contains `word`."""
+    return any(_speaks_of(literal.condition, word) for literal in path)
 
 
-def _contains(symbol: object, word: Hashable) -> bool:
-    if symbol == word:
-        return True
-    if isinstance(symbol, (tuple, frozenset)):
-        return any(_contains(part, word) for part in symbol)
-    return False
-
-
-def without(path: Path, other: Path) -> Path:
-    """The literals of `path` that `other` does not have."""
-    return path - other if other else path
+def _speaks_of(condition: Condition, word: str) -> bool:
+    if isinstance(condition.operand, frozenset):
+        return any(mentions(way, word) for way in condition.operand)
+    return any(
+        word in part.words if isinstance(part, Symbol) else part == word
+        for part in (condition.subject, condition.operand)
+    )

@@ -18,7 +18,6 @@ from gpulint.analysis.values import (
     Unknown,
     Value,
     Variable,
-    symbol_of,
 )
 from gpulint.syntax import ir
 
@@ -56,11 +55,10 @@ def augmented(interp: Interpreter, node: ir.AugAssign) -> int:
     if isinstance(before, Variable):
         tensors.operate(interp, f"operator.{node.operator}", (before, value), node)
         return NORMAL
-    symbol = ("binary", node.operator, symbol_of(before), symbol_of(value))
     result = interp.each(
         before,
-        lambda a: interp.each(value, lambda b: expressions.operate(interp, a, node.operator, b, node), symbol),
-        symbol,
+        lambda a: interp.each(value, lambda b: expressions.operate(interp, a, node.operator, b, node), node),
+        node,
     )
     access.assign(interp, node.target, result)
     return NORMAL
@@ -273,7 +271,7 @@ def _cases(interp: Interpreter, subject: Value, cases: tuple[ir.Case, ...], inde
     if case.wildcard:
         yes, no = frozenset(), None
     elif case.value is not None:
-        test = interp.each(subject, lambda option: compare(option, "==", interp.evaluate(case.value)), None)
+        test = interp.each(subject, lambda option: compare(option, "==", interp.evaluate(case.value)), case)
         yes, no = interp.split(test)
     else:
         condition = interp.fresh("case", interp.site(case))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from gpulint.analysis.paths import Condition, Literal, Path, Symbol, compatible
+from gpulint.analysis.paths import Condition, Literal, Path, compatible, length_of
 from gpulint.analysis.state import alternatives
+from gpulint.analysis.symbols import Symbol
 from gpulint.analysis.values import (
     FALSE,
     TRUE,
@@ -109,8 +110,8 @@ def compare(left: Value, sign: str, right: Value) -> Value:
         left, sign, right = right, _MIRRORED[sign], left
     holds = sign not in _NEGATED
     sign = _NEGATED.get(sign, sign)
-    subject: Symbol = symbol_of(left)
-    operand: Symbol = right.value if isinstance(right, Constant) else symbol_of(right)
+    subject = symbol_of(left)
+    operand: Any = right.value if isinstance(right, Constant) else symbol_of(right)
     try:
         hash(operand)
     except TypeError:
@@ -121,11 +122,11 @@ def compare(left: Value, sign: str, right: Value) -> Value:
 def _simplest(condition: Condition) -> tuple[Condition, bool]:
     """`len(x) > 0` and its like are the truth of x."""
     sign, subject, operand = condition
-    if isinstance(subject, tuple) and len(subject) == 2 and subject[0] == "len":
+    if isinstance(subject, Symbol) and subject.parts[0] == "len":
         if (sign, operand) in ((">", 0), (">=", 1)):
-            return Condition("truth", subject[1]), True
+            return Condition("truth", subject.parts[1]), True
         if (sign, operand) == ("==", 0):
-            return Condition("truth", subject[1]), False
+            return Condition("truth", subject.parts[1]), False
     return condition, True
 
 
@@ -170,7 +171,7 @@ def _membership(left: Value, sign: str, right: Value) -> Value:
 
 def length_symbol(value: Value) -> Symbol:
     """The symbol of `len(value)`."""
-    return ("len", symbol_of(value))
+    return length_of(symbol_of(value))
 
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpulint.analysis.contexts import NOWHERE, Where
-from gpulint.analysis.paths import Path, Symbol
+from gpulint.analysis.paths import Path
+from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.knowledge.devices import DeviceName
 from gpulint.places import Site
 from gpulint.syntax import ir
@@ -29,22 +30,37 @@ class Unknown(Value):
 
     __slots__ = ("symbol",)
 
-    def __init__(self, symbol: Symbol) -> None:
-        self.symbol = symbol
+    def __init__(self, name: Any) -> None:
+        self.symbol = symbol(name)
 
 
 class Constant(Value):
     """A value of a builtin type that the source spells out.
 
-    `named` are the variables and parameters that it went through; `origin` is where the literal stands.
+    `named` are the variables and parameters that it went through; `origin` is where the literal stands;
+    `is_default` says that it is the default of a parameter, which callers can override.
     """
 
-    __slots__ = ("named", "origin", "value")
+    __slots__ = ("_symbol", "is_default", "named", "origin", "value")
 
-    def __init__(self, value: object, origin: Site | None = None, named: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        value: object,
+        origin: Site | None = None,
+        named: tuple[str, ...] = (),
+        is_default: bool = False,
+    ) -> None:
         self.value = value
         self.origin = origin
         self.named = named
+        self.is_default = is_default
+        self._symbol: Symbol | None = None
+
+    @property
+    def symbol(self) -> Symbol:
+        if self._symbol is None:
+            self._symbol = symbol(("constant", type(self.value).__name__, self.value))
+        return self._symbol
 
 
 NONE = Constant(None)
@@ -57,9 +73,9 @@ class Text(Value):
 
     __slots__ = ("parts", "symbol")
 
-    def __init__(self, parts: tuple[str | None, ...], symbol: Symbol) -> None:
+    def __init__(self, parts: tuple[str | None, ...], name: Any) -> None:
         self.parts = parts
-        self.symbol = symbol
+        self.symbol = symbol(name)
 
 
 class Join(Value):
@@ -74,10 +90,11 @@ class Join(Value):
 class External(Value):
     """A name of a library, by its canonical dotted name: a module, class, function or constant."""
 
-    __slots__ = ("name",)
+    __slots__ = ("name", "symbol")
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.symbol = symbol(("external", name))
 
 
 class ModuleValue(Value):
@@ -219,10 +236,10 @@ class Items(Value):
         kind: str,
         items: tuple[Value, ...] | None = None,
         element: Value | None = None,
-        symbol: Symbol = None,
+        name: Any = None,
     ) -> None:
         self.kind = kind
-        self.symbol = symbol
+        self.symbol = symbol(name) if name is not None else symbol(("value", id(self)))
         self.state: dict[str, Any] = {"items": items, "element": element}
 
     @property
@@ -241,10 +258,10 @@ class Mapping(Value):
 
     __slots__ = ("entries", "state", "symbol")
 
-    def __init__(self, entries: dict[object, Value], complete: bool, symbol: Symbol) -> None:
+    def __init__(self, entries: dict[object, Value], complete: bool, name: Any) -> None:
         self.entries: dict[Any, Any] = entries
         self.state: dict[str, Any] = {"complete": complete}
-        self.symbol = symbol
+        self.symbol = symbol(name)
 
 
 class Object(Value):
@@ -267,7 +284,7 @@ class Object(Value):
 
     @property
     def symbol(self) -> Symbol:
-        return ("object", self.site, id(self))
+        return symbol(("object", self.site, id(self)))
 
 
 class Instance(Object):
@@ -452,7 +469,7 @@ class DeviceList(Value):
 
     @property
     def symbol(self) -> Symbol:
-        return ("devices", self.type, self.part)
+        return symbol(("devices", self.type, self.part))
 
 
 class ListedDevice(Value):
@@ -466,7 +483,7 @@ class ListedDevice(Value):
 
     @property
     def symbol(self) -> Symbol:
-        return ("item", self.list.symbol, self.index)
+        return symbol(("item", self.list.symbol, self.index))
 
 
 class Manager(Value):
@@ -547,14 +564,10 @@ def known(value: Value | None) -> object:
 
 def symbol_of(value: Value) -> Symbol:
     """A structural name of a value, for conditions about it."""
-    if isinstance(value, Constant):
-        return ("constant", type(value.value).__name__, value.value)
-    if isinstance(value, External):
-        return ("external", value.name)
-    symbol = getattr(value, "symbol", None)
-    if symbol is not None:
-        return symbol  # type: ignore[no-any-return]
-    return ("value", id(value))
+    if isinstance(value, Tensor):
+        return symbol(("tensor", value.site))
+    own = getattr(value, "symbol", None)
+    return own if isinstance(own, Symbol) else symbol(("value", id(value)))
 
 
 def same(a: Any, b: Any) -> bool:

@@ -113,16 +113,8 @@ def _every_nth(path: Path) -> bool:
 
 def _speaks_of_accumulation(value: values.Value) -> bool:
     """Whether a size or a range is named after accumulation."""
-    names = value.named if isinstance(value, values.Constant) else _names(values.symbol_of(value))
+    names = value.named if isinstance(value, values.Constant) else values.symbol_of(value).words
     return any(words(name) & WORDS or "accum" in name.lower() for name in names)
-
-
-def _names(symbol: object) -> Iterator[str]:
-    if isinstance(symbol, str):
-        yield symbol
-    elif isinstance(symbol, tuple):
-        for part in symbol:
-            yield from _names(part)
 
 
 WORDS = frozenset({"accumulation", "accumulate", "accum", "micro", "microsteps", "microbatches"})

@@ -1,0 +1,57 @@
+"""Structural names of values that are not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+MAX_WORDS = 24
+"""Words of a symbol that are kept for questions such as "does it speak of devices?"."""
+
+
+class Symbol:
+    """A name built of strings, numbers, places and other symbols: `("attribute", args, "multi_gpu")`.
+
+    Two symbols of the same parts are equal. A network of a hundred layers gives symbols whose written form would
+    be exponentially long, so equality is that of a 61-bit digest taken once, and parts are shared.
+    """
+
+    __slots__ = ("_words", "digest", "parts")
+
+    def __init__(self, parts: tuple[Any, ...]) -> None:
+        self.parts = parts
+        self.digest = hash(parts)
+        self._words: frozenset[str] | None = None
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The strings in it, at any depth."""
+        if self._words is None:
+            self._words = frozenset(list(dict.fromkeys(_words(self.parts)))[:MAX_WORDS])
+        return self._words
+
+    def __hash__(self) -> int:
+        return self.digest
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Symbol) and other.digest == self.digest
+
+    def __repr__(self) -> str:
+        return f"Symbol{self.parts!r}"
+
+
+def _words(parts: tuple[Any, ...]) -> Iterator[str]:
+    for part in parts:
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, Symbol):
+            yield from part.words
+        elif isinstance(part, tuple) and not hasattr(part, "_fields"):
+            yield from _words(part)
+
+
+def symbol(name: Any) -> Symbol:
+    """The symbol of these parts (a tuple), or of one."""
+    if isinstance(name, Symbol):
+        return name
+    return Symbol(name if isinstance(name, tuple) else (name,))
