@@ -1,0 +1,103 @@
+"""The Plan for a person: the source lines that matter, and under each what gpulint believes of it."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from gpulint.analysis.notes import MAY, UNKNOWN, Note, notes
+from gpulint.analysis.plan import Plan
+from gpulint.places import Site, Span
+from gpulint.sources.source import Source
+
+
+class Placed(NamedTuple):
+    """A note with its span, and with the rows that it speaks of written in."""
+
+    note: Note
+    span: Span
+    text: str
+    via: tuple[tuple[str, int], ...]
+
+
+def place(plan: Plan, source: Source) -> list[Placed]:
+    """The notes of a plan that stand in its own file, in order of rows."""
+    from gpulint.syntax.spans import spans
+
+    all_notes = notes(plan)
+    sites = {site for note in all_notes for site in (note.site, *note.mentions, *(at for _, at in note.via))}
+    own = spans(source, {site.node for site in sites if site.path == plan.path})
+
+    def named(site: Site) -> str:
+        return f"line {own[site.node].row}" if site.path == plan.path else os.path.basename(site.path)
+
+    placed = [
+        Placed(
+            note,
+            own[note.site.node],
+            note.text.format(*(named(site) for site in note.mentions)) if note.mentions else note.text,
+            tuple((function, own[at.node].row) for function, at in note.via if at.path == plan.path),
+        )
+        for note in all_notes
+        if note.site.path == plan.path
+    ]
+    return sorted(placed, key=lambda one: one.span.row)
+
+
+def render(plan: Plan, source: Source, color: bool = False) -> str:
+    """The view of `gpulint plan`."""
+    placed = place(plan, source)
+    lines = source.text.splitlines()
+    width = len(str(max((one.span.row for one in placed), default=1)))
+    out = [_paint(plan.path, "1", color), ""]
+    if plan.graph_mode:
+        out += ["TF1 graph-mode code: gpulint reads it, and the rules about TensorFlow 2 stay silent.", ""]
+    last = 0
+    for one in placed:
+        if one.span.row != last:
+            if last and one.span.row > last + 1:
+                out.append(f"{'':>{width}} {_paint('┊', '2', color)}")
+            last = one.span.row
+            text = lines[last - 1] if last <= len(lines) else ""
+            out.append(f"{_paint(f'{last:>{width}}', '2', color)} {_paint('│', '2', color)} {_visible(text)}")
+        out += _note_lines(one, width, color)
+    if not placed:
+        out.append("Nothing here builds, places, distributes or configures anything that gpulint knows.")
+    out += _closing(plan, color)
+    return "\n".join(out) + "\n"
+
+
+_COLORS = {"must": "32", MAY: "33", UNKNOWN: "35"}
+
+
+def _note_lines(one: Placed, width: int, color: bool) -> list[str]:
+    note = one.note
+    margin = f"{'':>{width}} {_paint('│', '2', color)}   "
+    head = f"{margin}{_paint(note.certainty, _COLORS.get(note.certainty, '0'), color):<7} {one.text}"
+    if note.because:
+        head += f", {'when' if note.certainty == MAY else 'but'} {note.because}"
+    details = []
+    if note.scopes:
+        details.append("in " + " › ".join(note.scopes))
+    if len(one.via) > 1:
+        details.append("through " + ", ".join(f"{function}() at line {row}" for function, row in one.via))
+    return [head, *(f"{margin}{'':7} {_paint(detail, '2', color)}" for detail in details)]
+
+
+def _closing(plan: Plan, color: bool) -> list[str]:
+    out: list[str] = []
+    if plan.bounds:
+        reasons = ", ".join(sorted({bound for bound, _ in plan.bounds}))
+        out += ["", _paint(f"Where gpulint stopped looking: {reasons}.", "35", color)]
+    if not plan.is_complete:
+        out.append("The program was too large to run to its end: what is missing here may still happen.")
+    return out
+
+
+def _paint(text: str, code: str, color: bool) -> str:
+    return f"\x1b[{code}m{text}\x1b[0m" if color else text
+
+
+def _visible(text: str) -> str:
+    """Source without control characters, which a terminal would obey."""
+    return "".join(char if char.isprintable() or char == "\t" else "\N{REPLACEMENT CHARACTER}" for char in text)
