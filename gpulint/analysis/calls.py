@@ -9,6 +9,7 @@ from gpulint.analysis import access, library, members, methods
 from gpulint.analysis.contexts import Caller
 from gpulint.analysis.control import NORMAL, Halts
 from gpulint.analysis.events import FunctionEntered, FunctionTraced, TracedCalled
+from gpulint.analysis.paths import compatible
 from gpulint.analysis.state import MISSING, join
 from gpulint.analysis.values import (
     NONE,
@@ -144,13 +145,15 @@ def call_function(
     if caller.depth >= MAX_DEPTH or interp.active.count(identity) >= MAX_RECURSION:
         interp.plan.reached("call depth", site)
         return unknown
-    key = (identity, _keys(arguments), _context_key(interp), interp.path)
-    runs, last = interp.executions.get(key, (0, unknown))
+    key = (identity, _keys(arguments), _context_key(interp))
+    earlier = [
+        value for path, value in interp.executions.setdefault(key, []) if compatible(path, interp.path)
+    ]
     total = interp.runs.get(identity, 0)
-    if on_yield is None and (runs >= MAX_REPEATS or total >= MAX_RUNS):
-        if runs == 0:
+    if on_yield is None and (len(earlier) >= MAX_REPEATS or total >= MAX_RUNS):
+        if not earlier:
             interp.plan.reached("runs of one function", site)
-        return last
+        return earlier[-1] if earlier else unknown
     interp.entered.add(identity)
     interp.runs[identity] = total + 1
     frame = interp.frame_for(
@@ -168,7 +171,7 @@ def call_function(
     interp.active.pop()
     if interp.context.maybe_traced != before.maybe_traced:
         interp.context = interp.context._replace(maybe_traced=before.maybe_traced)
-    interp.executions[key] = (runs + 1, result)
+    interp.executions[key].append((interp.path, result))
     return result
 
 
@@ -179,6 +182,7 @@ def run_frame(interp: Interpreter, frame: Frame, definition: ir.FunctionDef | ir
     interp.frame = frame
     frame.mark = interp.state.mark()
     frame.path = base
+    frame.branches = interp.branches
     try:
         if isinstance(definition, ir.Lambda):
             interp.leave(interp.choose(interp.evaluate(definition.body)))
@@ -189,6 +193,11 @@ def run_frame(interp: Interpreter, frame: Frame, definition: ir.FunctionDef | ir
         pass
     finally:
         interp.frame, interp.loops = outer, loops
+    if frame.returns_here:
+        (outcome, value, left), = frame.exits
+        interp.path = outcome.path
+        interp.context = context._replace(scopes=left.scopes, devices=left.devices)
+        return _result(frame, definition, value)
     interp.state.take_back(frame.mark)
     interp.path, interp.context = base, context
     if not frame.exits:
@@ -204,11 +213,17 @@ def run_frame(interp: Interpreter, frame: Frame, definition: ir.FunctionDef | ir
         if all((c.scopes, c.devices) == (last.scopes, last.devices) for _, _, c in frame.exits):
             interp.context = context._replace(scopes=last.scopes, devices=last.devices)
     symbol = ("result", frame.caller.site, id(definition))
+    value = join([(outcome.path - base, value) for outcome, value, _ in frame.exits], symbol)
+    return _result(frame, definition, value if isinstance(value, Value) else Unknown(symbol))
+
+
+def _result(frame: Frame, definition: ir.FunctionDef | ir.Lambda, value: Value) -> Value:
+    """What a call gives for what its body returned: a generator gives what it yields."""
     if isinstance(definition, ir.FunctionDef) and definition.is_generator:
+        symbol = ("result", frame.caller.site, id(definition))
         element = join(frame.yielded, symbol) if frame.yielded else None
         return Items("generator", None, element if element is not MISSING else None, symbol)
-    value = join([(outcome.path - base, value) for outcome, value, _ in frame.exits], symbol)
-    return value if isinstance(value, Value) else Unknown(symbol)
+    return value
 
 
 def bind(
@@ -251,6 +266,9 @@ def _keys(arguments: Arguments) -> Any:
 
 
 def _key(value: Value) -> Any:
+    """What of an argument can change what a function does: the content of constants, the identity of objects."""
+    if isinstance(value, Unknown):
+        return "?"
     if isinstance(value, Tensor):
         return ("tensor", value.site, value.device, value.reduced)
     symbol = symbol_of(value)

@@ -17,15 +17,12 @@ from gpulint.analysis.values import (
     Items,
     Manager,
     Mapping,
-    Partial,
     PerReplica,
     Strategy,
     Tensor,
-    Traced,
     Unknown,
     Value,
     Variable,
-    symbol_of,
 )
 from gpulint.places import Site
 
@@ -104,9 +101,9 @@ def _enter(interp: Interpreter, function: Value, arguments: Arguments, site: Sit
         return calls.call_function(
             interp, function.method, calls.with_receiver(function.receiver, arguments), site, function.receiver
         )
-    if isinstance(function, (Traced, Partial, Bound)):
-        return interp.call(function, arguments, site)
-    return Unknown(("run", symbol_of(function), site))
+    if isinstance(function, Unknown):
+        return Unknown(("run", function.symbol, site))
+    return interp.call(function, arguments, site)
 
 
 def local(value: Value) -> Value:

@@ -53,6 +53,7 @@ class Frame:
     """One activation of a function, a class body or a module."""
 
     __slots__ = (
+        "branches",
         "caller",
         "closure",
         "context",
@@ -66,6 +67,7 @@ class Frame:
         "parent",
         "path",
         "receiver",
+        "returns_here",
         "yielded",
     )
 
@@ -91,6 +93,9 @@ class Frame:
         self.mark = 0
         self.path: Path = EVERYWHERE
         self.context = Context()
+        self.branches = 0
+        self.returns_here = False
+        """It has one way out, and the present state is the one there."""
         self.on_yield: Callable[[Value], None] | None = None
         self.yielded: list[tuple[Path, Value]] = []
 
@@ -128,7 +133,9 @@ class Interpreter:
         self.loops: list[LoopRecord] = []
         self.active: list[object] = []
         self.entered: set[int] = set()
-        self.executions: dict[Any, tuple[int, Value]] = {}
+        self.executions: dict[Any, list[tuple[Path, Value]]] = {}
+        self.branches = 0
+        """Forks and loops around the present place: a state inside is taken back at their end."""
         self.diverged: list[tuple[Outcome, Context]] = []
         """Paths that ended with different scopes open and are not joined yet."""
         self.runs: dict[int, int] = {}
@@ -286,19 +293,24 @@ class Interpreter:
 
     def _runs(self, run: Callable[[], int]) -> bool:
         """Run one arm; whether it falls through. What it left entered is left again."""
-        frame, active, loops = self.frame, len(self.active), len(self.loops)
+        frame, active, loops, branches = self.frame, len(self.active), len(self.loops), self.branches
+        self.branches += 1
         try:
             return run() == NORMAL
         except Halts:
             self.frame = frame
             del self.active[active:], self.loops[loops:]
             return False
+        finally:
+            self.branches = branches
 
     def leave(self, value: Value) -> None:
         """Return from the present function with a value."""
         frame = self.frame
-        outcome = Outcome(self.path, self.state.changes_since(frame.mark))
-        frame.exits.append((outcome, value, self.context))
+        always = not frame.exits and self.branches == frame.branches
+        changes = {} if always else self.state.changes_since(frame.mark)
+        frame.exits.append((Outcome(self.path, changes), value, self.context))
+        frame.returns_here = always
 
     def split(self, test: Value) -> tuple[Path | None, Path | None]:
         """The paths on which a test holds and fails; None where it cannot."""

@@ -78,21 +78,45 @@ def _contradict(a: Literal, b: Literal) -> bool:
     return first[1] > second[2] or second[1] > first[2]
 
 
+class _Index(NamedTuple):
+    """A path's literals by what they are about, and the compound conditions that do not hold on it."""
+
+    literals: dict[Hashable, tuple[Literal, ...]]
+    excluded: tuple[frozenset[Path], ...]
+
+
+@lru_cache(maxsize=16384)
+def _index(path: Path) -> _Index:
+    literals: dict[Hashable, tuple[Literal, ...]] = {}
+    excluded: list[frozenset[Path]] = []
+    for literal in path:
+        (operator, subject, operand), holds = literal
+        if operator == "any":
+            if not holds and isinstance(operand, frozenset):
+                excluded.append(operand)
+            subject = operand
+        elif isinstance(subject, Symbol) and subject.parts[0] == "len":
+            subject = subject.parts[1]
+        literals[subject] = (*literals.get(subject, ()), literal)
+    return _Index(literals, tuple(excluded))
+
+
 @lru_cache(maxsize=65536)
 def compatible(a: Path, b: Path) -> bool:
     """Whether one run of the program can take both."""
     if not a or not b or a is b:
         return True
-    for one in a:
-        for other in b:
-            if _contradict(one, other):
-                return False
-    together = a | b
-    for literal in together:
-        if literal.condition.operator == "any" and not literal.holds:
-            ways = literal.condition.operand
-            if isinstance(ways, frozenset) and any(way <= together for way in ways):
-                return False
+    index, other = _index(a), _index(b)
+    if len(index.literals) > len(other.literals):
+        index, other = other, index
+    for subject, literals in index.literals.items():
+        for second in other.literals.get(subject, ()):
+            for first in literals:
+                if _contradict(first, second):
+                    return False
+    if index.excluded or other.excluded:
+        together = a | b
+        return not any(way <= together for ways in (*index.excluded, *other.excluded) for way in ways)
     return True
 
 

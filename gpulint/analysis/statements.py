@@ -182,6 +182,7 @@ def _loop(
     for start in rounds:
         record = LoopRecord(interp.state.mark())
         interp.loops.append(record)
+        interp.branches += 1
         interp.path = base
         try:
             if not start():
@@ -190,6 +191,7 @@ def _loop(
             interp.settle()
         finally:
             interp.loops.pop()
+            interp.branches -= 1
         changes = interp.state.take_back(record.mark)
         ends = list(record.continues)
         if completion == NORMAL:

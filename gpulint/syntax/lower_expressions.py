@@ -220,7 +220,9 @@ def _format_parts(low: Lowering, content: Sequence[Any], raw: bool, parts: list[
             parts.append(text.replace("{{", "{").replace("}}", "}"))
             continue
         if part.equal is not None:
-            parts.append(cst.Module([]).code_for_node(part.expression) + "=")
+            code = cst.Module([]).code_for_node
+            before, after = part.whitespace_before_expression, part.whitespace_after_expression
+            parts.append("".join(map(code, (before, part.expression, part.equal, after))))
         parts.append(expression(low, part.expression))
         spec = part.format_spec or ()
         plain = not spec or (len(spec) == 1 and getattr(spec[0], "value", "") in ("d", "s"))
