@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections import Counter
 
 from gpulint.analysis.contexts import Context
 from gpulint.analysis.control import Exhausted, Halts
@@ -12,11 +12,14 @@ from gpulint.analysis.interpreter import MAX_ENTRY_STEPS, MAX_STEPS, Interpreter
 from gpulint.analysis.modules import ModuleScope, Project
 from gpulint.analysis.paths import EVERYWHERE
 from gpulint.analysis.plan import Plan
+from gpulint.analysis.relevance import is_relevant, spread
 from gpulint.analysis.values import (
     Arguments,
     Constant,
     Descriptor,
     Function,
+    Imported,
+    ModuleValue,
     Traced,
     Unknown,
     UserClass,
@@ -28,15 +31,21 @@ from gpulint.syntax import ir
 from gpulint.syntax.parse import parse
 
 
-def analyse(source: Source, project: Project, target: str) -> Plan:
-    """Run one file abstractly and say what it will do. Raises CannotParse."""
+def analyse(source: Source, project: Project, target: str, words: frozenset[str] | None = None) -> Plan:
+    """Run one file abstractly and say what it will do. Raises CannotParse.
+
+    `words` are identifiers: where neither the file nor what it imports has one of them, nothing is run and the
+    Plan is empty. None runs everything.
+    """
     syntax = parse(source)
     project.keep(syntax)
     scope = ModuleScope(syntax, "__main__", is_graph_mode(syntax))
     plan = Plan(syntax.path, target, graph_mode=scope.graph_mode, referenced=syntax.words)
+    if words is not None and not is_relevant(project, syntax, words):
+        return plan
     interp = Interpreter(project, scope, plan)
     _run_body(interp, syntax)
-    _run_entries(interp, scope)
+    _run_entries(interp, scope, words)
     return plan
 
 
@@ -58,9 +67,9 @@ def _reset(interp: Interpreter) -> None:
     interp.loops, interp.active, interp.diverged = [], [], []
 
 
-def _run_entries(interp: Interpreter, scope: ModuleScope) -> None:
+def _run_entries(interp: Interpreter, scope: ModuleScope, words: frozenset[str] | None) -> None:
     """Run functions and methods that the program itself never calls, with unknown arguments."""
-    for function, owner in _entries(interp, scope):
+    for function, owner in _entries(interp, scope, words):
         if id(function.definition) in interp.entered:
             continue
         mark = interp.state.mark()
@@ -78,7 +87,9 @@ def _run_entries(interp: Interpreter, scope: ModuleScope) -> None:
         interp.state.take_back(mark)
 
 
-def _entries(interp: Interpreter, scope: ModuleScope) -> Iterator[tuple[Function, UserClass | None]]:
+def _entries(
+    interp: Interpreter, scope: ModuleScope, words: frozenset[str] | None
+) -> list[tuple[Function, UserClass | None]]:
     """Functions of the file, those first that no other one names: they are more likely callers than callees."""
     candidates: list[tuple[Function, UserClass | None]] = []
     for value in list(scope.globals.values()):
@@ -92,18 +103,36 @@ def _entries(interp: Interpreter, scope: ModuleScope) -> Iterator[tuple[Function
                 if (function := _function_of(value)) is not None
             ]
     named = {
-        id(function.definition): _own_words(interp, function) for function, _ in candidates
+        id(function.definition): (function.name, interp.words_of(function.definition)) for function, _ in candidates
     }
+    if words is not None:
+        relevant = spread(named, words | _relevant_imports(interp, scope, words))
+        candidates = [pair for pair in candidates if id(pair[0].definition) in relevant]
+    mentions = Counter(name for _, own in named.values() for name in own)
+
     def is_named(function: Function) -> bool:
-        return any(
-            function.name in words for identity, words in named.items() if identity != id(function.definition)
-        )
-    yield from (pair for pair in candidates if not is_named(pair[0]))
-    yield from (pair for pair in candidates if is_named(pair[0]))
+        own = function.name in named[id(function.definition)][1]
+        return mentions[function.name] > own
+
+    return sorted(candidates, key=lambda pair: is_named(pair[0]))
 
 
-def _own_words(interp: Interpreter, function: Function) -> frozenset[str]:
-    return interp.words_of(function.definition)
+def _relevant_imports(interp: Interpreter, scope: ModuleScope, words: frozenset[str]) -> frozenset[str]:
+    """Global names that were imported from project modules which have one of the words."""
+    found = set()
+    for name, value in scope.globals.items():
+        path = value.path if isinstance(value, Imported) else _module_of(value)
+        if path is not None and path != scope.path:
+            syntax = interp.project.syntax_of(path)
+            if syntax is not None and not syntax.words.isdisjoint(words):
+                found.add(name)
+    return frozenset(found)
+
+
+def _module_of(value: object) -> str | None:
+    if isinstance(value, (Function, UserClass)):
+        return value.module.path
+    return value.scope.path if isinstance(value, ModuleValue) else None
 
 
 def _function_of(value: object) -> Function | None:

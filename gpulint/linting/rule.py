@@ -53,6 +53,9 @@ class Rule:
     on_by_default: ClassVar[bool] = True
     in_graph_mode: ClassVar[bool] = False
     """Whether it also reads TF1 graph-mode files."""
+    speaks_of: ClassVar[frozenset[str] | None] = None
+    """Identifiers of which a program must have at least one for this rule to find anything in it; None when
+    the rule looks at every program. Where no enabled rule has one, the program is not run at all."""
     yields_to: ClassVar[tuple[str, ...]] = ()
     """Codes of rules whose reports explain the same place better."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, confidence, events, mentions, values
+from gpulint.api import DEVICE_WORDS, Plan, Report, Rule, Severity, confidence, events, mentions, values
 
 
 class HardcodedDevice(Rule):
@@ -47,6 +47,7 @@ class HardcodedDevice(Rule):
     code = "GPU101"
     name = "hardcoded-device"
     severity = Severity.WARNING
+    speaks_of = DEVICE_WORDS
     why = "the work is confined to this one GPU, whatever the machine has"
     instead = "leave the placement to TensorFlow, or make the model in `strategy.scope()` to use every GPU"
     yields_to = ("GPU102", "GPU104", "GPU105", "GPU107", "GPU211")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, Site, confidence, events, possible, together, values, words
+from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, Site, confidence, events, possible, together, values, words
 
 
 class BatchNotScaled(Rule):
@@ -53,6 +53,7 @@ class BatchNotScaled(Rule):
     code = "GPU209"
     name = "batch-not-scaled"
     severity = Severity.WARNING
+    speaks_of = STRATEGY_WORDS
     why = "the batch is split over the replicas: each gets 1/N of it"
     instead = "multiply the per-replica size by `strategy.num_replicas_in_sync`"
 

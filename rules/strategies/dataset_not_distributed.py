@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, confidence, events, values
+from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, confidence, events, values
 
 
 class DatasetNotDistributed(Rule):
@@ -61,6 +61,7 @@ class DatasetNotDistributed(Rule):
     code = "GPU205"
     name = "dataset-not-distributed"
     severity = Severity.WARNING
+    speaks_of = STRATEGY_WORDS
     why = "every replica gets the same whole batch and does the same work"
     instead = "iterate over `strategy.experimental_distribute_dataset(dataset)`"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, confidence, events, together
+from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, confidence, events, together
 
 
 class DirectStepCall(Rule):
@@ -73,6 +73,7 @@ class DirectStepCall(Rule):
     code = "GPU206"
     name = "direct-step-call"
     severity = Severity.WARNING
+    speaks_of = STRATEGY_WORDS
     why = "the step runs on one replica and the other GPUs idle"
     instead = "call it as `strategy.run(step, args=(batch,))`"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, Site, confidence, events, together, values
+from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, Site, confidence, events, together, values
 
 
 class JitUnderStrategy(Rule):
@@ -47,6 +47,7 @@ class JitUnderStrategy(Rule):
     code = "GPU215"
     name = "jit-under-strategy"
     severity = Severity.ERROR
+    speaks_of = STRATEGY_WORDS
     why = "collectives between replicas do not compile with XLA: the first step raises"
     instead = "leave `jit_compile` off under this strategy, or jit only an inner function without collectives"
 

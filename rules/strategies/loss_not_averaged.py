@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, confidence, events, possible, values
+from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, confidence, events, possible, values
 
 
 class LossNotAveraged(Rule):
@@ -82,6 +82,7 @@ class LossNotAveraged(Rule):
     code = "GPU208"
     name = "loss-not-averaged"
     severity = Severity.ERROR
+    speaks_of = STRATEGY_WORDS
     why = "gradients are summed over replicas, so each step is replicas × too large"
     instead = "divide by the global batch size: `tf.nn.compute_average_loss(per_example, global_batch_size=…)`"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, blamed, chain, confidence, events, together, values
+from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, blamed, chain, confidence, events, together, values
 
 
 class ModelOutsideScope(Rule):
@@ -51,6 +51,7 @@ class ModelOutsideScope(Rule):
     code = "GPU201"
     name = "model-outside-scope"
     severity = Severity.ERROR
+    speaks_of = STRATEGY_WORDS
     why = "its variables live on one device: Keras raises, or every other GPU idles"
     instead = "build it inside `with strategy.scope():`"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, blamed, confidence, events, possible, together, values
+from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, blamed, confidence, events, possible, together, values
 
 
 class OptimizerOutsideScope(Rule):
@@ -51,6 +51,7 @@ class OptimizerOutsideScope(Rule):
     code = "GPU202"
     name = "optimizer-outside-scope"
     severity = Severity.ERROR
+    speaks_of = STRATEGY_WORDS
     why = "Keras raises: the optimizer and the model belong to different strategies"
     instead = "make the optimizer, or call `compile`, inside `with strategy.scope():`"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, Site, confidence, events, together
+from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, Site, confidence, events, together
 
 
 class PerReplicaRead(Rule):
@@ -58,6 +58,7 @@ class PerReplicaRead(Rule):
     code = "GPU214"
     name = "per-replica-read"
     severity = Severity.ERROR
+    speaks_of = STRATEGY_WORDS
     why = "it holds one value per replica: arithmetic and `float` raise, printing shows the parts"
     instead = "reduce it first: `strategy.reduce(tf.distribute.ReduceOp.MEAN, value, axis=None)`"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, Site, confidence, events
+from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, Site, confidence, events
 
 
 class ScopeNotEntered(Rule):
@@ -45,6 +45,7 @@ class ScopeNotEntered(Rule):
     code = "GPU204"
     name = "scope-not-entered"
     severity = Severity.ERROR
+    speaks_of = STRATEGY_WORDS
     why = "a scope that is not entered does nothing: what follows is built outside the strategy"
     instead = "write `with strategy.scope():`"
 

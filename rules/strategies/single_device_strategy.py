@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Path, Plan, Report, Rule, Severity, confidence, events, parse_device, possible, values
+from gpulint.api import STRATEGY_WORDS, Path, Plan, Report, Rule, Severity, confidence, events, parse_device, possible, values
 
 
 class SingleDeviceStrategy(Rule):
@@ -46,6 +46,7 @@ class SingleDeviceStrategy(Rule):
     code = "GPU211"
     name = "single-device-strategy"
     severity = Severity.WARNING
+    speaks_of = STRATEGY_WORDS
     why = "there is one replica: the other GPUs idle"
     instead = "leave `devices` out to use every visible GPU"
 

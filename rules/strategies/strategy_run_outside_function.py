@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, Site, chain, confidence, events, possible, values
+from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, Site, chain, confidence, events, possible, values
 
 
 class StrategyRunOutsideFunction(Rule):
@@ -63,6 +63,7 @@ class StrategyRunOutsideFunction(Rule):
     code = "GPU207"
     name = "strategy-run-outside-function"
     severity = Severity.WARNING
+    speaks_of = STRATEGY_WORDS
     why = "every operation of every replica is dispatched from Python"
     instead = "call it from a function decorated with `@tf.function`"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, Site, confidence, events, together
+from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, Site, confidence, events, together
 
 
 class StrategyUnused(Rule):
@@ -49,6 +49,7 @@ class StrategyUnused(Rule):
     code = "GPU203"
     name = "strategy-unused"
     severity = Severity.WARNING
+    speaks_of = STRATEGY_WORDS
     why = "training runs on one GPU: a strategy that is never entered changes nothing"
     instead = "build and compile the model inside `with strategy.scope():`"
 

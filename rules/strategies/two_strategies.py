@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, confidence, events, together, values
+from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, confidence, events, together, values
 
 
 class TwoStrategies(Rule):
@@ -49,6 +49,7 @@ class TwoStrategies(Rule):
     code = "GPU210"
     name = "two-strategies"
     severity = Severity.ERROR
+    speaks_of = STRATEGY_WORDS
     why = "TensorFlow raises: variables belong to the strategy that they were made under"
     instead = "make one strategy and use it for everything"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, blamed, confidence, events, together, values
+from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, blamed, confidence, events, together, values
 
 
 class VariableOutsideScope(Rule):
@@ -68,6 +68,7 @@ class VariableOutsideScope(Rule):
     code = "GPU213"
     name = "variable-outside-scope"
     severity = Severity.ERROR
+    speaks_of = STRATEGY_WORDS
     why = "there is one copy, updated once by each replica across devices"
     instead = "make it inside `with strategy.scope():`"
     yields_to = ("GPU201",)

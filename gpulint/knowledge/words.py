@@ -1,0 +1,38 @@
+"""Identifiers that give a subject away, for `Rule.speaks_of`."""
+
+from __future__ import annotations
+
+STRATEGY_WORDS = frozenset(
+    {
+        "MirroredStrategy",
+        "MultiWorkerMirroredStrategy",
+        "CentralStorageStrategy",
+        "ParameterServerStrategy",
+        "ParameterServerStrategyV2",
+        "TPUStrategy",
+        "OneDeviceStrategy",
+        "CollectiveAllReduceStrategy",
+    }
+)
+"""Without one of these a program makes no strategy."""
+
+DEVICE_WORDS = frozenset({"device", "DeviceSpec"})
+"""Without one of these a program places nothing by hand."""
+
+CONFIG_WORDS = frozenset(
+    {
+        "set_memory_growth",
+        "set_logical_device_configuration",
+        "set_virtual_device_configuration",
+        "set_visible_devices",
+        "threading",
+        "set_inter_op_parallelism_threads",
+        "set_intra_op_parallelism_threads",
+        "enable_op_determinism",
+        "set_jit",
+    }
+)
+"""Without one of these a program configures no device."""
+
+ENVIRONMENT_WORDS = frozenset({"environ", "putenv"})
+"""Without one of these a program sets no environment variable."""
