@@ -132,6 +132,7 @@ def _on_deep_stack(work: Callable[[], T]) -> T:
         sys.setrecursionlimit(recursion)
 
 
+# LibCST tells where the token after the wrong one starts, counted from 0; that less one touches the wrong one.
 _NATIVE_POSITION = re.compile(r"error at (\d+):(\d+): ")
 
 
@@ -147,7 +148,7 @@ def _explained(text: str, message: str, row: int, column: int) -> CannotParse:
             pass
     position = _NATIVE_POSITION.search(message)
     if position is not None:
-        row, column = int(position[1]), int(position[2]) + 1
+        row, column = int(position[1]), max(int(position[2]), 1)
         message = message[position.end() :]
     return CannotParse(f"LibCST cannot read this syntax: {_one_line(message)}", row, column)
 

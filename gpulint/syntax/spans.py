@@ -81,6 +81,9 @@ def _ends(origin: Origin) -> _Ends:
     if isinstance(origin, cst.CompFor):
         last = origin.ifs[-1] if origin.ifs else origin.iter
         return _Ends(_End(origin.whitespace_before, "after"), _End(last, "after"))
+    if isinstance(origin, cst.Param):
+        value = origin.default or (origin.annotation and origin.annotation.annotation)
+        return _Ends(_End(origin, "start"), _End(value, "after") if value else _End(origin, "end"))
     return _Ends(_End(origin, "start"), _End(origin, "end"))
 
 

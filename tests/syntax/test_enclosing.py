@@ -1,0 +1,74 @@
+"""The context of a node is the dotted name of the definitions around it."""
+
+from __future__ import annotations
+
+from gpulint.syntax import ir
+from gpulint.syntax.enclosing import contexts
+from tests.syntax.texts import lowered, nodes
+
+PROGRAM = """
+a = at_module
+@decorator
+class A(base):
+    in_class
+    def f(self, x=default) -> result:
+        for y in in_f:
+            def g():
+                in_g
+            after_g
+        try:
+            def h(): in_h
+        except in_handler:
+            pass
+        match x:
+            case 1:
+                def k(): in_k
+            case 2 if in_guard: in_case
+        lambda: in_lambda
+    last_in_class
+if condition:
+    def m(): in_m
+elif other_condition:
+    pass
+at_end
+"""
+
+
+def _contexts() -> dict[str, str]:
+    module = lowered(PROGRAM)
+    names = [node for node in nodes(module) if isinstance(node, ir.Name)]
+    found = contexts(module, [node.number for node in names])
+    return {node.id: found[node.number] for node in names}
+
+
+def test_a_name_stands_in_the_definitions_around_it() -> None:
+    found = _contexts()
+    expected = {
+        "at_module": "",
+        "in_class": "A",
+        "in_f": "A.f",
+        "in_g": "A.f.g",
+        "after_g": "A.f",
+        "in_h": "A.f.h",
+        "in_handler": "A.f",
+        "in_k": "A.f.k",
+        "in_guard": "A.f",
+        "in_case": "A.f",
+        "in_lambda": "A.f",
+        "last_in_class": "A",
+        "in_m": "m",
+        "other_condition": "",
+        "at_end": "",
+    }
+    assert {name: found[name] for name in expected} == expected
+
+
+def test_decorators_bases_and_defaults_stand_around_the_definition() -> None:
+    found = _contexts()
+    assert [found[name] for name in ("decorator", "base", "default", "result")] == ["", "", "A", "A"]
+
+
+def test_a_definition_stands_in_what_is_around_it() -> None:
+    module = lowered("class A:\n  def f(self): pass\n")
+    definitions = [node for node in nodes(module) if isinstance(node, ir.ClassDef | ir.FunctionDef)]
+    assert list(contexts(module, [node.number for node in definitions]).values()) == ["", "A"]
