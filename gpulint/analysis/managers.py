@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from gpulint.analysis import access, calls, runtime
-from gpulint.analysis.contexts import DeviceScope, StrategyScope
+from gpulint.analysis.contexts import Context, DeviceScope, StrategyScope
 from gpulint.analysis.control import NORMAL, STOPS, Halts
 from gpulint.analysis.events import DeviceEntered, ScopeEntered, StrategyUsed
 from gpulint.analysis.state import alternatives
-from gpulint.analysis.values import Arguments, Bound, Function, Instance, Manager, Unknown, Value
+from gpulint.analysis.values import Arguments, Bound, Constant, Function, Instance, Manager, Unknown, Value
 from gpulint.places import Site
 from gpulint.syntax import ir
 
@@ -59,6 +59,8 @@ def inside(interp: Interpreter, manager: Value, site: Site, run: Callable[[Value
         completion = run(manager if not isinstance(manager, Unknown) else Unknown(("entered", site)))
     interp.settle()
     interp.context = before
+    if isinstance(manager, Manager) and manager.kind == "stack":
+        close(interp, manager)
     return completion
 
 
@@ -89,6 +91,19 @@ def pop(interp: Interpreter, manager: Manager) -> None:
         interp.context = context._replace(devices=context.devices[:-1])
     elif manager.kind == "scope":
         interp.context = context._replace(scopes=context.scopes[:-1])
+
+
+def opened(interp: Interpreter, stack: Manager) -> None:
+    """Something is entered on an ExitStack: remember what was around it, for its end."""
+    if "outer" not in stack.state:
+        interp.state.write(stack.state, "outer", Constant(interp.context))
+
+
+def close(interp: Interpreter, stack: Manager) -> None:
+    """An ExitStack leaves what was entered on it."""
+    outer = stack.state.get("outer")
+    if isinstance(outer, Constant) and isinstance(outer.value, Context):
+        interp.context = interp.context._replace(scopes=outer.value.scopes, devices=outer.value.devices)
 
 
 def enter_by_hand(interp: Interpreter, manager: Value, site: Site) -> Value:

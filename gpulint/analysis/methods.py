@@ -104,7 +104,11 @@ def _manager(interp: Interpreter, receiver: Manager, name: str, arguments: Argum
     if name == "__exit__":
         managers.pop(interp, receiver)
         return NONE
+    if name == "close":
+        managers.close(interp, receiver)
+        return NONE
     if name == "enter_context" and arguments.positional:
+        managers.opened(interp, receiver)
         return interp.each(
             arguments.positional[0],
             lambda option: managers.enter_by_hand(interp, option, site),

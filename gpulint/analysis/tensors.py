@@ -54,16 +54,16 @@ _SHAPES = frozenset({"tensorflow.shape", "tensorflow.size"})
 
 def read(interp: Interpreter, value: Value, how: str, node: ir.Node) -> None:
     """The program looks at the content of a value on the host."""
-    if isinstance(value, Join):
-        for _, option in value.alternatives:
-            read(interp, option, how, node)
-    elif isinstance(value, PerReplica):
-        interp.emit(events.ReplicaValueRead(interp.site(node), interp.where(), value, how))
+    if isinstance(value, (Join, PerReplica)):
+        read_at(interp, value, how, interp.site(node))
 
 
 def read_at(interp: Interpreter, value: Value, how: str, site: Site) -> None:
     """The same, where the place is known already."""
-    if isinstance(value, PerReplica):
+    if isinstance(value, Join):
+        for _, option in value.alternatives:
+            read_at(interp, option, how, site)
+    elif isinstance(value, PerReplica):
         interp.emit(events.ReplicaValueRead(site, interp.where(), value, how))
 
 

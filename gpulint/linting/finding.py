@@ -52,3 +52,7 @@ class Finding:
     confidence: Confidence = Confidence.HIGH
     related: tuple[Related, ...] = field(default=())
     context: str = ""
+    fingerprint: str = ""
+    """The same for the same finding when lines move; different for two findings of one run."""
+    noqa_row: int = 0
+    """The row at which a trailing suppression comment would silence it."""

@@ -59,6 +59,15 @@ class Rule:
     yields_to: ClassVar[tuple[str, ...]] = ()
     """Codes of rules whose reports explain the same place better."""
 
+    @classmethod
+    def subscriptions(cls) -> dict[str, str]:
+        """Event class name → name of the method that receives it."""
+        return {
+            "".join(word.capitalize() for word in name[3:].split("_")): name
+            for name in dir(cls)
+            if name.startswith("on_") and name not in ("on_end", "on_by_default")
+        }
+
     def on_end(self, plan: Plan) -> Iterator[Report]:
         """Called once, after the last event of the program."""
         return iter(())

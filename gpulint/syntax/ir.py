@@ -34,7 +34,7 @@ class Name(Node):
 
 
 class Constant(Node):
-    """A literal: int, float, complex, str, bytes, bool, None or Ellipsis (implicit concatenation is folded)."""
+    """A literal: int, float, complex, str, bytes, bool, None or Ellipsis, implicit concatenation folded."""
 
     __slots__ = ("value",)
 

@@ -21,22 +21,25 @@ _ESCAPE = re.compile(
     )""",
     re.VERBOSE,
 )
-_SIMPLE = {
-    "\\": "\\", "'": "'", '"': '"', "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"
-}  # fmt: skip
+_SIMPLE = dict(zip("\\'\"abfnrtv", "\\'\"\a\b\f\n\r\t\v", strict=True))
+
+
+class BadLiteral(ValueError):
+    """A literal whose value Python refuses to compute."""
 
 
 def number(text: str) -> int | float | complex:
-    """The value of a numeric literal. Raises ValueError for an integer that Python refuses to convert."""
-    if text.isdigit() and text[0] != "0":
-        return int(text)
+    """The value of a numeric literal. Raises BadLiteral for more digits than Python converts."""
     if text[-1] in "jJ":
         return complex(text)
     if text[:2] in ("0x", "0X", "0b", "0B", "0o", "0O"):
         return int(text, 0)
     if "." in text or "e" in text or "E" in text:
         return float(text)
-    return int(text)
+    try:
+        return int(text)
+    except ValueError as error:
+        raise BadLiteral(str(error)) from None
 
 
 def string(text: str) -> str | bytes:

@@ -20,7 +20,7 @@ class Lowered(NamedTuple):
 def lower(tree: cst.Module, path: str) -> Lowered:
     """Lower one parsed file; the same text gives the same numbers.
 
-    Raises ValueError for an integer of more digits than Python converts.
+    Raises literals.BadLiteral for an integer of more digits than Python converts.
     """
     low = Lowering()
     body = block(low, tree.body)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from gpulint.sources.source import Source
 from gpulint.syntax import ir
 from gpulint.syntax.depth import MAX_DEPTH, depth
+from gpulint.syntax.literals import BadLiteral
 from gpulint.syntax.screen import MAX_BRACKETS, Shape, measure
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ DEEP_STACK = 256 * 1024 * 1024
 """Bytes of address space for a thread that parses a deep file; only what it touches is ever used."""
 DEEP_RECURSION = 20 * MAX_DEPTH
 TOO_DEEP = (
-    f"too deeply nested to analyse: more than {MAX_BRACKETS} brackets or {MAX_DEPTH} operators, calls or elifs "
-    "inside one another"
+    f"too deeply nested to analyse: more than {MAX_BRACKETS} brackets or {MAX_DEPTH} operators, "
+    "calls or elifs inside one another"
 )
 
 
@@ -69,7 +70,7 @@ def with_tree(source: Source, use: Callable[[libcst.Module], T]) -> T:
 
 
 def unix_text(source: Source) -> str:
-    """The text as Python's tokenizer sees it: every line ends in a line feed. Rows and columns are the same."""
+    """The text as Python's tokenizer sees it: lines end in a line feed. Rows and columns are the same."""
     text = source.text
     return _LINE_END.sub("\n", text) if "\r" in text else text
 
@@ -102,7 +103,7 @@ def _with_tree(text: str, shape: Shape, use: Callable[[libcst.Module], T]) -> T:
         raise _explained(text, str(error.message), error.raw_line, error.raw_column + 1) from None
     except RecursionError:
         raise CannotParse(TOO_DEEP) from None
-    except ValueError as error:
+    except (UnicodeEncodeError, BadLiteral) as error:
         raise _explained(text, str(error), 1, 1) from None
 
 
@@ -132,7 +133,7 @@ def _on_deep_stack(work: Callable[[], T]) -> T:
         sys.setrecursionlimit(recursion)
 
 
-# LibCST tells where the token after the wrong one starts, counted from 0; that less one touches the wrong one.
+# LibCST tells where the token after the wrong one starts, counting from 0: from 1, it touches the wrong one.
 _NATIVE_POSITION = re.compile(r"error at (\d+):(\d+): ")
 
 

@@ -14,8 +14,8 @@ MAX_BRACKETS = 200
 """Nested brackets; CPython's tokenizer refuses more, too."""
 MAX_CHAIN = 2_500
 """Operators, dots, strings and twice the bracketed groups in one operand and in the brackets around it."""
-MAX_EFFORT = MAX_CHAIN**2
-"""Sum of the squares of all long chains: what the parser's time grows with."""
+MAX_EFFORT = 15_000_000
+"""Sum of the squares of all long chains without their strings: about two seconds of the parser's time."""
 MAX_ELIFS = 20_000
 """In the whole file; LibCST nests each in the one before."""
 MAX_PATTERN_BRACKETS = 8
@@ -67,9 +67,9 @@ _PATTERN_STATEMENT = re.compile(rb"(?:^|[:;])[ \t]*(?:case|del)\b", re.MULTILINE
 _BRACKET_OR_NEWLINE = re.compile(rb"[()\[\]{}\n]")
 _GROUP = re.compile(rb"\(([^()]*)\)")
 
-_OPERATORS = b'.:=+-*/%&|^<>~@!"'
+_OPERATORS = b".:=+-*/%&|^<>~@!"
 _MARKS = bytes.maketrans(b"[{]};" + _OPERATORS, b"(())," + b"." * len(_OPERATORS))
-_MEANINGLESS = bytes(set(range(256)) - set(b"()[]{}\n,;" + _OPERATORS))
+_MEANINGLESS = bytes(set(range(256)) - set(b'()[]{}\n,;"' + _OPERATORS))
 
 
 def measure(text: str) -> Shape:
@@ -99,16 +99,17 @@ def measure(text: str) -> Shape:
 
 
 def _chains(operands: list[bytes]) -> tuple[int, int]:
-    """Length of the longest chain between commas, and the squares of the long ones together."""
+    """Length of the longest chain between commas, and the squares of the long ones without their strings."""
     longest = max(map(len, operands), default=0)
     if longest <= _LONG:
         return longest, 0
-    lengths = [len(part) for each in operands if len(each) > _LONG for part in each.split(b",")]
-    return max(lengths), sum([length * length for length in lengths if length > _LONG])
+    parts = [part for each in operands if len(each) > _LONG for part in each.split(b",")]
+    long = [part for part in parts if len(part) > _LONG]
+    return max(map(len, parts)), sum([(len(part) - part.count(b'"')) ** 2 for part in long])
 
 
 def _format_expressions(pieces: list[bytes]) -> list[bytes]:
-    """What stands in braces in long f-strings, each on a line of its own; short ones hold nothing that matters.
+    """What stands in braces in long f-strings, each on a line of its own; what is short nests little.
 
     Doubled braces are not told apart: inside an expression they nest.
     """

@@ -1,0 +1,5 @@
+"""`python -m gpulint`."""
+
+from gpulint.cli.main import main
+
+main()

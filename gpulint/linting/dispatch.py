@@ -1,0 +1,51 @@
+"""Giving a Plan's events to the rules."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from gpulint.analysis import Plan
+from gpulint.linting.rule import Report, Rule
+from gpulint.places import Site
+
+
+class Raised(NamedTuple):
+    """A report and the rule that made it."""
+
+    rule: type[Rule]
+    report: Report
+
+    @property
+    def sites(self) -> Iterator[Site]:
+        """Every place that it speaks of."""
+        yield self.report.site
+        for site, _ in self.report.related:
+            yield site
+
+
+def reports_of(plan: Plan, rules: Iterable[type[Rule]]) -> list[Raised]:
+    """What the rules have to say of a plan, without what another rule explains better."""
+    instances = [rule() for rule in rules]
+    listeners: dict[str, list[tuple[Rule, Callable[..., Any]]]] = defaultdict(list)
+    for instance in instances:
+        for event_name, method in instance.subscriptions().items():
+            listeners[event_name].append((instance, getattr(instance, method)))
+    raised: list[Raised] = []
+    for event in plan.events:
+        for instance, method in listeners.get(type(event).__name__, ()):
+            if not event.where.graph_mode or instance.in_graph_mode:
+                raised += [Raised(type(instance), report) for report in method(event, plan) or ()]
+    for instance in instances:
+        raised += [Raised(type(instance), report) for report in instance.on_end(plan)]
+    return _without_explained(raised)
+
+
+def _without_explained(raised: list[Raised]) -> list[Raised]:
+    """Drop reports at places that a rule which they yield to has explained."""
+    explained: dict[Site, set[str]] = defaultdict(set)
+    for one in raised:
+        for site in (one.report.site, *one.report.supersedes):
+            explained[site].add(one.rule.code)
+    return [one for one in raised if explained[one.report.site].isdisjoint(one.rule.yields_to)]

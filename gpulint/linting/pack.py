@@ -1,0 +1,119 @@
+"""Loading rules: the shipped pack, the user's folders and installed packs, all by the same way."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import pkgutil
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from types import ModuleType
+
+from gpulint.linting.rule import Rule
+
+SHIPPED = "gpulint.rules"
+ENTRY_POINTS = "gpulint.rules"
+"""Entry-point group of installed packs: each names a package of rule modules."""
+
+_CODE = re.compile(r"[A-Z]{1,4}[0-9]{3}\Z")
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
+
+
+class PackError(Exception):
+    """A rule module that cannot be loaded, or a rule that is not whole. Names the module."""
+
+
+Pack = tuple[type[Rule], ...]
+"""All rules, by code."""
+
+
+def load(rule_paths: Iterable[str] = (), installed: bool = True) -> Pack:
+    """The shipped rules, those of the given directories, and those of installed packs, sorted by code.
+
+    Raises PackError.
+    """
+    rules: dict[str, type[Rule]] = {}
+    modules = [*_package(SHIPPED)]
+    for path in rule_paths:
+        modules += _folder(path)
+    if installed:
+        for package in _entry_points():
+            modules += _package(package)
+    for module in modules:
+        for rule in _rules_of(module):
+            _register(rules, rule, module)
+    return tuple(rules[code] for code in sorted(rules))
+
+
+def _entry_points() -> list[str]:
+    from importlib.metadata import entry_points
+
+    return [point.value for point in entry_points(group=ENTRY_POINTS)]
+
+
+def _package(name: str) -> Iterator[ModuleType]:
+    package = _imported(name)
+    for info in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{name}."):
+        if not info.ispkg:
+            yield _imported(info.name)
+
+
+def _imported(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except Exception as error:  # whatever a rule module does, it is named and the run does not start
+        raise PackError(f"rule module {name} does not import: {type(error).__name__}: {error}") from error
+
+
+def _folder(path: str) -> Iterator[ModuleType]:
+    if not os.path.isdir(path):
+        raise PackError(f"rule-paths: {path} is no directory")
+    for directory, directories, files in os.walk(path):
+        directories.sort()
+        for file in sorted(files):
+            if file.endswith(".py") and not file.startswith("_"):
+                yield _from_file(os.path.join(directory, file))
+
+
+def _from_file(path: str) -> ModuleType:
+    name = "gpulint_rules_" + re.sub(r"\W", "_", os.path.abspath(path))
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise PackError(f"rule module {path} does not import")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # as above
+        raise PackError(f"rule module {path} does not import: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _rules_of(module: ModuleType) -> list[type[Rule]]:
+    return [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, Rule)
+        and value is not Rule
+        and value.__module__ == module.__name__
+    ]
+
+
+def _register(rules: dict[str, type[Rule]], rule: type[Rule], module: ModuleType) -> None:
+    where = f"{module.__file__}: rule {rule.__name__}"
+    for attribute in ("code", "name", "severity", "why", "instead"):
+        if not hasattr(rule, attribute):
+            raise PackError(f"{where} has no `{attribute}`")
+    if not _CODE.match(rule.code):
+        raise PackError(f"{where}: `{rule.code}` is no code (letters and three digits)")
+    if not _NAME.match(rule.name):
+        raise PackError(f"{where}: `{rule.name}` is no name (words in lower case joined by -)")
+    if not (rule.__doc__ or "").strip():
+        raise PackError(f"{where} has no docstring")
+    for other in rules.values():
+        if other.code == rule.code or other.name == rule.name:
+            raise PackError(f"{where}: {rule.code} ({rule.name}) is taken by {other.__module__}")
+    rules[rule.code] = rule

@@ -1,0 +1,114 @@
+"""Which rules are on, for a file, and how severe."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable
+
+import pathspec
+
+from gpulint.linting.finding import Severity
+from gpulint.linting.pack import Pack
+from gpulint.linting.rule import Rule
+from gpulint.settings import Settings, SettingsError
+
+
+class Catalogue:
+    """The rules of a pack by code and name."""
+
+    def __init__(self, pack: Pack) -> None:
+        self.pack = pack
+        self._by_name = {rule.name: rule.code for rule in pack}
+        self._by_code = {rule.code: rule for rule in pack}
+
+    def code(self, word: str) -> str | None:
+        """The code that a code or name stands for."""
+        if word.upper() in self._by_code:
+            return word.upper()
+        return self._by_name.get(word.lower())
+
+    def rule(self, word: str) -> type[Rule] | None:
+        code = self.code(word)
+        return self._by_code[code] if code is not None else None
+
+    def nearest(self, word: str) -> str | None:
+        """The code or name most like a word."""
+        names = [*self._by_name, *self._by_code]
+        near = difflib.get_close_matches(word, names, 1, 0.6) or difflib.get_close_matches(word.upper(), names, 1, 0.6)
+        return near[0] if near else None
+
+    def expand(self, words: Iterable[str], origin: str) -> dict[str, int]:
+        """Codes that codes, prefixes, names or ALL select, with how exact the selector was. Raises SettingsError."""
+        chosen: dict[str, int] = {}
+        for word in words:
+            if word.upper() == "ALL":
+                matches, weight = list(self._by_code), 1
+            elif (code := self.code(word)) is not None:
+                matches, weight = [code], 100
+            else:
+                matches = [code for code in self._by_code if word and code.startswith(word.upper())]
+                weight = 1 + len(word)
+            if not matches:
+                near = self.nearest(word)
+                hint = f"; did you mean `{near}`?" if near else ""
+                raise SettingsError(f"{origin}: there is no rule `{word}`{hint}")
+            for code in matches:
+                chosen[code] = max(weight, chosen.get(code, 0))
+        return chosen
+
+
+class Selection:
+    """The rules that one set of settings turns on."""
+
+    def __init__(self, catalogue: Catalogue, settings: Settings) -> None:
+        """Raises SettingsError."""
+        origin = settings.source or "settings"
+        self._severity = {
+            self._known(catalogue, word, f"{origin}: severity"): value for word, value in settings.severity
+        }
+        if settings.select:
+            on = catalogue.expand(settings.select, f"{origin}: select")
+        else:
+            on = {rule.code: 0 for rule in catalogue.pack if rule.on_by_default}
+        on |= catalogue.expand(settings.extend_select, f"{origin}: extend-select")
+        off = catalogue.expand(settings.ignore, f"{origin}: ignore")
+        self.codes = frozenset(
+            code
+            for code, weight in on.items()
+            if off.get(code, -1) < weight and self._severity.get(code) != "off"
+        )
+        self.rules = tuple(rule for rule in catalogue.pack if rule.code in self.codes)
+        self._per_file = [
+            (
+                pathspec.GitIgnoreSpec.from_lines([pattern]),
+                frozenset(catalogue.expand(words, f"{origin}: per-file-ignores")),
+            )
+            for pattern, words in settings.per_file_ignores
+        ]
+        self._root = settings.root
+
+    @staticmethod
+    def _known(catalogue: Catalogue, word: str, origin: str) -> str:
+        (code,) = catalogue.expand([word], origin) or [""]
+        return code
+
+    def ignored_in(self, path: str) -> frozenset[str]:
+        """Codes that are off in one file."""
+        if not self._per_file:
+            return frozenset()
+        relative = os.path.relpath(path, self._root).replace(os.sep, "/")
+        return frozenset(code for spec, codes in self._per_file if spec.match_file(relative) for code in codes)
+
+    def severity(self, rule: type[Rule]) -> Severity:
+        return Severity(self._severity.get(rule.code, rule.severity.value))
+
+    @property
+    def words(self) -> frozenset[str] | None:
+        """Identifiers without which no rule of these finds anything; None when one looks everywhere."""
+        words: set[str] = set()
+        for rule in self.rules:
+            if rule.speaks_of is None and rule.subscriptions():
+                return None
+            words |= rule.speaks_of or frozenset()
+        return frozenset(words)

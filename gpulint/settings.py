@@ -1,0 +1,293 @@
+"""`[tool.gpulint]` in pyproject.toml, or gpulint.toml: one frozen `Settings` for each directory."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FILE_NAMES = (".gpulint.toml", "gpulint.toml", "pyproject.toml")
+"""Configuration files, the first that is there wins."""
+
+NEWEST_TENSORFLOW = "2.21"
+"""The newest TensorFlow that the knowledge tables were checked against."""
+
+DEFAULT_EXCLUDE = (
+    ".bzr", ".direnv", ".eggs", ".git", ".git-rewrite", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox",
+    ".pants.d", ".pyenv", ".pytest_cache", ".pytype", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode",
+    "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules", "site-packages", "venv",
+)  # fmt: skip
+"""What discovery leaves out unless `exclude` says otherwise: ruff's defaults."""
+
+
+class SettingsError(Exception):
+    """A configuration that gpulint does not understand. The message names file, place and remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the user wants. Field names are those of the file, with `_` for `-`.
+
+    `root` is the directory that globs and paths of the settings are relative to; `source` the file they came
+    from ("" for the defaults).
+    """
+
+    root: str = "."
+    source: str = ""
+    include: tuple[str, ...] = ("*.py",)
+    exclude: tuple[str, ...] = DEFAULT_EXCLUDE
+    extend_exclude: tuple[str, ...] = ()
+    respect_gitignore: bool = True
+    force_exclude: bool = False
+    src: tuple[str, ...] = (".", "src")
+    rule_paths: tuple[str, ...] = ()
+    target_tensorflow: str = NEWEST_TENSORFLOW
+    output_format: str = "text"
+    max_warnings: int = -1
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    severity: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One key of the configuration file: where it stands, its type and what it is for."""
+
+    key: str
+    table: str
+    kind: str
+    help: str
+
+    @property
+    def field(self) -> str:
+        return self.key.replace("-", "_")
+
+    @property
+    def full(self) -> str:
+        return f"{self.table}.{self.key}" if self.table else self.key
+
+
+OPTIONS = (
+    Option("include", "", "strings", "Glob patterns of the files that discovery picks up."),
+    Option("exclude", "", "strings", "Patterns that discovery leaves out; replaces the defaults."),
+    Option("extend-exclude", "", "strings", "Patterns to leave out in addition to `exclude`."),
+    Option("respect-gitignore", "", "bool", "Leave out what git ignores."),
+    Option("force-exclude", "", "bool", "Leave out excluded files even when they are named on the command line."),
+    Option("src", "", "strings", "Directories that the project's imports are looked for in."),
+    Option("rule-paths", "", "strings", "Directories with rules of your own."),
+    Option("target-tensorflow", "", "version", "The TensorFlow release the program runs on, such as \"2.16\"."),
+    Option("output-format", "", "string", "text, concise, json or github."),
+    Option("max-warnings", "", "int", "Exit with 1 only when there are more warnings than this (-1: any)."),
+    Option("select", "lint", "rules", "Rules to turn on: codes, prefixes, names or ALL."),
+    Option("ignore", "lint", "rules", "Rules to turn off."),
+    Option("extend-select", "lint", "rules", "Rules to turn on in addition to `select`."),
+    Option("per-file-ignores", "lint", "rules by pattern", "Rules to turn off in files that match a pattern."),
+    Option("severity", "lint", "severity by rule", "Another severity for a rule: error, warning, info or off."),
+)
+"""Every key, once: read by the loader, by `gpulint config` and by the documentation."""
+
+_OPTIONS = {option.full: option for option in OPTIONS}
+_VERSION = re.compile(r"\d+\.\d+\Z")
+
+
+def load(path: str) -> Settings | None:
+    """The settings in a file, with those it extends; None for a pyproject.toml without the table.
+
+    Raises SettingsError.
+    """
+    return _load(os.path.abspath(path), ())
+
+
+def _load(path: str, seen: tuple[str, ...]) -> Settings | None:
+    if path in seen:
+        raise SettingsError(f"{path}: `extend` goes round in a circle")
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+        document: dict[str, Any] = tomllib.loads(data.decode())
+    except OSError as error:
+        raise SettingsError(f"{path}: {error.strerror or error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: {error}") from None
+    if os.path.basename(path) == "pyproject.toml":
+        table = document.get("tool", {}).get("gpulint")
+        if table is None:
+            return None
+    else:
+        table = document
+    base = Settings()
+    if (extended := table.pop("extend", None)) is not None:
+        if not isinstance(extended, str):
+            raise SettingsError(f"{_place(path, data, 'extend')}: `extend` must be a path")
+        parent = os.path.join(os.path.dirname(path), os.path.expanduser(extended))
+        base = _load(os.path.abspath(parent), (*seen, path)) or base
+    place = _Place(path, data)
+    return replace(apply(base, table, place), root=os.path.dirname(path), source=path)
+
+
+class _Place:
+    """Where a key stands, for messages."""
+
+    def __init__(self, path: str, data: bytes = b"") -> None:
+        self.path = path
+        self.data = data
+
+    def of(self, key: str) -> str:
+        return _place(self.path, self.data, key)
+
+
+def _place(path: str, data: bytes, key: str) -> str:
+    pattern = re.compile(rf"""^\s*(\[.*\b{re.escape(key)}\]|["']?{re.escape(key)}["']?\s*=)""")
+    for number, line in enumerate(data.decode(errors="replace").splitlines(), 1):
+        if pattern.match(line):
+            return f"{path}:{number}"
+    return path
+
+
+def apply(settings: Settings, table: Mapping[str, Any], place: _Place | None = None) -> Settings:
+    """Settings changed by a table of the file's form. Raises SettingsError."""
+    place = place or _Place("--config")
+    values: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        if key == "lint" and isinstance(value, dict):
+            flat |= {f"lint.{inner}": part for inner, part in value.items()}
+        elif key == "probe" and isinstance(value, dict):
+            continue
+        else:
+            flat[key] = value
+    for full, value in flat.items():
+        option = _OPTIONS.get(full)
+        if option is None:
+            raise SettingsError(_unknown(full, place))
+        values[option.field] = _converted(option, value, place)
+    return replace(settings, **values)
+
+
+def _unknown(full: str, place: _Place) -> str:
+    key = full.rpartition(".")[2]
+    near = difflib.get_close_matches(full, _OPTIONS, 1, 0.5) or [
+        name for name in _OPTIONS if name.rpartition(".")[2] == key
+    ]
+    hint = f"; did you mean `{near[0]}`?" if near else f"; known keys: {', '.join(_OPTIONS)}"
+    return f"{place.of(key)}: unknown key `{full}`{hint}"
+
+
+def _converted(option: Option, value: Any, place: _Place) -> Any:
+    def fail(wanted: str) -> SettingsError:
+        return SettingsError(f"{place.of(option.key)}: `{option.full}` must be {wanted}, not {value!r}")
+
+    if option.kind in ("strings", "rules"):
+        if isinstance(value, list) and all(isinstance(part, str) for part in value):
+            return tuple(value)
+        raise fail("a list of strings")
+    if option.kind == "bool":
+        if isinstance(value, bool):
+            return value
+        raise fail("true or false")
+    if option.kind == "int":
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        raise fail("a whole number")
+    if option.kind == "version":
+        if isinstance(value, str) and _VERSION.match(value):
+            return value
+        raise fail('a version such as "2.16"')
+    if option.kind == "string":
+        if isinstance(value, str):
+            return value
+        raise fail("a string")
+    if not isinstance(value, dict):
+        raise fail("a table")
+    if option.kind == "rules by pattern":
+        if all(isinstance(rules, list) and all(isinstance(r, str) for r in rules) for rules in value.values()):
+            return tuple((pattern, tuple(rules)) for pattern, rules in value.items())
+        raise fail("a table of lists of strings")
+    if all(severity in ("error", "warning", "info", "off") for severity in value.values()):
+        return tuple(value.items())
+    raise fail("a table of error, warning, info or off")
+
+
+def parse_override(text: str) -> Mapping[str, Any]:
+    """A `--config KEY=VALUE` as a table; dotted keys name tables. Raises SettingsError."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"--config {text}: {error}") from None
+
+
+class SettingsFinder:
+    """The settings of each file: those of the nearest directory that has any.
+
+    `fixed` are used for every file; with `isolated` no file is read. `overrides` are tables put on top.
+    """
+
+    def __init__(
+        self,
+        fixed: Settings | None = None,
+        isolated: bool = False,
+        overrides: tuple[Mapping[str, Any], ...] = (),
+    ) -> None:
+        self._fixed = fixed or (Settings(root=os.getcwd()) if isolated else None)
+        self._overrides = overrides
+        self._known: dict[str, Settings] = {}
+
+    def of_directory(self, directory: str) -> Settings:
+        """Raises SettingsError."""
+        directory = os.path.abspath(directory)
+        if directory not in self._known:
+            settings = self._fixed or self._search(directory)
+            for table in self._overrides:
+                settings = apply(settings, table)
+            self._known[directory] = settings
+        return self._known[directory]
+
+    def of_file(self, path: str) -> Settings:
+        """Raises SettingsError."""
+        return self.of_directory(os.path.dirname(os.path.abspath(path)))
+
+    def _search(self, directory: str) -> Settings:
+        present = directory
+        while True:
+            for name in FILE_NAMES:
+                path = os.path.join(present, name)
+                if os.path.isfile(path) and (settings := load(path)) is not None:
+                    return settings
+            parent = os.path.dirname(present)
+            if parent == present:
+                return Settings(root=os.getcwd())
+            present = parent
+
+
+def shown(settings: Settings) -> str:
+    """All settings as TOML, for `--show-settings`."""
+    lines = [f"# {settings.source}" if settings.source else "# defaults"]
+    for field in fields(settings):
+        if field.name in ("root", "source"):
+            continue
+        lines.append(f"{field.name.replace('_', '-')} = {_toml(getattr(settings, field.name))}")
+    return "\n".join(lines)
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, tuple) and value and isinstance(value[0], tuple):
+        return "{ " + ", ".join(f"{_toml(key)} = {_toml(part)}" for key, part in value) + " }"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(_toml(part) for part in value) + "]"
+    text = str(value).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text}"'

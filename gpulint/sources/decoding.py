@@ -1,0 +1,52 @@
+"""Bytes of a file as text."""
+
+from __future__ import annotations
+
+import io
+import tokenize
+
+from gpulint.sources.source import Source
+
+
+class Undecodable(Exception):
+    """The bytes are no text under the file's declared encoding. `row` and `column` start at 1."""
+
+    def __init__(self, message: str, row: int = 1, column: int = 1) -> None:
+        super().__init__(message)
+        self.message = message
+        self.row = row
+        self.column = column
+
+
+def decode(path: str, data: bytes) -> Source:
+    """Decode a Python file by its byte-order mark and PEP 263 cookie. Raises Undecodable."""
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    except SyntaxError as error:
+        raise Undecodable(_cookie_message(error, data), *_first_bad(data)) from None
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        row = data.count(b"\n", 0, error.start) + 1
+        column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
+        message = f"byte 0x{data[error.start]:02x} is not valid {encoding}; declare the encoding in the first line"
+        raise Undecodable(message, row, column) from None
+    if (position := text.find("\0")) >= 0:
+        row = text.count("\n", 0, position) + 1
+        raise Undecodable("the file has NUL bytes", row, position - (text.rfind("\n", 0, position) + 1) + 1)
+    return Source(path, data, text, encoding)
+
+
+def _cookie_message(error: SyntaxError, data: bytes) -> str:
+    if "unknown encoding" in str(error):
+        return str(error)
+    return "the file is not valid UTF-8; declare its encoding in the first line"
+
+
+def _first_bad(data: bytes) -> tuple[int, int]:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        row = data.count(b"\n", 0, error.start) + 1
+        return row, error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
+    return 1, 1

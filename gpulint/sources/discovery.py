@@ -1,0 +1,122 @@
+"""Which files to check."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Sequence
+
+import pathspec
+
+from gpulint.settings import Settings, SettingsFinder
+
+
+class MissingPath(Exception):
+    """A path on the command line that is not there."""
+
+
+def discover(paths: Sequence[str], finder: SettingsFinder) -> list[str]:
+    """The files to check, each once, in the order of their names.
+
+    A file that is named is checked whatever it is called, unless `force-exclude` is set and it is excluded;
+    directories and glob patterns are searched. Raises MissingPath and SettingsError.
+    """
+    found: dict[str, None] = {}
+    search = _Search(finder)
+    for path in paths:
+        for one in _expanded(path):
+            if os.path.isdir(one):
+                found |= dict.fromkeys(search.walk(one))
+            elif not (settings := finder.of_file(one)).force_exclude or not search.is_excluded(one, settings, False):
+                found[os.path.normpath(one)] = None
+    return sorted(found)
+
+
+def _expanded(path: str) -> list[str]:
+    if os.path.lexists(path):
+        return [path]
+    if glob.has_magic(path) and (matches := sorted(glob.glob(path, recursive=True))):
+        return matches
+    raise MissingPath(path)
+
+
+class _Search:
+    """One run of discovery, with the patterns and ignore files that it has read."""
+
+    def __init__(self, finder: SettingsFinder) -> None:
+        self._finder = finder
+        self._patterns: dict[tuple[str, ...], pathspec.GitIgnoreSpec] = {}
+        self._ignore_files: dict[str, pathspec.GitIgnoreSpec | None] = {}
+
+    def walk(self, top: str) -> Iterator[str]:
+        """Files below a directory; a directory reached again through a link is not entered again."""
+        seen: set[tuple[int, int]] = set()
+        pending = [os.path.normpath(top)]
+        while pending:
+            directory = pending.pop()
+            try:
+                status = os.stat(directory)
+                entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
+            except OSError:
+                continue
+            if (status.st_dev, status.st_ino) in seen:
+                continue
+            seen.add((status.st_dev, status.st_ino))
+            settings = self._finder.of_directory(directory)
+            included = self._spec(settings.include)
+            for entry in entries:
+                path = os.path.normpath(entry.path)
+                try:
+                    is_directory = entry.is_dir()
+                except OSError:
+                    continue
+                if self.is_excluded(path, settings, is_directory):
+                    continue
+                if is_directory:
+                    pending.append(path)
+                elif included.match_file(_relative(path, settings.root)):
+                    yield path
+
+    def is_excluded(self, path: str, settings: Settings, is_directory: bool) -> bool:
+        """Whether the settings or git leave a path out."""
+        relative = _relative(path, settings.root)
+        if relative.startswith("../"):
+            relative = os.path.basename(path)
+        name = relative + "/" if is_directory else relative
+        if self._spec((*settings.exclude, *settings.extend_exclude)).match_file(name):
+            return True
+        return settings.respect_gitignore and self._is_ignored(os.path.abspath(path), is_directory)
+
+    def _is_ignored(self, path: str, is_directory: bool) -> bool:
+        """Whether git leaves a file out: the nearest .gitignore that speaks of it decides."""
+        directory = os.path.dirname(path)
+        while True:
+            top = os.path.exists(os.path.join(directory, ".git"))
+            names = (".gitignore", os.path.join(".git", "info", "exclude")) if top else (".gitignore",)
+            relative = _relative(path, directory) + ("/" if is_directory else "")
+            for name in names:
+                spec = self._ignore_file(os.path.join(directory, name))
+                if spec is not None and (verdict := spec.check_file(relative).include) is not None:
+                    return verdict
+            parent = os.path.dirname(directory)
+            if top or parent == directory:
+                return False
+            directory = parent
+
+    def _spec(self, lines: tuple[str, ...]) -> pathspec.GitIgnoreSpec:
+        if lines not in self._patterns:
+            self._patterns[lines] = pathspec.GitIgnoreSpec.from_lines(lines)
+        return self._patterns[lines]
+
+    def _ignore_file(self, path: str) -> pathspec.GitIgnoreSpec | None:
+        if path not in self._ignore_files:
+            try:
+                with open(path, encoding="utf-8", errors="replace") as file:
+                    self._ignore_files[path] = pathspec.GitIgnoreSpec.from_lines(file)
+            except OSError:
+                self._ignore_files[path] = None
+        return self._ignore_files[path]
+
+
+def _relative(path: str, root: str) -> str:
+    return os.path.relpath(path, root).replace(os.sep, "/")

@@ -1,0 +1,165 @@
+"""Comments that silence findings.
+
+`# gpulint: ignore[GPU101] reason` at the end of a line covers its whole statement, on a line of its own the next
+one; `disable[…]` covers from there to the matching `enable[…]`, or to the end of its indented block;
+`file-ignore[…]` covers the file. `# noqa` and `# noqa: GPU101` are read too, and cover their line's statement.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Callable
+from dataclasses import dataclass
+
+MENTIONS = re.compile(r"#[^\n]*\b(?:gpulint\s*:|noqa)", re.IGNORECASE)
+"""Text without a match has no suppression, and need not be tokenized."""
+
+_DIRECTIVE = re.compile(r"#\s*gpulint\s*:\s*(?P<rest>.*)", re.IGNORECASE)
+_FORM = re.compile(r"(?P<kind>ignore|disable|enable|file-ignore)\s*\[(?P<codes>[^\]]*)\](?P<reason>.*)\Z")
+_NOQA = re.compile(r"#\s*noqa(?P<codes>\s*:\s*[A-Za-z]+[0-9]+(?:[,\s]+[A-Za-z]+[0-9]+)*)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """One comment: the rule codes that it silences (None: all, for a bare noqa) in rows `first` to `last`.
+
+    `row`, `column` and `end_column` are the place of the comment, from 1.
+    """
+
+    row: int
+    column: int
+    end_column: int
+    kind: str
+    codes: tuple[str, ...] | None
+    first: int
+    last: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A comment that means to suppress and cannot: `what` is "unknown", "malformed" or "unmatched"."""
+
+    row: int
+    column: int
+    end_column: int
+    what: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Comment:
+    row: int
+    column: int
+    text: str
+    own_line: bool
+    statement: tuple[int, int]
+    """The rows of the logical line that it belongs to; for one on a line of its own, of the next."""
+    indent: int
+
+
+def read(text: str, resolve: Callable[[str], str | None]) -> tuple[list[Suppression], list[Trouble]]:
+    """All suppressions of a file; `resolve` turns a code or name into a code, None where there is no such rule."""
+    if not MENTIONS.search(text):
+        return [], []
+    found: list[Suppression] = []
+    troubles: list[Trouble] = []
+    open_blocks: list[tuple[_Comment, tuple[str, ...], str]] = []
+    comments, dedents, last_row = _comments(text)
+    for comment in comments:
+        if (directive := _DIRECTIVE.search(comment.text)) is not None:
+            _directive(comment, directive["rest"].strip(), resolve, found, troubles, open_blocks)
+        elif (noqa := _NOQA.search(comment.text)) is not None:
+            codes = re.findall(r"[A-Za-z]+[0-9]+", noqa["codes"]) if noqa["codes"] else None
+            own = None if codes is None else tuple(code.upper() for code in codes if code.upper().startswith("GPU"))
+            if own is None or own:
+                found.append(_made(comment, "noqa", own, *comment.statement))
+    for comment, codes, reason in open_blocks:
+        end = min((row - 1 for row, indent in dedents if row > comment.row and indent < comment.indent), default=None)
+        found.append(_made(comment, "disable", codes, comment.row, end or last_row, reason))
+    return found, troubles
+
+
+def _directive(
+    comment: _Comment,
+    rest: str,
+    resolve: Callable[[str], str | None],
+    found: list[Suppression],
+    troubles: list[Trouble],
+    open_blocks: list[tuple[_Comment, tuple[str, ...], str]],
+) -> None:
+    form = _FORM.match(rest)
+    names = [name.strip() for name in form["codes"].split(",") if name.strip()] if form else []
+    if form is None or not names:
+        message = "write `# gpulint: ignore[GPU101] reason`; there is no form without codes"
+        troubles.append(_trouble(comment, "malformed", message))
+        return
+    codes: list[str] = []
+    for name in names:
+        code = resolve(name)
+        if code is None:
+            troubles.append(_trouble(comment, "unknown", f"there is no rule `{name}`"))
+        else:
+            codes.append(code)
+    if not codes:
+        return
+    kind, reason = form["kind"], form["reason"].strip()
+    if kind == "ignore":
+        found.append(_made(comment, kind, tuple(codes), *comment.statement, reason))
+    elif kind == "file-ignore":
+        found.append(_made(comment, kind, tuple(codes), 1, 1 << 30, reason))
+    elif kind == "disable":
+        open_blocks.append((comment, tuple(codes), reason))
+    else:
+        match = next((block for block in reversed(open_blocks) if set(block[1]) == set(codes)), None)
+        if match is None:
+            troubles.append(_trouble(comment, "unmatched", "`enable` without a `disable` of the same rules before it"))
+        else:
+            open_blocks.remove(match)
+            found.append(_made(match[0], "disable", match[1], match[0].row, comment.row, match[2]))
+
+
+def _made(
+    comment: _Comment, kind: str, codes: tuple[str, ...] | None, first: int, last: int, reason: str = ""
+) -> Suppression:
+    end = comment.column + len(comment.text)
+    return Suppression(comment.row, comment.column, end, kind, codes, first, last, reason)
+
+
+def _trouble(comment: _Comment, what: str, message: str) -> Trouble:
+    return Trouble(comment.row, comment.column, comment.column + len(comment.text), what, message)
+
+
+def _comments(text: str) -> tuple[list[_Comment], list[tuple[int, int]], int]:
+    """The comments of a file, the rows at which logical lines start with their indents, and the last row.
+
+    Text that Python cannot tokenize gives what was read up to there.
+    """
+    raw: list[tuple[int, int, str, bool, int]] = []
+    spans: list[tuple[int, int]] = []
+    starts: list[tuple[int, int]] = []
+    start: int | None = None
+    last_row = 1
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            last_row = max(last_row, token.end[0])
+            if token.type == tokenize.COMMENT:
+                own = not token.line[: token.start[1]].strip()
+                raw.append((token.start[0], token.start[1], token.string, own, len(spans)))
+            elif token.type == tokenize.NEWLINE:
+                spans.append((start or token.start[0], token.end[0]))
+                start = None
+            elif token.type not in (tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER) and start is None:
+                start = token.start[0]
+                starts.append(token.start)
+    except (tokenize.TokenError, SyntaxError):
+        pass
+    comments = []
+    for row, column, string, own, index in raw:
+        span = spans[index] if index < len(spans) else (row, row)
+        inside = span[0] <= row <= span[1]
+        statement = span if inside or own else (row, row)
+        comments.append(_Comment(row, column + 1, string, own, statement, column))
+    return comments, starts, last_row

@@ -1,0 +1,40 @@
+"""GPU005."""
+
+from __future__ import annotations
+
+from gpulint.api import Rule, Severity
+
+
+class UnmatchedSuppression(Rule):
+    """`enable` without a `disable`
+
+    ## What it does
+    Finds `# gpulint: enable[…]` with no `disable[…]` of the same rules before it.
+
+    ## Why is this bad
+    It switches nothing back on; often the two lists differ by a typing error.
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    # gpulint: enable[GPU101]
+    x = tf.constant(1.0)
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    # gpulint: disable[GPU101] one card in this machine
+    x = tf.constant(1.0)
+    # gpulint: enable[GPU101]
+    ```
+    """
+
+    code = "GPU005"
+    name = "unmatched-suppression"
+    severity = Severity.WARNING
+    why = "it switches nothing back on"
+    instead = "give both the same list of rules"
+    on_by_default = True

@@ -1,0 +1,37 @@
+"""GPU002."""
+
+from __future__ import annotations
+
+from gpulint.api import Rule, Severity
+
+
+class UnusedSuppression(Rule):
+    """Suppression that suppresses nothing
+
+    ## What it does
+    Finds `# gpulint:` comments for rules that are on and find nothing there. Off by default.
+
+    ## Why is this bad
+    It hides the next finding that somebody adds to the line.
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    x = tf.constant(1.0)  # gpulint: ignore[GPU101] kept on the first card
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    x = tf.constant(1.0)
+    ```
+    """
+
+    code = "GPU002"
+    name = "unused-suppression"
+    severity = Severity.WARNING
+    why = "it would hide the next finding here"
+    instead = "remove the comment"
+    on_by_default = False
