@@ -109,9 +109,8 @@ def _Slice(node: ast.Slice) -> Shape:
 def _Call(node: ast.Call) -> Shape:
     positional = [_argument(each) for each in node.args]
     keywords = [_keyword(each) for each in node.keywords]
-    both = sorted(
-        zip([*node.args, *[each.value for each in node.keywords]], positional + keywords), key=_place
-    )
+    values = [*node.args, *[each.value for each in node.keywords]]
+    both = sorted(zip(values, [*positional, *keywords], strict=True), key=_place)
     return ("Call", tuple([shape for _, shape in both]), of_ast(node.func))
 
 

@@ -28,7 +28,13 @@ _COMPARED: dict[str, type[ast.expr]] = {
     "Await": ast.Await,
 }
 
-_NOT_KEPT = {("Raise", "cause"), ("MatchClass", "cls"), ("MatchMapping", "keys")}
+_NOT_KEPT = {
+    ("Raise", "cause"),
+    ("MatchClass", "cls"),
+    ("MatchMapping", "keys"),
+    ("TypeAlias", "name"),
+    ("TypeAlias", "value"),
+}
 
 
 def _ours(text: str) -> set[tuple[str, int, int, int, int]]:
@@ -52,10 +58,10 @@ def _theirs(text: str) -> set[tuple[str, int, int, int, int]]:
 
 
 def _lowered_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes but what `ir` does not keep: E of `raise … from E`, classes and keys of patterns, and the star
-    of an argument, which is an `Argument` there."""
+    """All nodes but what `ir` does not keep: E of `raise … from E`, type parameters and aliases, classes and
+    keys of patterns, and the star of an argument, which is an `Argument` there."""
     for name, value in ast.iter_fields(node):
-        if (type(node).__name__, name) in _NOT_KEPT:
+        if name == "type_params" or (type(node).__name__, name) in _NOT_KEPT:
             continue
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.Starred) and isinstance(node, ast.Call):
