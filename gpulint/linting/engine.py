@@ -84,6 +84,12 @@ class Checker:
         self._sources[absolute.path] = absolute
         return on_deep_stack(lambda: analyse(absolute, self._project(settings), settings.target_tensorflow))
 
+    def line(self, path: str, row: int) -> str:
+        """The text of a row (from 1) of a file that was read, "" where there is none."""
+        source = self._sources.get(os.path.abspath(path))
+        lines = source.text.splitlines() if source is not None else []
+        return lines[row - 1] if row <= len(lines) else ""
+
     # ---------------------------------------------------------------------------- running
 
     def _run(self, paths: Iterable[str]) -> None:

@@ -1,0 +1,172 @@
+"""`gpulint check`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from gpulint.cli import options
+from gpulint.cli.options import UserError
+from gpulint.linting import pack
+from gpulint.linting.engine import Checker, CheckResult
+from gpulint.linting.selection import Catalogue, Selection
+from gpulint.output.summary import statistics
+from gpulint.output.view import FORMATS, View, counts, render
+from gpulint.settings import SettingsError, shown
+from gpulint.sources.decoding import Undecodable, decode
+from gpulint.sources.discovery import MissingPath, discover
+from gpulint.sources.source import Source
+
+
+@click.command("check")
+@click.argument("paths", nargs=-1, type=click.Path())
+@click.option("--select", multiple=True, metavar="RULE,…", help="Rules to turn on: codes, prefixes, names or ALL.")
+@click.option("--ignore", multiple=True, metavar="RULE,…", help="Rules to turn off.")
+@click.option("--extend-select", multiple=True, metavar="RULE,…", help="Rules to turn on besides the others.")
+@click.option("--per-file-ignores", multiple=True, metavar="GLOB:RULE,…", help="Rules to turn off in some files.")
+@click.option("--output-format", type=click.Choice(FORMATS), envvar="GPULINT_OUTPUT_FORMAT", help="Form of the output.")
+@click.option("--output-file", "-o", type=click.Path(dir_okay=False), envvar="GPULINT_OUTPUT_FILE", help="Write there.")
+@click.option("--statistics", "show_statistics", is_flag=True, help="Count findings by rule instead of listing them.")
+@click.option("--exit-zero", "-e", is_flag=True, help="Exit with 0 even where there are findings.")
+@click.option("--max-warnings", type=int, default=None, metavar="N", help="Accept up to N warnings.")
+@click.option("--show-files", is_flag=True, help="List the files that would be checked.")
+@click.option("--show-settings", is_flag=True, help="Show the settings of the first file.")
+@click.option("--respect-gitignore/--no-respect-gitignore", default=None, help="Leave out what git ignores.")
+@click.option("--force-exclude/--no-force-exclude", default=None, help="Exclude files that are named, too.")
+@click.option("--exclude", multiple=True, metavar="GLOB", help="Patterns to leave out.")
+@click.option("--stdin-filename", metavar="PATH", help="The name of what comes from standard input (path -).")
+@click.option("--quiet", "-q", is_flag=True, help="Print findings only.")
+@click.option("--verbose", "-v", is_flag=True, help="Show tracebacks of internal errors and what was analysed.")
+@options.configuration
+@options.color
+def command(
+    paths: tuple[str, ...],
+    output_format: str | None,
+    output_file: str | None,
+    show_statistics: bool,
+    exit_zero: bool,
+    max_warnings: int | None,
+    show_files: bool,
+    show_settings: bool,
+    stdin_filename: str | None,
+    quiet: bool,
+    verbose: bool,
+    configs: tuple[str, ...],
+    isolated: bool,
+    target_tensorflow: str | None,
+    color: str,
+    **choices: Any,
+) -> None:
+    """Find GPU misuse in TensorFlow code.
+
+    PATHS are files, directories or glob patterns (default: the current directory); - reads standard input.
+
+    Exit status: 0 nothing found, 1 findings or unreadable input, 2 wrong usage or configuration or an internal
+    error.
+    """
+    finder = options.finder(configs, isolated, _overrides(choices), target_tensorflow)
+    settings = finder.of_directory(".")
+    try:
+        rule_paths = [os.path.join(settings.root, path) for path in settings.rule_paths]
+        catalogue = Catalogue(pack.load(rule_paths, installed=not isolated))
+        Selection(catalogue, settings)
+        given = _standard_input(stdin_filename) if "-" in paths else None
+        files = [given.path] if given is not None else discover(paths or (".",), finder)
+        if show_files:
+            click.echo("".join(f"{path}\n" for path in files), nl=False)
+            return
+        if show_settings:
+            click.echo(shown(finder.of_file(files[0]) if files else settings))
+            return
+        checker = Checker(finder, catalogue)
+        result = checker.check(files, given)
+    except MissingPath as error:
+        click.echo(f"gpulint: {error}: no such file or directory", err=True)
+        sys.exit(1)
+    except (SettingsError, pack.PackError) as error:
+        raise UserError(str(error)) from None
+    except _Unreadable as error:
+        click.echo(f"gpulint: {error}", err=True)
+        sys.exit(1)
+    form = output_format or settings.output_format
+    if form not in FORMATS:
+        raise UserError(f"output-format: there is no format `{form}`; there are {', '.join(FORMATS)}")
+    if show_statistics:
+        text = statistics(result, form)
+    else:
+        text = render(form, result, View(output_file is None and options.use_color(color), checker.line))
+    _write(text, output_file, quiet and not result.findings)
+    for message, trace in result.errors:
+        click.echo(f"gpulint: {message}", err=True)
+        if verbose:
+            click.echo(trace, err=True)
+    if verbose:
+        click.echo(f"gpulint: {result.files} files, {result.analysed} that speak of TensorFlow", err=True)
+    limit = max_warnings if max_warnings is not None else settings.max_warnings
+    sys.exit(_status(result, limit, exit_zero))
+
+
+class _Unreadable(Exception):
+    """Standard input that is no text."""
+
+
+def _standard_input(name: str | None) -> Source:
+    path = name or "-"
+    try:
+        return decode(path, sys.stdin.buffer.read())
+    except Undecodable as error:
+        raise _Unreadable(f"{path}:{error.row}:{error.column}: {error.message}") from None
+
+
+def _overrides(choices: dict[str, Any]) -> dict[str, Any]:
+    """The settings that options give, in the form of the configuration file."""
+    table: dict[str, Any] = {}
+    lint: dict[str, Any] = {}
+    for key in ("respect_gitignore", "force_exclude"):
+        if choices[key] is not None:
+            table[key.replace("_", "-")] = choices[key]
+    if choices["exclude"]:
+        table["exclude"] = _split(choices["exclude"])
+    for key in ("select", "ignore", "extend_select"):
+        if choices[key]:
+            lint[key.replace("_", "-")] = _split(choices[key])
+    if choices["per_file_ignores"]:
+        ignores: dict[str, list[str]] = {}
+        pattern = ""
+        for part in _split(choices["per_file_ignores"]):
+            if ":" in part:
+                pattern, _, part = part.rpartition(":")
+            if not pattern:
+                raise UserError(f"--per-file-ignores: `{part}` is not of the form GLOB:RULE")
+            ignores.setdefault(pattern, []).append(part)
+        lint["per-file-ignores"] = ignores
+    return {**table, "lint": lint} if lint else table
+
+
+def _split(values: tuple[str, ...]) -> list[str]:
+    """A repeated option with comma-separated values: the last one counts."""
+    return [part.strip() for part in values[-1].split(",") if part.strip()]
+
+
+def _write(text: str, output_file: str | None, silent: bool) -> None:
+    if output_file is not None:
+        try:
+            with open(output_file, "w", encoding="utf-8") as file:
+                file.write(text)
+        except OSError as error:
+            raise UserError(f"{output_file}: {error.strerror or error}") from None
+    elif not silent:
+        sys.stdout.write(text.encode(sys.stdout.encoding or "utf-8", "replace").decode(sys.stdout.encoding or "utf-8"))
+
+
+def _status(result: CheckResult, max_warnings: int, exit_zero: bool) -> int:
+    if result.errors:
+        return 2
+    errors, warnings, _ = counts(result)
+    if exit_zero:
+        return 0
+    return 1 if errors or warnings > max(max_warnings, 0) else 0
+

@@ -1,0 +1,17 @@
+"""`gpulint generate-shell-completion`."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+
+@click.command("generate-shell-completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def command(shell: str) -> None:
+    """Print a script that completes gpulint's commands and options."""
+    from gpulint.cli.main import main
+
+    completion = get_completion_class(shell)
+    assert completion is not None, "click knows the shells above"
+    click.echo(completion(main, {}, "gpulint", "_GPULINT_COMPLETE").source())

@@ -1,0 +1,82 @@
+"""Options that several commands share, and what they mean."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import click
+
+from gpulint.settings import Settings, SettingsError, SettingsFinder, load, parse_override
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class UserError(click.ClickException):
+    """Wrong usage or configuration: one line on standard error, exit status 2."""
+
+    exit_code = 2
+
+    def show(self, file: Any = None) -> None:
+        click.echo(f"gpulint: {self.message}", err=True)
+
+
+def configuration(function: F) -> F:
+    """`--config`, `--isolated`, `--target-tensorflow`."""
+    for option in (
+        click.option("--target-tensorflow", metavar="X.Y", help="The TensorFlow release the program runs on."),
+        click.option("--isolated", is_flag=True, help="Read no configuration file."),
+        click.option(
+            "--config",
+            "configs",
+            multiple=True,
+            metavar="FILE|KEY=VALUE",
+            help="A configuration file, or one setting in TOML; can be repeated.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def finder(
+    configs: tuple[str, ...], isolated: bool, overrides: Mapping[str, Any], target_tensorflow: str | None
+) -> SettingsFinder:
+    """The settings that the options ask for. Raises UserError."""
+    fixed: Settings | None = None
+    tables: list[Mapping[str, Any]] = []
+    try:
+        for config in configs:
+            if "=" in config and not os.path.exists(config):
+                tables.append(parse_override(config))
+            elif isolated:
+                raise UserError("--config FILE and --isolated exclude each other")
+            else:
+                fixed = load(config)
+                if fixed is None:
+                    raise UserError(f"{config} has no [tool.gpulint] table")
+        if target_tensorflow is not None:
+            tables.append({"target-tensorflow": target_tensorflow})
+        tables.append(overrides)
+        found = SettingsFinder(fixed, isolated, tuple(tables))
+        found.of_directory(".")
+    except SettingsError as error:
+        raise UserError(str(error)) from None
+    return found
+
+
+def use_color(choice: str) -> bool:
+    """Whether to color: as told, else by NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, else where a terminal reads."""
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR") or os.environ.get("CLICOLOR_FORCE", "0") != "0":
+        return True
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+color = click.option(
+    "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="When to color the output."
+)

@@ -1,0 +1,82 @@
+"""`gpulint rule`."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+from typing import Any
+
+import click
+
+from gpulint.cli import options
+from gpulint.cli.options import UserError
+from gpulint.linting import pack
+from gpulint.linting.rule import Rule
+from gpulint.linting.selection import Catalogue
+
+
+@click.command("rule")
+@click.argument("word", metavar="CODE|NAME", required=False)
+@click.option("--all", "everything", is_flag=True, help="List every rule.")
+@click.option("--output-format", type=click.Choice(["text", "json"]), default="text")
+@options.configuration
+def command(
+    word: str | None,
+    everything: bool,
+    output_format: str,
+    configs: tuple[str, ...],
+    isolated: bool,
+    target_tensorflow: str | None,
+) -> None:
+    """Explain a rule, by its code or name."""
+    settings = options.finder(configs, isolated, {}, target_tensorflow).of_directory(".")
+    try:
+        paths = [os.path.join(settings.root, path) for path in settings.rule_paths]
+        catalogue = Catalogue(pack.load(paths, installed=not isolated))
+    except pack.PackError as error:
+        raise UserError(str(error)) from None
+    if everything:
+        click.echo(_all(catalogue, output_format))
+        return
+    if word is None:
+        raise UserError("name a rule, or list them with --all")
+    rule = catalogue.rule(word)
+    if rule is None:
+        near = catalogue.nearest(word)
+        raise UserError(f"there is no rule `{word}`" + (f"; did you mean `{near}`?" if near else ""))
+    click.echo(json.dumps(_data(rule), indent=2) if output_format == "json" else page(rule))
+
+
+def page(rule: type[Rule]) -> str:
+    """The page of a rule, in Markdown."""
+    title, _, rest = inspect.cleandoc(rule.__doc__ or "").partition("\n")
+    state = "" if rule.on_by_default else ", off by default"
+    head = f"# {rule.name} ({rule.code})\n\n{title}. Severity: {rule.severity.value}{state}. Since {rule.since}.\n"
+    return head + rest
+
+
+def _data(rule: type[Rule]) -> dict[str, Any]:
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "severity": rule.severity.value,
+        "summary": inspect.cleandoc(rule.__doc__ or "").partition("\n")[0],
+        "why": rule.why,
+        "instead": rule.instead,
+        "on_by_default": rule.on_by_default,
+        "since": rule.since,
+        "explanation": page(rule),
+    }
+
+
+def _all(catalogue: Catalogue, output_format: str) -> str:
+    if output_format == "json":
+        return json.dumps([_data(rule) for rule in catalogue.pack], indent=2)
+    width = max(len(rule.name) for rule in catalogue.pack)
+    lines = []
+    for rule in catalogue.pack:
+        summary = inspect.cleandoc(rule.__doc__ or "").partition("\n")[0]
+        off = "" if rule.on_by_default else " (off by default)"
+        lines.append(f"{rule.code}  {rule.name:<{width}}  {rule.severity.value:<7}  {summary}{off}")
+    return "\n".join(lines)

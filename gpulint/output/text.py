@@ -1,0 +1,73 @@
+"""Findings for a person: the source with the span underlined, related places, why, and what to write instead."""
+
+from __future__ import annotations
+
+from gpulint.linting.engine import CheckResult
+from gpulint.linting.finding import Confidence, Finding, Severity
+from gpulint.output.summary import footer
+from gpulint.output.view import View, printable
+from gpulint.places import Span
+
+_COLORS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;34"}
+
+MAX_ROWS = 4
+"""Rows of a span that are shown; of a longer one the first."""
+
+TAB = "    "
+
+
+def render(result: CheckResult, view: View) -> str:
+    """All findings, an empty line between them, then the footer."""
+    blocks = [_block(one, view) for one in result.findings]
+    return "\n".join([*blocks, footer(result)]) + "\n"
+
+
+def _block(finding: Finding, view: View) -> str:
+    def paint(text: str, code: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if view.color else text
+
+    color = _COLORS[finding.severity]
+    span = finding.span
+    width = len(str(max(span.end_row, *(one.span.row for one in finding.related), 1)))
+    head = f"{paint(f'{finding.severity.value}[{finding.code}]', color)} {paint(printable(finding.message), '1')}"
+    out = [head, f"{'':>{width}} {paint('-->', '34')} {_place(span)}"]
+    out += _excerpt(span, view, width, color, "^")
+    for one in finding.related:
+        elsewhere = f" ({_place(one.span)})" if one.span.path != span.path else ""
+        out.append(f"{'':>{width}} {paint('::', '34')} {printable(one.message)}{elsewhere}")
+        out += _excerpt(one.span, view, width, "34", "-")
+    if finding.why:
+        out.append(f"{'':>{width}} {paint('= why:', '34')} {finding.why}")
+    if finding.instead:
+        out.append(f"{'':>{width}} {paint('= help:', '34')} {finding.instead}")
+    tail = f"{finding.name}"
+    if finding.confidence is Confidence.INFERRED:
+        tail += ", inferred across calls or conditions"
+    out.append(f"{'':>{width}} {paint('= rule:', '34')} {tail}")
+    return "\n".join(out) + "\n"
+
+
+def _place(span: Span) -> str:
+    return f"{printable(span.path)}:{span.row}:{span.column}"
+
+
+def _excerpt(span: Span, view: View, width: int, color: str, mark: str) -> list[str]:
+    """The rows of a span with a line of marks under each."""
+
+    def paint(text: str, code: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if view.color else text
+
+    bar = paint("|", "34")
+    lines: list[str] = []
+    last = min(span.end_row, span.row + MAX_ROWS - 1) if span.end_row - span.row < MAX_ROWS else span.row
+    for row in range(span.row, last + 1):
+        text = view.line(span.path, row)
+        start = span.column - 1 if row == span.row else len(text) - len(text.lstrip())
+        end = span.end_column - 1 if row == span.end_row else len(text.rstrip())
+        before = text[:start].replace("\t", TAB)
+        marks = len(text[start:end].replace("\t", TAB))
+        lines.append(f"{paint(f'{row:>{width}}', '34')} {bar} {printable(text.replace(chr(9), TAB))}".rstrip())
+        lines.append(f"{'':>{width}} {bar} {'':>{len(before)}}{paint(mark * max(marks, 1), color)}")
+    if last < span.end_row:
+        lines.append(f"{'':>{width}} {bar} …")
+    return lines
