@@ -7,8 +7,8 @@ from typing import NamedTuple
 import libcst as cst
 
 from gpulint.syntax import ir
-from gpulint.syntax.lower_expressions import Lowering, Origin
 from gpulint.syntax.lower_statements import block, docstring
+from gpulint.syntax.lowering import Lowering, Origin
 
 
 class Lowered(NamedTuple):

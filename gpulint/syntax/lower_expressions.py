@@ -6,63 +6,14 @@ blanks alone. Chains that source code nests deeply to the left (`a.b().c()`, `a 
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any
 
 import libcst as cst
 
-from gpulint.syntax import ir, literals
-
-
-class Lowering:
-    """What is known while one file is lowered.
-
-    `nodes[n]` is the LibCST node (or the first and last of several) that the `ir` node with number n was made
-    of. `bound`, `declared` and `yields` describe the innermost function, lambda, class or module.
-    """
-
-    __slots__ = ("bound", "declared", "nodes", "words", "yields")
-
-    def __init__(self) -> None:
-        self.nodes: list[Origin] = []
-        self.words: dict[str, str] = {}
-        self.bound: set[str] = set()
-        self.declared: set[str] = set()
-        self.yields = False
-
-    def number(self, node: Origin) -> int:
-        nodes = self.nodes
-        nodes.append(node)
-        return len(nodes) - 1
-
-    def word(self, text: str) -> str:
-        """The identifier that `text` spells: one object for each, NFKC-normalised as Python does."""
-        known = self.words.get(text)
-        if known is None:
-            known = text if text.isascii() else unicodedata.normalize("NFKC", text)
-            self.words[text] = self.words[known] = known
-        return known
-
-
-Origin: TypeAlias = "cst.CSTNode | tuple[cst.CSTNode, cst.CSTNode]"
-_Lowerer: TypeAlias = Callable[[Lowering, Any], ir.Expr]
-
-
-def expression(low: Lowering, node: cst.CSTNode) -> ir.Expr:
-    return EXPRESSIONS[type(node)](low, node)
-
-
-def bind(low: Lowering, target: ir.Expr) -> None:
-    """Take note of the names that an assignment to `target` binds."""
-    if type(target) is ir.Name:
-        low.bound.add(target.id)
-    elif type(target) is ir.Sequence_:
-        for element in target.elements:
-            bind(low, element)
-    elif type(target) is ir.Starred:
-        bind(low, target.value)
-
+from gpulint.syntax import ir, lower_literals
+from gpulint.syntax.lowering import EXPRESSIONS, Lowerer, Lowering, expression, optional
+from gpulint.syntax.operators import BINARY, COMPARE, UNARY
 
 # ------------------------------------------------------------------------------ names, chains
 
@@ -147,106 +98,7 @@ def _subscript_element(low: Lowering, element: cst.SubscriptElement) -> ir.Expr:
         return expression(low, part.value)
     assert isinstance(part, cst.Slice)
     number = low.number(part)
-    return ir.Slice(number, _optional(low, part.lower), _optional(low, part.upper), _optional(low, part.step))
-
-
-def _optional(low: Lowering, node: cst.BaseExpression | None) -> ir.Expr | None:
-    return None if node is None else EXPRESSIONS[type(node)](low, node)
-
-
-# ------------------------------------------------------------------------------ literals
-
-
-def _number(low: Lowering, node: cst.Integer | cst.Float | cst.Imaginary) -> ir.Expr:
-    return ir.Constant(low.number(node), literals.number(node.value))
-
-
-def _ellipsis(low: Lowering, node: cst.Ellipsis) -> ir.Expr:
-    return ir.Constant(low.number(node), ...)
-
-
-def _string(low: Lowering, node: cst.SimpleString) -> ir.Expr:
-    return ir.Constant(low.number(node), literals.string(node.value))
-
-
-def _fstring(low: Lowering, node: cst.FormattedString | cst.TemplatedString) -> ir.Expr:
-    number = low.number(node)
-    parts: list[str | ir.Expr] = []
-    exact = _fstring_parts(low, node, parts)
-    return ir.FString(number, _joined(parts), exact)
-
-
-def _concatenation(low: Lowering, node: cst.ConcatenatedString) -> ir.Expr:
-    number = low.number(node)
-    pieces: list[cst.CSTNode] = []
-    rest: cst.BaseExpression = node
-    while isinstance(rest, cst.ConcatenatedString):
-        pieces.append(rest.left)
-        rest = rest.right
-    pieces.append(rest)
-    parts: list[str | ir.Expr] = []
-    octets: list[bytes] = []
-    exact, formatted = True, False
-    for piece in pieces:
-        if isinstance(piece, cst.SimpleString):
-            value = literals.string(piece.value)
-            if isinstance(value, bytes):
-                octets.append(value)
-            else:
-                parts.append(value)
-        else:
-            formatted = True
-            exact = _fstring_parts(low, piece, parts) and exact
-    if octets:
-        return ir.Constant(number, b"".join(octets))
-    if formatted:
-        return ir.FString(number, _joined(parts), exact)
-    return ir.Constant(number, "".join([part for part in parts if isinstance(part, str)]))
-
-
-def _fstring_parts(low: Lowering, node: Any, parts: list[str | ir.Expr]) -> bool:
-    """Append the parts of `node`; whether every expression in it prints as `str` prints it."""
-    raw = "r" in node.start.lower()
-    return _format_parts(low, node.parts, raw, parts)
-
-
-def _format_parts(low: Lowering, content: Sequence[Any], raw: bool, parts: list[str | ir.Expr]) -> bool:
-    exact = True
-    for part in content:
-        if isinstance(part, cst.FormattedStringText | cst.TemplatedStringText):
-            text = part.value
-            if "\\" in text and not raw:
-                text = literals.unescape(text)
-            parts.append(text.replace("{{", "{").replace("}}", "}"))
-            continue
-        if part.equal is not None:
-            code = cst.Module([]).code_for_node
-            before, after = part.whitespace_before_expression, part.whitespace_after_expression
-            parts.append("".join(map(code, (before, part.expression, part.equal, after))))
-        parts.append(expression(low, part.expression))
-        spec = part.format_spec or ()
-        plain = not spec or (len(spec) == 1 and getattr(spec[0], "value", "") in ("d", "s"))
-        if not plain:
-            nested: list[str | ir.Expr] = []
-            _format_parts(low, spec, raw, nested)
-            parts.extend([each for each in nested if not isinstance(each, str)])
-        exact = exact and plain and part.conversion in (None, "s") and part.equal is None
-    return exact
-
-
-def _joined(parts: list[str | ir.Expr]) -> tuple[str | ir.Expr, ...]:
-    """`parts` with neighbouring texts made one and empty ones left out."""
-    result: list[str | ir.Expr] = []
-    for part in parts:
-        if isinstance(part, str):
-            if not part:
-                continue
-            last = result[-1] if result else None
-            if isinstance(last, str):
-                result[-1] = last + part
-                continue
-        result.append(part)
-    return tuple(result)
+    return ir.Slice(number, optional(low, part.lower), optional(low, part.upper), optional(low, part.step))
 
 
 # ------------------------------------------------------------------------------ operators
@@ -254,7 +106,7 @@ def _joined(parts: list[str | ir.Expr]) -> tuple[str | ir.Expr, ...]:
 
 def _unary(low: Lowering, node: cst.UnaryOperation) -> ir.Expr:
     number = low.number(node)
-    return ir.Unary(number, _UNARY[type(node.operator)], expression(low, node.expression))
+    return ir.Unary(number, UNARY[type(node.operator)], expression(low, node.expression))
 
 
 def _binary(low: Lowering, node: Any) -> ir.Expr:
@@ -267,7 +119,7 @@ def _binary(low: Lowering, node: Any) -> ir.Expr:
     for link in reversed(links):
         number = low.number(link)
         right = link.right
-        operator = _BINARY[type(link.operator)]
+        operator = BINARY[type(link.operator)]
         result = ir.Binary(number, result, operator, EXPRESSIONS[type(right)](low, right))
     return result
 
@@ -288,7 +140,7 @@ def _boolean(low: Lowering, node: Any) -> ir.Expr:
 def _compare(low: Lowering, node: cst.Comparison) -> ir.Expr:
     number = low.number(node)
     left = expression(low, node.left)
-    rest = [(_COMPARE[type(each.operator)], expression(low, each.comparator)) for each in node.comparisons]
+    rest = [(COMPARE[type(each.operator)], expression(low, each.comparator)) for each in node.comparisons]
     return ir.Compare(number, left, tuple(rest))
 
 
@@ -316,13 +168,13 @@ def _yield(low: Lowering, node: cst.Yield) -> ir.Expr:
     low.yields = True
     if isinstance(node.value, cst.From):
         return ir.Yield(number, expression(low, node.value.item), True)
-    return ir.Yield(number, _optional(low, node.value), False)
+    return ir.Yield(number, optional(low, node.value), False)
 
 
 # ------------------------------------------------------------------------------ displays
 
 
-def _display(kind: str) -> _Lowerer:
+def _display(kind: str) -> Lowerer:
     def lower_display(low: Lowering, node: cst.Tuple | cst.List | cst.Set) -> ir.Expr:
         number = low.number(node)
         elements = []
@@ -351,7 +203,7 @@ def _dict(low: Lowering, node: cst.Dict) -> ir.Expr:
     return ir.Mapping_(number, tuple(items))
 
 
-def _comprehension(kind: str) -> _Lowerer:
+def _comprehension(kind: str) -> Lowerer:
     def lower_comprehension(low: Lowering, node: Any) -> ir.Expr:
         number = low.number(node)
         clauses = []
@@ -390,7 +242,7 @@ def _parameter(low: Lowering, node: cst.Param, kind: str) -> ir.Parameter:
     number = low.number(node)
     note = node.annotation
     annotation = None if note is None else expression(low, note.annotation)
-    return ir.Parameter(number, low.word(node.name.value), kind, _optional(low, node.default), annotation)
+    return ir.Parameter(number, low.word(node.name.value), kind, optional(low, node.default), annotation)
 
 
 def _lambda(low: Lowering, node: cst.Lambda) -> ir.Expr:
@@ -406,31 +258,20 @@ def _lambda(low: Lowering, node: cst.Lambda) -> ir.Expr:
 # ------------------------------------------------------------------------------ tables
 
 
-def _unknown(low: Lowering, node: cst.CSTNode) -> ir.Expr:
-    return ir.Name(low.number(node), "")
-
-
-class _Table(dict[type[cst.CSTNode], _Lowerer]):
-    """Syntax that a newer LibCST knows and this table does not is a name that nothing binds."""
-
-    def __missing__(self, kind: type[cst.CSTNode]) -> _Lowerer:
-        return _unknown
-
-
-EXPRESSIONS = _Table(
+EXPRESSIONS.update(
     {
         cst.Name: name,
         cst.Attribute: _chain,
         cst.Call: _chain,
         cst.Subscript: _chain,
-        cst.Integer: _number,
-        cst.Float: _number,
-        cst.Imaginary: _number,
-        cst.Ellipsis: _ellipsis,
-        cst.SimpleString: _string,
-        cst.ConcatenatedString: _concatenation,
-        cst.FormattedString: _fstring,
-        cst.TemplatedString: _fstring,
+        cst.Integer: lower_literals.number,
+        cst.Float: lower_literals.number,
+        cst.Imaginary: lower_literals.number,
+        cst.Ellipsis: lower_literals.ellipsis,
+        cst.SimpleString: lower_literals.string,
+        cst.ConcatenatedString: lower_literals.concatenation,
+        cst.FormattedString: lower_literals.fstring,
+        cst.TemplatedString: lower_literals.fstring,
         cst.UnaryOperation: _unary,
         cst.BinaryOperation: _binary,
         cst.BooleanOperation: _boolean,
@@ -453,32 +294,3 @@ EXPRESSIONS = _Table(
 )
 if hasattr(cst, "StarredDictComp"):  # LibCST 1.9
     EXPRESSIONS[cst.StarredDictComp] = _comprehension("dict")
-
-_UNARY: dict[type[cst.CSTNode], str] = {cst.Minus: "-", cst.Plus: "+", cst.BitInvert: "~", cst.Not: "not"}
-_BINARY: dict[type[cst.CSTNode], str] = {
-    cst.Add: "+",
-    cst.Subtract: "-",
-    cst.Multiply: "*",
-    cst.MatrixMultiply: "@",
-    cst.Divide: "/",
-    cst.FloorDivide: "//",
-    cst.Modulo: "%",
-    cst.Power: "**",
-    cst.LeftShift: "<<",
-    cst.RightShift: ">>",
-    cst.BitAnd: "&",
-    cst.BitOr: "|",
-    cst.BitXor: "^",
-}
-_COMPARE: dict[type[cst.CSTNode], str] = {
-    cst.Equal: "==",
-    cst.NotEqual: "!=",
-    cst.LessThan: "<",
-    cst.LessThanEqual: "<=",
-    cst.GreaterThan: ">",
-    cst.GreaterThanEqual: ">=",
-    cst.In: "in",
-    cst.NotIn: "not in",
-    cst.Is: "is",
-    cst.IsNot: "is not",
-}

@@ -7,7 +7,7 @@ from typing import Any
 import libcst as cst
 
 from gpulint.syntax import ir
-from gpulint.syntax.lower_expressions import Lowering, expression
+from gpulint.syntax.lowering import Lowering, expression
 
 
 def case(low: Lowering, node: cst.MatchCase) -> tuple[int, tuple[str, ...], ir.Expr | None, bool]:

@@ -14,7 +14,7 @@ from libcst._nodes.internal import CodegenState
 from gpulint.places import Span
 from gpulint.sources.source import Source
 from gpulint.syntax.lower import lower
-from gpulint.syntax.lower_expressions import Origin
+from gpulint.syntax.lowering import Origin
 from gpulint.syntax.parse import unix_text, with_tree
 
 

@@ -6,10 +6,14 @@ import ast
 import sys
 from types import ModuleType
 
+import libcst as cst
 import pytest
 from hypothesis import given, settings
 
 from gpulint.syntax import ir
+from gpulint.syntax.lower_statements import STATEMENTS
+from gpulint.syntax.lowering import EXPRESSIONS, Lowering
+from gpulint.syntax.lowering import expression as expression_of
 from gpulint.syntax.parse import parse
 from tests.syntax import shapes
 from tests.syntax.programs import programs
@@ -274,6 +278,24 @@ def test_docstrings_are_the_first_string_of_a_body() -> None:
     (_, method) = class_.body
     assert isinstance(method, ir.FunctionDef)
     assert method.docstring is None
+
+
+def _kinds(*bases: str) -> set[object]:
+    """LibCST's public classes that derive from one of `bases` and stand for syntax of their own."""
+    above = tuple(getattr(cst, base) for base in bases)
+    classes = [each for each in vars(cst).values() if isinstance(each, type) and issubclass(each, above)]
+    return {each for each in classes if not each.__name__.startswith("Base")}
+
+
+def test_every_syntax_that_libcst_knows_is_lowered() -> None:
+    assert _kinds("BaseExpression") <= set(EXPRESSIONS)
+    assert _kinds("BaseSmallStatement", "BaseCompoundStatement") <= set(STATEMENTS)
+
+
+def test_syntax_that_a_newer_libcst_knows_is_an_unbound_name_or_does_nothing() -> None:
+    low = Lowering()
+    assert shapes.of_ir(expression_of(low, cst.Comma())) == ("Name", "")
+    assert shapes.of_ir(STATEMENTS[cst.Comma](low, cst.Comma())) == ("Pass",)
 
 
 def test_an_empty_file_is_an_empty_module() -> None:
