@@ -41,6 +41,8 @@ _KEEPS_REDUCTION = frozenset(
         "tensorflow.stop_gradient",
         "tensorflow.squeeze",
         "tensorflow.reshape",
+        "tensorflow.keras.ops.cast",
+        "tensorflow.keras.ops.convert_to_tensor",
         "operator.-",
         "operator.+",
     }
@@ -48,6 +50,18 @@ _KEEPS_REDUCTION = frozenset(
 """Ops through which a reduced loss stays what it is (one operand)."""
 
 _SCALED = frozenset({"tensorflow.nn.compute_average_loss", "tensorflow.nn.scale_regularization_loss"})
+_SCALES = frozenset(
+    {
+        "tensorflow.divide",
+        "tensorflow.truediv",
+        "tensorflow.realdiv",
+        "tensorflow.scalar_mul",
+        "tensorflow.multiply",
+        "tensorflow.math.divide_no_nan",
+        "tensorflow.keras.ops.divide",
+        "tensorflow.keras.ops.multiply",
+    }
+)
 _PAIRS = frozenset({"tensorflow.clip_by_global_norm"})
 _SHAPES = frozenset({"tensorflow.shape", "tensorflow.size"})
 
@@ -148,9 +162,9 @@ def _reduced_by_op(name: str, fact: Fact, inputs: tuple[Value, ...], site: Site)
         return Reduced("scaled", site)
     if fact.kind is Kind.REDUCTION:
         return present if present is not None else Reduced(fact.detail, site)
-    if name in ("tensorflow.add_n", "tensorflow.math.add_n", "tensorflow.math.add"):
+    if name in ("tensorflow.add_n", "tensorflow.add", "tensorflow.keras.ops.add"):
         return _sum_of(inputs)
-    if name in ("tensorflow.math.divide", "tensorflow.math.truediv", "tensorflow.math.scalar_mul", "tensorflow.math.multiply"):
+    if name in _SCALES:
         return Reduced("scaled", site) if present else None
     return present if name in _KEEPS_REDUCTION else None
 

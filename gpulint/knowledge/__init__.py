@@ -3,3 +3,45 @@
 `canonical(dotted)` brings every spelling of a public name to one; `fact(canonical_name)` says what it is;
 `has_gpu_kernel(canonical_name, dtype)` answers from the kernel registry.
 """
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from gpulint.knowledge.facts import Fact, Kind
+from gpulint.knowledge.names import canonical
+from gpulint.knowledge.runtime import RUNTIME
+from gpulint.knowledge.strategies import STRATEGIES
+from gpulint.knowledge.table import generated, kernels
+
+__all__ = ["canonical", "fact", "has_gpu_kernel", "method_params"]
+
+OTHER_LIBRARIES = {"tensorflow_datasets.load": Fact(Kind.DATASET, ("name", "split"))}
+"""Names of other libraries whose values TensorFlow programs train on."""
+
+_METHODS = {
+    (Kind.MODEL, "compile"): ("optimizer", "loss", "loss_weights", "metrics", "weighted_metrics", "run_eagerly"),
+    (Kind.MODEL, "fit"): ("x", "y", "batch_size", "epochs", "verbose"),
+}
+"""Positional parameters of methods, without `self` (Keras 2 and 3 agree on these)."""
+
+
+@lru_cache(maxsize=8192)
+def fact(name: str) -> Fact | None:
+    """What is known of a canonical name."""
+    return RUNTIME.get(name) or STRATEGIES.get(name) or OTHER_LIBRARIES.get(name) or generated(name)
+
+
+def method_params(kind: Kind, method: str) -> tuple[str, ...]:
+    """Names of a method's positional parameters; empty where no analysis needs them."""
+    return _METHODS.get((kind, method), ())
+
+
+def has_gpu_kernel(name: str, dtype: str | None) -> bool | None:
+    """Whether an op runs on a GPU for inputs of `dtype` (None: not known), None where the table does not say."""
+    dtypes = kernels().get(name)
+    if dtypes is None:
+        return None
+    if not dtypes:
+        return False
+    return None if dtype is None else dtype in dtypes

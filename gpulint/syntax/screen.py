@@ -22,7 +22,7 @@ MAX_PATTERN_BRACKETS = 8
 """Nested brackets after `case` or `del`, where LibCST's time grows threefold with each."""
 
 _PLAIN_BRACKETS = 40
-_PLAIN_CHAIN = 300
+_PLAIN_CHAIN = 200
 _PLAIN_ELIFS = 200
 _LONG = 100
 

@@ -1,0 +1,119 @@
+"""Every spelling of a public name, brought to one.
+
+Canonical names are spelled from `tensorflow.`; Keras, by whatever package it is imported, stands under
+`tensorflow.keras.`. The aliases inside the public API are generated from TensorFlow itself
+(`scripts/generate_api_table.py`): names of the same object are one name.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from gpulint.knowledge.table import aliases, names_of_classes
+
+CHECKED_AGAINST = ("2.16", "2.21")
+
+_PACKAGES = (
+    ("tensorflow.compat.v2.", "tensorflow."),
+    ("tensorflow._api.v2.", "tensorflow."),
+    ("tensorflow.python.keras.", "tensorflow.keras."),
+    ("tensorflow.python.data.ops.dataset_ops.", "tensorflow.data."),
+    ("tensorflow_core.", "tensorflow."),
+    ("tf_keras.src.", "tensorflow.keras."),
+    ("tf_keras.", "tensorflow.keras."),
+    ("keras.src.", "tensorflow.keras."),
+    ("keras.api.", "tensorflow.keras."),
+    ("keras.", "tensorflow.keras."),
+)
+"""Package prefixes of which the first that fits is replaced."""
+
+_WHOLE = {
+    "keras": "tensorflow.keras",
+    "tf_keras": "tensorflow.keras",
+    "tensorflow.compat.v2": "tensorflow",
+    "tensorflow.python.keras": "tensorflow.keras",
+}
+
+ALIASES = {
+    "tensorflow.distribute.experimental.MultiWorkerMirroredStrategy": "tensorflow.distribute.MultiWorkerMirroredStrategy",
+    "tensorflow.distribute.experimental.TPUStrategy": "tensorflow.distribute.TPUStrategy",
+    "tensorflow.distribute.experimental.CentralStorageStrategy": "tensorflow.distribute.CentralStorageStrategy",
+    "tensorflow.distribute.experimental.ParameterServerStrategy": "tensorflow.distribute.ParameterServerStrategy",
+    "tensorflow.distribute.experimental.CollectiveAllReduceStrategy": "tensorflow.distribute.MultiWorkerMirroredStrategy",
+    "tensorflow.config.experimental.set_visible_devices": "tensorflow.config.set_visible_devices",
+    "tensorflow.config.experimental.get_visible_devices": "tensorflow.config.get_visible_devices",
+    "tensorflow.config.experimental.list_physical_devices": "tensorflow.config.list_physical_devices",
+    "tensorflow.config.experimental.list_logical_devices": "tensorflow.config.list_logical_devices",
+    "tensorflow.config.experimental.set_virtual_device_configuration": (
+        "tensorflow.config.set_logical_device_configuration"
+    ),
+    "tensorflow.config.experimental.VirtualDeviceConfiguration": "tensorflow.config.LogicalDeviceConfiguration",
+    "tensorflow.distribute.get_strategy": "tensorflow.distribute.get_strategy",
+    "tensorflow.keras.models.Model": "tensorflow.keras.Model",
+    "tensorflow.keras.models.Sequential": "tensorflow.keras.Sequential",
+    "tensorflow.keras.layers.Input": "tensorflow.keras.Input",
+    "tensorflow.keras.layers.InputLayer": "tensorflow.keras.layers.InputLayer",
+    "tensorflow.keras.saving.load_model": "tensorflow.keras.models.load_model",
+    "tensorflow.keras.models.clone_and_build_model": "tensorflow.keras.models.clone_model",
+    "tensorflow.keras.experimental.WideDeepModel": "tensorflow.keras.Model",
+    "tensorflow.keras.backend.mean": "tensorflow.keras.ops.mean",
+    "tensorflow.keras.backend.sum": "tensorflow.keras.ops.sum",
+}
+"""Names that are the same thing, and that the generated table does not join (other classes, or gone since)."""
+
+_OPTIMIZER = re.compile(r"tensorflow\.keras\.optimizers\.(?:legacy|experimental)\.(\w+)\Z")
+_INNER = re.compile(r"tensorflow\.(?:python\.distribute|keras)\..*\.(\w+)\Z")
+
+
+def is_tensorflow(dotted: str) -> bool:
+    """Whether a dotted name belongs to TensorFlow or Keras."""
+    return dotted.partition(".")[0] in ("tensorflow", "keras", "tf_keras")
+
+
+@lru_cache(maxsize=16384)
+def canonical(dotted: str) -> str:
+    """The one name of what `dotted` names; names of other libraries, and unknown ones, come back as they are."""
+    if dotted in _WHOLE:
+        return _WHOLE[dotted]
+    if not is_tensorflow(dotted):
+        return dotted
+    name = dotted
+    for prefix, replacement in _PACKAGES:
+        if name.startswith(prefix):
+            name = replacement + name[len(prefix) :]
+            break
+    if name.startswith("tensorflow.compat.v1."):
+        newer = "tensorflow." + name[len("tensorflow.compat.v1.") :]
+        return _alias(newer) if _alias(newer) in names_of_classes().values() or newer in COMPATIBLE else name
+    return _alias(name)
+
+
+COMPATIBLE = frozenset(
+    {
+        "tensorflow.device",
+        "tensorflow.DeviceSpec",
+        "tensorflow.GradientTape",
+        "tensorflow.function",
+        "tensorflow.config.set_visible_devices",
+        "tensorflow.config.list_physical_devices",
+        "tensorflow.config.experimental.set_memory_growth",
+        "tensorflow.distribute.get_strategy",
+        "tensorflow.distribute.MirroredStrategy",
+        "tensorflow.distribute.OneDeviceStrategy",
+        "tensorflow.distribute.experimental.MultiWorkerMirroredStrategy",
+    }
+)
+"""Names that `tensorflow.compat.v1` has too, for the same thing."""
+
+
+def _alias(name: str) -> str:
+    if (direct := ALIASES.get(name)) is not None:
+        return direct
+    if (same := aliases().get(name)) is not None:
+        return same
+    if match := _OPTIMIZER.match(name):
+        return f"tensorflow.keras.optimizers.{match[1]}"
+    if name.count(".") > 3 and (match := _INNER.match(name)):
+        return names_of_classes().get(match[1], name)
+    return name

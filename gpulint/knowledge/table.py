@@ -1,0 +1,69 @@
+"""The generated tables, read once when they are first asked for."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+from gpulint.knowledge.facts import Fact, Initialises, Kind
+
+
+@lru_cache(maxsize=1)
+def _api() -> dict[str, Any]:
+    text = resources.files("gpulint.knowledge").joinpath("api.json").read_text("utf-8")
+    table: dict[str, Any] = json.loads(text)
+    return table
+
+
+@lru_cache(maxsize=1)
+def kernels() -> dict[str, list[str]]:
+    """Canonical name → dtypes with a GPU kernel (none: no GPU kernel at all), for functions that lack some."""
+    text = resources.files("gpulint.knowledge").joinpath("kernels.json").read_text("utf-8")
+    table: dict[str, list[str]] = json.loads(text)["gpu_dtypes"]
+    return {f"tensorflow.{name}": dtypes for name, dtypes in table.items()}
+
+
+@lru_cache(maxsize=1)
+def aliases() -> dict[str, str]:
+    """Other names of things in the table → canonical names."""
+    return {f"tensorflow.{alias}": f"tensorflow.{name}" for alias, name in _api()["aliases"].items()}
+
+
+@lru_cache(maxsize=1)
+def names_of_classes() -> dict[str, str]:
+    """Last part → canonical name, for classes and model factories: what private module paths end in."""
+    named = {
+        name.rpartition(".")[2]: f"tensorflow.{name}"
+        for name, (kind, _, _) in _api()["facts"].items()
+        if kind in _CLASSES
+    }
+    from gpulint.knowledge.strategies import STRATEGIES
+
+    return named | {name.rpartition(".")[2]: name for name in STRATEGIES}
+
+
+_CLASSES = frozenset({"model", "layer", "optimizer", "loss", "metric", "model-factory"})
+
+_INITIALISES = {
+    "op": Initialises.YES,
+    "reduction": Initialises.YES,
+    "loss-function": Initialises.YES,
+    "optimizer": Initialises.YES,
+    "metric": Initialises.YES,
+    "dataset": Initialises.YES,
+    "model-factory": Initialises.YES,
+}
+"""What each kind does to the runtime (run on 2.16 and 2.21): layers, models and losses that are not built do nothing."""
+
+
+def generated(name: str) -> Fact | None:
+    """The fact of a canonical name from the generated table."""
+    if not name.startswith("tensorflow."):
+        return None
+    entry = _api()["facts"].get(name[len("tensorflow.") :])
+    if entry is None:
+        return None
+    kind, detail, params = entry
+    return Fact(Kind(kind), tuple(params), _INITIALISES.get(kind, Initialises.NO), detail)
