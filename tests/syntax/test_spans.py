@@ -181,7 +181,11 @@ def test_no_spans_in_a_file_that_does_not_parse() -> None:
         spans(source("a b"), [0])
 
 
-def test_spans_of_long_chains_take_no_recursion() -> None:
-    text = "x = " + " + ".join(["a"] * 500)
-    last = max(node.number for node in nodes(parse(source(text))))
-    assert spans(source(text), [last])[last].row == 1
+@pytest.mark.parametrize("count", [150, 500])
+@pytest.mark.parametrize("link", ["a + ", "not ", "lambda: ", "a if b else ", "'a' "])
+def test_deep_files_have_spans(link: str, count: int) -> None:
+    text = f"x = {link * count}'b'"
+    found = list(nodes(parse(source(text))))
+    places = spans(source(text), [node.number for node in found])
+    assert len(places) == len(found)
+    assert places[found[0].number] == ("program.py", 1, 1, 1, len(text) + 1)
