@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gpulint.analysis import events, values
 from gpulint.analysis.contexts import Caller, Context, DeviceScope, Replica, StrategyScope, Where, callers
-from gpulint.analysis.paths import Path, compatible, mentions
+from gpulint.analysis.paths import Condition, Literal, Path, compatible, length_of, mentions
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.questions import blamed, chain, confidence, possible, together, words
 from gpulint.knowledge import fact, has_gpu_kernel
@@ -23,10 +23,12 @@ __all__ = [
     "ENVIRONMENT_WORDS",
     "STRATEGY_WORDS",
     "Caller",
+    "Condition",
     "Confidence",
     "Context",
     "DeviceName",
     "DeviceScope",
+    "Literal",
     "Path",
     "Plan",
     "Replica",
@@ -44,6 +46,7 @@ __all__ = [
     "events",
     "fact",
     "has_gpu_kernel",
+    "length_of",
     "mentions",
     "parse_device",
     "possible",

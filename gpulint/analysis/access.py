@@ -191,6 +191,10 @@ def attribute(interp: Interpreter, receiver: Value, name: str, node: ir.Node) ->
         return _class_attribute(receiver, name)
     if isinstance(receiver, Super):
         return _super_attribute(receiver, name)
+    if isinstance(receiver, ListedDevice) and name == "name":
+        if receiver.list.listing == "logical":
+            return receiver
+        return Text(("/physical_device:", None), ("attribute", receiver.symbol, name))
     if isinstance(receiver, Traced) and name in ("python_function", "_python_function"):
         return receiver.function
     if isinstance(receiver, Partial) and name == "func":

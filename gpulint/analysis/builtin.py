@@ -334,9 +334,19 @@ def _formatted(template: str, arguments: Arguments, site: Site) -> Value:
         index = int(field) if field.isdigit() else position if field == "" else None
         position += field == ""
         value = arguments.get(field, index)
-        parts.append(str(value.value) if isinstance(value, Constant) else None)
+        parts.append(written(value))
     parts.append(template[last:])
     return _joined(parts, site, tuple(symbol_of(value) for value in arguments.all()))
+
+
+def written(value: Value) -> str | None:
+    """`str(value)` where it is known."""
+    if not isinstance(value, Constant):
+        return None
+    try:
+        return str(value.value)
+    except ValueError:  # an integer of more digits than Python converts
+        return None
 
 
 def format_percent(interp: Interpreter, template: str, value: Value, node: ir.Node) -> Value:
@@ -350,7 +360,7 @@ def format_percent(interp: Interpreter, template: str, value: Value, node: ir.No
         given = values[number] if number < len(values) else None
         if given is not None:
             tensors.read(interp, given, "format", node)
-        parts.append(str(given.value) if isinstance(given, Constant) else None)
+        parts.append(written(given) if given is not None else None)
     parts.append(template[last:])
     return _joined(parts, interp.site(node), symbol_of(value))
 

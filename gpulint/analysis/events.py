@@ -49,11 +49,17 @@ class DeviceEntered(Event):
 @dataclass(frozen=True, slots=True)
 class DeviceNamed(Event):
     """A device is named where TensorFlow will parse it: in `tf.device`, `DeviceSpec`, a strategy's
-    devices. `device` is None where the text is malformed; `consumer` is the canonical name of the callee."""
+    devices. The site is that of the literal where there is one, `call` the call that takes it.
+
+    `device` is None where the text is malformed; `consumer` is the canonical name of the callee; `gpus` is the
+    number of logical GPUs that the program's own configuration leaves, None where it does not say.
+    """
 
     text: str
     device: DeviceName | None
     consumer: str
+    call: Site
+    gpus: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,13 +270,18 @@ class LoopEntered(Event):
 class RuntimeConfigured(Event):
     """A call that must come before the runtime is initialised. `what` as in the knowledge table;
     `state` is what is known of the runtime at that moment: "no", "driver", "maybe", "yes" or
-    "unknown"; `since` the place that initialised it."""
+    "unknown"; `since` the place that initialised it. `against` is an earlier call that set growth on the
+    same GPU where this one sets a limit, or the other way round; `repeats` says that the same was set before.
+    `gpus` is as in DeviceNamed, before this call."""
 
     what: str
     arguments: Arguments
     device: Value | None
     state: str
     since: Site | None
+    against: Site | None
+    repeats: bool
+    gpus: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ def fstring(interp: Interpreter, node: ir.FString) -> Value:
         value = interp.choose(interp.evaluate(part))
         tensors.read(interp, value, "format", part)
         values.append(value)
-        parts.append(str(value.value) if isinstance(value, Constant) else None)
+        parts.append(builtin.written(value) if node.exact else None)
     return text(tuple(parts), values, node, interp)
 
 

@@ -78,7 +78,7 @@ def _strategy(interp: Interpreter, name: str, known: Fact, arguments: Arguments,
     runtime.called(interp, known, site)
     devices = arguments.of("devices", known.params) or arguments.of("device", known.params)
     for value in tensors.flattened([interp.choose(devices)] if devices is not None else []):
-        named(interp, value, name, arguments.sites.get("devices", arguments.sites.get(0, site)))
+        named(interp, value, name, site)
     strategy = Strategy(site, interp.where(), name, known.detail, devices)
     interp.emit(events.StrategyBuilt(site, interp.where(), strategy, arguments))
     return strategy
@@ -194,16 +194,24 @@ BY_KIND: dict[Kind, Callable[[Any, str, Fact, Arguments, Site], Value]] = {
 
 def named(interp: Interpreter, value: Value, consumer: str, site: Site) -> tuple[DeviceName | None, bool]:
     """A value used as a device name: (the device, whether the program chooses it at run time)."""
+
+    def tell(text: str, device: DeviceName | None) -> None:
+        origin = value.origin if isinstance(value, Constant) and value.origin is not None else site
+        gpus = runtime.logical_gpus(interp) if device is not None and device.is_gpu else None
+        interp.emit(events.DeviceNamed(origin, interp.where(), text, device, consumer, site, gpus))
+
     if isinstance(value, Constant) and isinstance(value.value, str):
         device = parse_device(value.value)
-        interp.emit(events.DeviceNamed(site, interp.where(), value.value, device, consumer))
-        return device, False
+        tell(value.value, device)
+        return device, bool(value.named)
     if isinstance(value, Text):
         template = "".join("0" if part is None else part for part in value.parts)
         device = parse_device(template)
+        if device is None and template.startswith("/physical_device:"):
+            tell(template, None)
         return device._replace(index=None) if device is not None else None, True
     if isinstance(value, ListedDevice):
-        return DeviceName(value.list.type, None), True
+        return DeviceName(value.list.type, value.index), True
     return None, True
 
 
@@ -213,7 +221,7 @@ def _device(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     several = isinstance(interp.choose(given), Join)
 
     def manager(option: Value) -> Value:
-        device, chosen = named(interp, option, "tensorflow.device", arguments.sites.get(0, site))
+        device, chosen = named(interp, option, "tensorflow.device", site)
         chosen = chosen or several or isinstance(option, Constant) and option.is_default
         if isinstance(option, Constant) and option.value is None:
             device, chosen = None, False
@@ -230,6 +238,12 @@ def _device_spec(interp: Interpreter, arguments: Arguments, site: Site) -> Value
             return Constant(f"/device:{kind.value}:{index.value}", site)
         return Text((f"/device:{kind.value}:", None), ("text", site))
     return Unknown(("device", site))
+
+
+def _device_spec_from_string(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    spec = interp.choose(arguments.get("spec", 0) or NONE)
+    named(interp, spec, "tensorflow.DeviceSpec", site)
+    return spec
 
 
 def _function(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
@@ -334,7 +348,7 @@ def _logical_device(interp: Interpreter, arguments: Arguments, site: Site) -> Va
 SPECIAL: dict[str, Handler] = {
     "tensorflow.device": _device,
     "tensorflow.DeviceSpec": _device_spec,
-    "tensorflow.DeviceSpec.from_string": lambda interp, arguments, site: arguments.get("spec", 0) or NONE,
+    "tensorflow.DeviceSpec.from_string": _device_spec_from_string,
     "tensorflow.function": _function,
     "functools.partial": _partial,
     "functools.wraps": lambda interp, arguments, site: External("functools.wraps()"),

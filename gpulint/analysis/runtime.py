@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint.analysis.events import EnvironmentSet, RuntimeConfigured, RuntimeInitialised
 from gpulint.analysis.state import alternatives
-from gpulint.analysis.values import Arguments, Constant, Items, Unknown, Value, symbol_of
+from gpulint.analysis.values import Arguments, Constant, DeviceList, Items, ListedDevice, Unknown, Value, symbol_of
 from gpulint.knowledge.facts import Fact, Initialises
 from gpulint.places import Site
 
@@ -48,14 +48,105 @@ def called(interp: Interpreter, fact: Fact, site: Site) -> None:
         initialised(interp, fact.initialises.value, site)
 
 
+_OPPOSITE = {"memory_growth": "logical_devices", "logical_devices": "memory_growth"}
+
+
 def configured(interp: Interpreter, what: str, fact: Fact, arguments: Arguments, site: Site) -> None:
     """A configuration call; remembers what it sets."""
     device = arguments.of(fact.params[0], fact.params) if fact.params else None
+    device = interp.choose(device) if device is not None else None
+    value = arguments.of(fact.params[1], fact.params) if len(fact.params) > 1 else None
     now, since = state(interp)
-    interp.emit(RuntimeConfigured(site, interp.where(), what, arguments, device, now, since))
-    if device is not None:
-        key = (what, symbol_of(device))
-        interp.state.write(interp.configuration, key, Items("tuple", arguments.positional + tuple(arguments.keywords.values())))
+    earlier = [one for one in _settings(interp, what) if _same_device(one.device, device)]
+    against = [one for one in _settings(interp, _OPPOSITE.get(what, "")) if _same_device(one.device, device)]
+    off = isinstance(value, Constant) and value.value is False
+    interp.emit(
+        RuntimeConfigured(
+            site,
+            interp.where(),
+            what,
+            arguments,
+            device,
+            now,
+            since,
+            against[-1].site if against and not off else None,
+            bool(earlier) and earlier[-1].site != site,
+            logical_gpus(interp),
+        )
+    )
+    if device is not None and not off:
+        setting = Setting(site, device, interp.choose(value) if value is not None else None)
+        interp.state.write(interp.configuration, what, Constant((*_settings(interp, what), setting)))
+
+
+class Setting(NamedTuple):
+    """One configuration call that was made."""
+
+    site: Site
+    device: Value
+    value: Value | None
+
+
+def _settings(interp: Interpreter, what: str) -> tuple[Setting, ...]:
+    present = interp.configuration.get(what)
+    options = [option for _, option in alternatives(present, interp.path)] if present is not None else []
+    return tuple(one for option in options if isinstance(option, Constant) for one in option.value)  # type: ignore[attr-defined]
+
+
+def _same_device(a: Value | None, b: Value | None) -> bool:
+    """Whether two values can only be the same device, or one of them is every device of the list."""
+    if isinstance(a, ListedDevice) and isinstance(b, ListedDevice):
+        return a.list.symbol == b.list.symbol and (a.index == b.index or a.index is None or b.index is None)
+    return a is not None and b is not None and symbol_of(a) == symbol_of(b)
+
+
+def logical_gpus(interp: Interpreter) -> int | None:
+    """The number of logical GPUs that the program's own configuration leaves; None where it does not say."""
+    visible = _visible_gpus(interp)
+    if visible is None:
+        return None
+    count, indices = visible
+    for setting in _settings(interp, "logical_devices"):
+        parts = setting.value.items if isinstance(setting.value, Items) else None
+        if parts is None:
+            return None
+        if isinstance(setting.device, ListedDevice) and setting.device.list.type == "GPU":
+            if setting.device.index is None or indices is not None and setting.device.index not in indices:
+                return None
+            count += len(parts) - 1
+    return count
+
+
+def _visible_gpus(interp: Interpreter) -> tuple[int, tuple[int, ...] | None] | None:
+    """(how many GPUs are visible, their indices if known), None where the program does not say."""
+    calls = [one for one in _settings(interp, "visible_devices") if not _of_cpu(one)]
+    if calls:
+        return _count(calls[-1].device)
+    mask = interp.environment.get("CUDA_VISIBLE_DEVICES")
+    mask = interp.choose(mask) if mask is not None else None
+    if isinstance(mask, Constant) and isinstance(mask.value, str):
+        names = [name.strip() for name in mask.value.split(",") if name.strip()]
+        listed = names[: names.index("-1")] if "-1" in names else names
+        return len(listed), None
+    return None
+
+
+def _of_cpu(setting: Setting) -> bool:
+    kind = setting.value
+    return isinstance(kind, Constant) and kind.value == "CPU"
+
+
+def _count(devices: Value) -> tuple[int, tuple[int, ...] | None] | None:
+    if isinstance(devices, ListedDevice):
+        return (1, (devices.index,)) if devices.index is not None else (1, None)
+    if isinstance(devices, Items) and devices.items is not None:
+        indices = [one.index for one in devices.items if isinstance(one, ListedDevice) and one.index is not None]
+        return len(devices.items), tuple(indices) if len(indices) == len(devices.items) else None
+    if isinstance(devices, DeviceList) and devices.part is not None:
+        start, stop = devices.part
+        if stop is not None and stop >= 0 and (start or 0) >= 0:
+            return max(stop - (start or 0), 0), tuple(range(start or 0, stop))
+    return None
 
 
 def environment_set(interp: Interpreter, key: Value, value: Value, site: Site) -> None:

@@ -119,7 +119,7 @@ def derived(interp: Interpreter, site: Site, inputs: Iterable[Value]) -> Value:
     for value in inputs:
         if isinstance(value, PerReplica):
             return PerReplica(site, value.strategy, Tensor(site))
-    device = scope.device if scope is not None and not scope.chosen else None
+    device = scope.device if scope is not None and scope.device is not None and scope.device.index is not None else None
     return Tensor(site, device, scope=scope.site if scope else None)
 
 

@@ -1,0 +1,95 @@
+"""GPU102."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import DEVICE_WORDS, DeviceName, Plan, Report, Rule, Severity, Site, confidence, events, values
+
+
+class CrossDeviceOp(Rule):
+    """Operation on tensors of several GPUs
+
+    ## What it does
+    Finds operations and operators whose inputs were put on different GPUs by explicit device scopes, and that stand in
+    no device scope themselves.
+
+    ## Why is this bad
+    Every input that lives elsewhere is copied across first, in each step, and both GPUs wait.
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    with tf.device("/gpu:0"):
+        a = tf.random.normal((1024, 1024))
+    with tf.device("/gpu:1"):
+        b = tf.random.normal((1024, 1024))
+    c = a + b
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    a = tf.random.normal((1024, 1024))
+    b = tf.random.normal((1024, 1024))
+    c = a + b
+    ```
+
+    ## What is not reported
+    Inputs on one device, reductions placed on purpose (`with tf.device("/cpu:0"): tf.add_n(…)`), values that a
+    strategy manages, values moved with `tf.identity` under a device.
+
+    ## At run time
+    Copies between the devices at that line.
+    """
+
+    code = "GPU102"
+    name = "cross-device-op"
+    severity = Severity.WARNING
+    why = "each step copies its inputs from one GPU to another"
+    instead = "keep what is used together on one device, or say where the operation runs with `tf.device`"
+    speaks_of = DEVICE_WORDS
+
+    def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:
+        context = event.where.context
+        if context.device is not None or context.strategy is not None:
+            return
+        homes: dict[str, values.Value] = {}
+        for value in event.inputs:
+            device = _home(value)
+            if device is not None and device.is_gpu and device.index is not None:
+                homes.setdefault(str(device), value)
+        if len(homes) > 1:
+            scopes = tuple(scope for value in event.inputs if (scope := _scope(value)) is not None)
+            places = " and ".join(f"`{name}`" for name in sorted(homes))
+            yield Report(
+                event.site,
+                f"inputs live on {places}",
+                confidence=confidence(event.where),
+                related=tuple((value.site, f"on `{name}`") for name, value in sorted(homes.items()) if _placed(value)),
+                supersedes=scopes,
+            )
+
+
+def _placed(value: values.Value) -> bool:
+    return isinstance(value, (values.Tensor, values.Variable))
+
+
+def _home(value: values.Value) -> DeviceName | None:
+    """The device that an explicit scope put a value on."""
+    if isinstance(value, values.Tensor):
+        return value.device
+    if isinstance(value, values.Variable) and value.where.context.strategy is None:
+        scope = value.where.context.device
+        return scope.device if scope is not None else None
+    return None
+
+
+def _scope(value: values.Value) -> Site | None:
+    if isinstance(value, values.Tensor):
+        return value.scope
+    if isinstance(value, values.Variable) and value.where.context.device is not None:
+        return value.where.context.device.site
+    return None

@@ -1,0 +1,64 @@
+"""GPU104."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import DEVICE_WORDS, Plan, Report, Rule, Severity, chain, confidence, events, together
+
+
+class DeviceInScope(Rule):
+    """GPU pinned under a strategy
+
+    ## What it does
+    Finds `tf.device` with a GPU inside `strategy.scope()` or in a replica function of a multi-replica strategy.
+
+    ## Why is this bad
+    The strategy places what is under it. In a replica function the pin sends the operations of every replica to that
+    one GPU; variables made in the scope are mirrored regardless, so there it does not even do what it says
+    (measured on TensorFlow 2.21).
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    strategy = tf.distribute.MirroredStrategy()
+    with strategy.scope():
+        with tf.device("/gpu:0"):
+            model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    strategy = tf.distribute.MirroredStrategy()
+    with strategy.scope():
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    ```
+
+    ## What is not reported
+    CPU devices (embeddings, tables, input), device scopes outside the strategy, `OneDeviceStrategy`.
+
+    ## At run time
+    Operations of every replica on one GPU.
+    """
+
+    code = "GPU104"
+    name = "device-in-scope"
+    severity = Severity.WARNING
+    why = "the operations of every replica go to this one GPU"
+    instead = "leave the placement to the strategy"
+    speaks_of = DEVICE_WORDS
+
+    def on_device_entered(self, event: events.DeviceEntered, plan: Plan) -> Iterator[Report]:
+        strategy, device = event.where.context.strategy, event.scope.device
+        if strategy is None or not strategy.is_multi_replica or device is None or not device.is_gpu:
+            return
+        if together(event.where, strategy.where):
+            yield Report(
+                event.site,
+                f"`tf.device` with `{device}` under a strategy",
+                confidence=confidence(event.where, strategy.where),
+                related=((strategy.site, "the strategy is made here"), *chain(event.where)),
+            )

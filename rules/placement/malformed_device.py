@@ -1,0 +1,73 @@
+"""GPU103."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpulint.api import DEVICE_WORDS, STRATEGY_WORDS, Plan, Report, Rule, Severity, confidence, events
+
+
+class MalformedDevice(Rule):
+    """Device name that TensorFlow rejects
+
+    ## What it does
+    Finds device strings that TensorFlow cannot parse, in `tf.device`, `tf.DeviceSpec` and the device lists of
+    strategies.
+
+    ## Why is this bad
+    ValueError, often only on the machine that has the GPUs.
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    with tf.device("gpu0"):
+        x = tf.zeros(4)
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    with tf.device("/cpu:0"):
+        x = tf.zeros(4)
+    ```
+
+    ## What is not reported
+    Every legal spelling (`/cpu`, `gpu:*`, `/job:worker/task:1/device:GPU:0`, the empty string), `None`, and strings
+    given to other libraries.
+
+    ## At run time
+    The ValueError.
+    """
+
+    code = "GPU103"
+    name = "malformed-device"
+    severity = Severity.ERROR
+    why = "TensorFlow raises ValueError when it parses the name"
+    instead = "write it as `/GPU:0`, or with the job and task in front"
+    in_graph_mode = True
+    speaks_of = DEVICE_WORDS | STRATEGY_WORDS
+
+    def on_device_named(self, event: events.DeviceNamed, plan: Plan) -> Iterator[Report]:
+        if event.device is not None:
+            return
+        meant = _meant(event.text)
+        yield Report(
+            event.site,
+            f"`{event.text}` names no device",
+            instead=f"write `{meant}`" if meant else "",
+            confidence=confidence(event.where),
+            related=((event.call, "TensorFlow parses it here"),) if event.call != event.site else (),
+            supersedes=(event.call,),
+        )
+
+
+_MEANT = re.compile(r"/?(?:device:)?(gpu|cpu|cuda)[ :_-]?(\d+)\Z", re.IGNORECASE)
+
+
+def _meant(text: str) -> str:
+    """The device that a malformed name means, where there can be no doubt."""
+    match = _MEANT.match(text.strip())
+    return f"/{'CPU' if match[1].lower() == 'cpu' else 'GPU'}:{match[2]}" if match else ""

@@ -1,0 +1,62 @@
+"""GPU105."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import DEVICE_WORDS, Plan, Report, Rule, Severity, confidence, events, has_gpu_kernel
+
+
+class NoGpuKernel(Rule):
+    """Pinned to a GPU without a GPU kernel
+
+    ## What it does
+    Finds operations in an explicit GPU scope for which TensorFlow has no GPU kernel, or none for the dtype (from the
+    kernel registry of the CUDA build, `knowledge/kernels.json`).
+
+    ## Why is this bad
+    The operation runs on the CPU all the same, with a copy each way; with soft placement off it raises.
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    with tf.device("/gpu:0"):
+        words = tf.strings.lower(tf.constant(["A", "B"]))
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    words = tf.strings.lower(tf.constant(["A", "B"]))
+    ```
+
+    ## What is not reported
+    The operation outside the device scope, dtypes that have a kernel, functions of a `tf.data` pipeline (they run on
+    the host anyway).
+
+    ## At run time
+    Requested on the GPU, ran on the CPU.
+    """
+
+    code = "GPU105"
+    name = "no-gpu-kernel"
+    severity = Severity.WARNING
+    why = "it runs on the CPU, with a copy each way, or raises with soft placement off"
+    instead = "move it out of the device scope"
+    speaks_of = DEVICE_WORDS
+
+    def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:
+        scope = event.where.context.device
+        if scope is None or scope.device is None or not scope.device.is_gpu:
+            return
+        if has_gpu_kernel(event.name, event.dtype) is False:
+            name = event.name.replace("tensorflow.", "tf.", 1)
+            yield Report(
+                event.site,
+                f"`{name}` has no GPU kernel" + (f" for {event.dtype}" if has_gpu_kernel(event.name, None) is None else ""),
+                confidence=confidence(event.where),
+                related=((scope.site, f"it is pinned to `{scope.device}` here"),),
+                supersedes=(scope.site,),
+            )

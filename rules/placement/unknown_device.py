@@ -1,0 +1,67 @@
+"""GPU107."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import DEVICE_WORDS, Plan, Report, Rule, STRATEGY_WORDS, Severity, confidence, events
+
+
+class UnknownDevice(Rule):
+    """GPU that the program cannot have
+
+    ## What it does
+    Finds a GPU index beyond the number of logical GPUs that the program's own configuration leaves: visible devices,
+    CUDA_VISIBLE_DEVICES and logical devices set to known values.
+
+    ## Why is this bad
+    `tf.device` moves the work to the CPU without a word (or raises, with soft placement off); a strategy on such a
+    device hangs or raises (TensorFlow 2.21).
+
+    ## Example
+    ```python
+    import os
+
+    os.environ["CUDA_VISIBLE_DEVICES"] = "0"
+    import tensorflow as tf
+
+    with tf.device("/gpu:1"):
+        x = tf.zeros(4)
+    ```
+
+    ## Use instead
+    ```python
+    import os
+
+    os.environ["CUDA_VISIBLE_DEVICES"] = "0"
+    import tensorflow as tf
+
+    x = tf.zeros(4)
+    ```
+
+    ## What is not reported
+    Anything that the program itself does not fix.
+
+    ## At run time
+    RuntimeError, or soft placement on the CPU.
+    """
+
+    code = "GPU107"
+    name = "unknown-device"
+    severity = Severity.ERROR
+    why = "the work moves to the CPU without a word, or a strategy hangs on it"
+    instead = "name a device that the configuration leaves; logical devices are numbered from 0"
+    speaks_of = DEVICE_WORDS | STRATEGY_WORDS
+
+    def on_device_named(self, event: events.DeviceNamed, plan: Plan) -> Iterator[Report]:
+        device = event.device
+        if device is None or device.index is None or event.gpus is None or device.job:
+            return
+        if device.index >= event.gpus:
+            left = {0: "no GPU", 1: "one GPU"}.get(event.gpus, f"{event.gpus} GPUs")
+            yield Report(
+                event.site,
+                f"`{event.text}` cannot exist: the program leaves itself {left}",
+                confidence=confidence(event.where),
+                supersedes=(event.call,),
+            )

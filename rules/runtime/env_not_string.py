@@ -1,0 +1,59 @@
+"""GPU304."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import ENVIRONMENT_WORDS, Plan, Report, Rule, Severity, confidence, events, possible, values
+
+
+class EnvNotString(Rule):
+    """Environment variable that is no string
+
+    ## What it does
+    Finds `os.environ[…] = 0` and its like: a value that is no string.
+
+    ## Why is this bad
+    TypeError: str expected, not int.
+
+    ## Example
+    ```python
+    import os
+    import tensorflow as tf
+
+    os.environ["CUDA_VISIBLE_DEVICES"] = 0
+    ```
+
+    ## Use instead
+    ```python
+    import os
+    import tensorflow as tf
+
+    os.environ["CUDA_VISIBLE_DEVICES"] = "0"
+    ```
+
+    ## What is not reported
+    Strings, `str(…)`, values that are not known.
+
+    ## At run time
+    The TypeError.
+    """
+
+    code = "GPU304"
+    name = "env-not-string"
+    severity = Severity.ERROR
+    why = "Python raises TypeError: environment values are strings"
+    instead = "put quotes around it, or `str(…)`"
+    speaks_of = ENVIRONMENT_WORDS
+    in_graph_mode = True
+
+    def on_environment_set(self, event: events.EnvironmentSet, plan: Plan) -> Iterator[Report]:
+        for value in possible(event.value, event.where):
+            if isinstance(value, values.Constant) and not isinstance(value.value, str):
+                kind = type(value.value).__name__
+                yield Report(
+                    event.site,
+                    f"`{event.key or 'an environment variable'}` is set to {value.value!r}, which is {kind} and no string",
+                    confidence=confidence(event.where),
+                )
+                return

@@ -1,0 +1,81 @@
+"""GPU303."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import CONFIG_WORDS, Condition, Literal, Plan, Report, Rule, Severity, compatible, confidence, events, length_of, together, values
+
+
+class GrowthOneGpu(Rule):
+    """Memory growth on one of several GPUs
+
+    ## What it does
+    Finds memory growth set for one GPU by a constant index, with no loop over all of them.
+
+    ## Why is this bad
+    As soon as two GPUs are visible TensorFlow raises "Memory growth cannot differ between GPU devices".
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    gpus = tf.config.list_physical_devices("GPU")
+    if gpus:
+        tf.config.experimental.set_memory_growth(gpus[0], True)
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    for gpu in tf.config.list_physical_devices("GPU"):
+        tf.config.experimental.set_memory_growth(gpu, True)
+    ```
+
+    ## What is not reported
+    Loops over all GPUs, only one made visible by the program, `len(gpus) == 1`, growth set for several indices.
+
+    ## At run time
+    The error, or growth per GPU.
+    """
+
+    code = "GPU303"
+    name = "growth-one-gpu"
+    severity = Severity.ERROR
+    why = "with two visible GPUs TensorFlow raises: memory growth cannot differ between them"
+    instead = "set it for every GPU in a loop over `tf.config.list_physical_devices('GPU')`"
+    speaks_of = CONFIG_WORDS
+
+    def __init__(self) -> None:
+        self._growth: list[tuple[events.RuntimeConfigured, values.ListedDevice]] = []
+        self._visible: list[events.Event] = []
+
+    def on_runtime_configured(self, event: events.RuntimeConfigured, plan: Plan) -> Iterator[Report]:
+        if event.what == "visible_devices":
+            self._visible.append(event)
+        enabled = event.arguments.get("enable", 1)
+        if event.what == "memory_growth" and isinstance(event.device, values.ListedDevice):
+            if isinstance(enabled, values.Constant) and enabled.value is True and event.device.list.type in ("GPU", ""):
+                self._growth.append((event, event.device))
+        return iter(())
+
+    def on_environment_set(self, event: events.EnvironmentSet, plan: Plan) -> Iterator[Report]:
+        mask = event.value.value if isinstance(event.value, values.Constant) else None
+        if event.key == "CUDA_VISIBLE_DEVICES" and not (isinstance(mask, str) and "," in mask):
+            self._visible.append(event)
+        return iter(())
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        indices = {device.index for _, device in self._growth}
+        if len(indices) != 1 or None in indices:
+            return
+        for event, device in self._growth:
+            several = frozenset({Literal(Condition(">", length_of(device.list.symbol), 1), True)})
+            alone = device.list.part is not None or not compatible(event.where.path, several)
+            if not alone and not any(together(event.where, other.where) for other in self._visible):
+                yield Report(
+                    event.site,
+                    f"memory growth set for GPU {device.index} only",
+                    confidence=confidence(event.where),
+                )

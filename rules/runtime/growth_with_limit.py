@@ -1,0 +1,60 @@
+"""GPU306."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import CONFIG_WORDS, Plan, Report, Rule, Severity, confidence, events
+
+
+class GrowthWithLimit(Rule):
+    """Memory growth and a memory limit on one GPU
+
+    ## What it does
+    Finds memory growth and a logical-device configuration for the same GPU.
+
+    ## Why is this bad
+    They exclude each other. Growth after the limit raises ValueError; a limit after growth drops the growth without a
+    word (TensorFlow 2.16 and 2.21).
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    gpus = tf.config.list_physical_devices("GPU")
+    for gpu in gpus:
+        tf.config.set_logical_device_configuration(gpu, [tf.config.LogicalDeviceConfiguration(memory_limit=1024)])
+        tf.config.experimental.set_memory_growth(gpu, True)
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    gpus = tf.config.list_physical_devices("GPU")
+    for gpu in gpus:
+        tf.config.set_logical_device_configuration(gpu, [tf.config.LogicalDeviceConfiguration(memory_limit=1024)])
+    ```
+
+    ## What is not reported
+    The two on different GPUs, growth that is switched off.
+
+    ## At run time
+    The error's text.
+    """
+
+    code = "GPU306"
+    name = "growth-with-limit"
+    severity = Severity.ERROR
+    why = "the two exclude each other: TensorFlow raises, or drops the growth without a word"
+    instead = "keep one of the two"
+    speaks_of = CONFIG_WORDS
+
+    def on_runtime_configured(self, event: events.RuntimeConfigured, plan: Plan) -> Iterator[Report]:
+        if event.against is not None and event.against != event.site:
+            yield Report(
+                event.site,
+                "memory growth and a memory limit on the same GPU",
+                confidence=confidence(event.where),
+                related=((event.against, "the other is set here"),),
+            )

@@ -1,0 +1,73 @@
+"""GPU301."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import CONFIG_WORDS, Plan, Report, Rule, Severity, confidence, events
+
+
+class LateDeviceConfig(Rule):
+    """Devices configured too late
+
+    ## What it does
+    Finds memory growth, logical devices, visible devices and thread counts configured after TensorFlow's runtime is
+    initialised.
+
+    ## Why is this bad
+    RuntimeError; and where the usual `except RuntimeError: print(e)` swallows it, the setting is silently without
+    effect: the whole card is taken.
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    x = tf.constant(1.0)
+    for gpu in tf.config.list_physical_devices("GPU"):
+        tf.config.experimental.set_memory_growth(gpu, True)
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    for gpu in tf.config.list_physical_devices("GPU"):
+        tf.config.experimental.set_memory_growth(gpu, True)
+    x = tf.constant(1.0)
+    ```
+
+    ## What is not reported
+    Configuration before anything is computed, in a function that is called first, guarded re-configuration in tests.
+    Listing *physical* devices initialises nothing; listing *logical* ones, any tensor, dataset, optimizer or metric
+    does (run on TensorFlow 2.16 and 2.21).
+
+    ## At run time
+    The error of the call.
+    """
+
+    code = "GPU301"
+    name = "late-device-config"
+    severity = Severity.ERROR
+    why = "TensorFlow raises RuntimeError; where that is caught, the setting has no effect"
+    instead = "configure devices first, right after the imports"
+    speaks_of = CONFIG_WORDS
+
+    def on_runtime_configured(self, event: events.RuntimeConfigured, plan: Plan) -> Iterator[Report]:
+        late = event.state == "yes" or event.state == "maybe" and event.what == "memory_growth"
+        if not late or event.repeats or _is_test(event.site.path):
+            return
+        message = f"{event.what.replace('_', ' ')} configured after the runtime is initialised"
+        if event.state == "maybe":
+            message = "memory growth set after the GPU devices were created"
+        yield Report(
+            event.site,
+            message,
+            confidence=confidence(event.where),
+            related=((event.since, "this initialises it"),) if event.since is not None else (),
+        )
+
+
+def _is_test(path: str) -> bool:
+    """Whether a file is a test by its name."""
+    name = path.replace("\\", "/").rpartition("/")[2]
+    return name.startswith("test_") or name.endswith("_test.py")

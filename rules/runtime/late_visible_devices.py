@@ -1,0 +1,73 @@
+"""GPU302."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import ENVIRONMENT_WORDS, Plan, Report, Rule, Severity, confidence, events
+
+
+class LateVisibleDevices(Rule):
+    """GPU environment variable set too late
+
+    ## What it does
+    Finds `CUDA_VISIBLE_DEVICES` set after TensorFlow has asked the driver for devices, and `TF_FORCE_GPU_ALLOW_GROWTH`,
+    `TF_GPU_ALLOCATOR` and their like set after the GPU devices were created.
+
+    ## Why is this bad
+    The variable is read once. Set later it has no effect, and the program runs on GPUs that it meant to leave alone.
+
+    ## Example
+    ```python
+    import os
+    import tensorflow as tf
+
+    gpus = tf.config.list_physical_devices("GPU")
+    os.environ["CUDA_VISIBLE_DEVICES"] = "1"
+    ```
+
+    ## Use instead
+    ```python
+    import os
+    import tensorflow as tf
+
+    os.environ["CUDA_VISIBLE_DEVICES"] = "1"
+    gpus = tf.config.list_physical_devices("GPU")
+    ```
+
+    ## What is not reported
+    Set after `import tensorflow` but before any device query: the driver reads it at its start.
+
+    ## At run time
+    The environment against the devices that are seen.
+    """
+
+    code = "GPU302"
+    name = "late-visible-devices"
+    severity = Severity.WARNING
+    why = "it is read only once, when the devices are first asked for: this has no effect"
+    instead = "set it before the first call of TensorFlow, or use `tf.config.set_visible_devices`"
+    speaks_of = ENVIRONMENT_WORDS
+
+    def on_environment_set(self, event: events.EnvironmentSet, plan: Plan) -> Iterator[Report]:
+        too_late = READ_BY_DRIVER if event.state == "driver" else READ_BY_DRIVER | READ_WITH_DEVICES
+        if event.state in ("driver", "maybe", "yes") and event.key in too_late:
+            yield Report(
+                event.site,
+                f"`{event.key}` set after it was read",
+                confidence=confidence(event.where),
+                related=((event.since, "the devices are asked for here"),) if event.since is not None else (),
+            )
+
+
+READ_BY_DRIVER = frozenset({"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"})
+READ_WITH_DEVICES = frozenset(
+    {
+        "TF_FORCE_GPU_ALLOW_GROWTH",
+        "TF_GPU_ALLOCATOR",
+        "TF_GPU_THREAD_MODE",
+        "TF_GPU_THREAD_COUNT",
+        "TF_FORCE_UNIFIED_MEMORY",
+        "TF_CUDA_MALLOC_ASYNC_SUPPORTED_PREALLOC",
+    }
+)
