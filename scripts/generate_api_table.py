@@ -93,6 +93,21 @@ def parameters(value: Any) -> list[str]:
     return [name for name, parameter in signature.parameters.items() if parameter.kind in kinds and name != "self"]
 
 
+def has_state(layer: type) -> bool:
+    """Whether a layer makes variables when it is constructed (random state, tables): that starts the runtime."""
+    for arguments in ((), (0.5,), (4,), (4, 3)):
+        try:
+            made = layer(*arguments)
+        except Exception:
+            continue
+        parts = [made, *(part for part in vars(made).values() if isinstance(part, keras.Layer))]
+        return any(
+            part.variables or any(isinstance(value, keras.random.SeedGenerator) for value in vars(part).values())
+            for part in parts
+        )
+    return False
+
+
 def kind_of(name: str, value: Any) -> tuple[str, str] | None:
     """(kind, detail) of a canonical name."""
     if isinstance(value, type):
@@ -104,7 +119,7 @@ def kind_of(name: str, value: Any) -> tuple[str, str] | None:
             ("metric", keras.metrics.Metric),
         ):
             if issubclass(value, base):
-                return kind, ""
+                return kind, "state" if kind == "layer" and has_state(value) else ""
         return None
     module, _, last = name.rpartition(".")
     if module == "keras.losses" and last not in NO_OPS:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gpulint.analysis import access, library, members, methods
-from gpulint.analysis.contexts import Caller
+from gpulint.analysis.contexts import Caller, Context
 from gpulint.analysis.control import NORMAL, Halts
 from gpulint.analysis.events import FunctionEntered, FunctionTraced, TracedCalled
 from gpulint.analysis.paths import compatible
@@ -196,7 +196,7 @@ def run_frame(interp: Interpreter, frame: Frame, definition: ir.FunctionDef | ir
     if frame.returns_here:
         (outcome, value, left), = frame.exits
         interp.path = outcome.path
-        interp.context = context._replace(scopes=left.scopes, devices=left.devices)
+        interp.context = _after(interp, frame, context, [left])
         return _result(frame, definition, value)
     interp.state.take_back(frame.mark)
     interp.path, interp.context = base, context
@@ -208,13 +208,18 @@ def run_frame(interp: Interpreter, frame: Frame, definition: ir.FunctionDef | ir
     for outcome in outcomes[1:]:
         common &= outcome.path
     interp.path = common
-    last = frame.exits[-1][2]
-    if (last.scopes, last.devices) != (context.scopes, context.devices):
-        if all((c.scopes, c.devices) == (last.scopes, last.devices) for _, _, c in frame.exits):
-            interp.context = context._replace(scopes=last.scopes, devices=last.devices)
+    interp.context = _after(interp, frame, context, [left for _, _, left in frame.exits])
     symbol = ("result", frame.caller.site, id(definition))
     value = join([(outcome.path - base, value) for outcome, value, _ in frame.exits], symbol)
     return _result(frame, definition, value if isinstance(value, Value) else Unknown(symbol))
+
+
+def _after(interp: Interpreter, frame: Frame, before: Context, ends: list[Context]) -> Context:
+    """The context after a call: as before, unless the function entered something by hand and left it open."""
+    if not frame.enters or any((end.scopes, end.devices) != (ends[0].scopes, ends[0].devices) for end in ends):
+        return before
+    interp.frame.enters = True
+    return before._replace(scopes=ends[0].scopes, devices=ends[0].devices)
 
 
 def _result(frame: Frame, definition: ir.FunctionDef | ir.Lambda, value: Value) -> Value:

@@ -30,9 +30,25 @@ def import_(interp: Interpreter, node: ir.Import) -> int:
     return NORMAL
 
 
+MAX_EAGER_DEPTH = 2
+"""Imports inside imports that are run at once, for what they do to the runtime; deeper ones when they are used."""
+
+_TENSORFLOW = frozenset({"tensorflow", "keras", "tf_keras"})
+
+
+def _run_now(interp: Interpreter, path: str, dotted: str) -> None:
+    """Importing a module runs it. One that does not speak of TensorFlow does nothing that matters."""
+    if interp.import_depth < MAX_EAGER_DEPTH and path not in interp.imported:
+        interp.imported.add(path)
+        syntax = interp.project.syntax_of(path)
+        if syntax is not None and not syntax.words.isdisjoint(_TENSORFLOW):
+            interp.run_module(path, dotted)
+
+
 def _module(interp: Interpreter, dotted: str) -> Value:
     path = interp.project.find(dotted, interp.frame.module.path)
     if path is not None:
+        _run_now(interp, path, dotted)
         return Imported(path, dotted, None)
     return External(canonical(dotted))
 
@@ -43,6 +59,8 @@ def import_from(interp: Interpreter, node: ir.ImportFrom) -> int:
         path = interp.project.find_relative(node.module, node.level, importer)
     else:
         path = interp.project.find(node.module, importer)
+    if path is not None:
+        _run_now(interp, path, node.module)
     for name, alias in node.names:
         if name == "*":
             if path is not None:
@@ -65,6 +83,7 @@ def _member(interp: Interpreter, node: ir.ImportFrom, path: str | None, name: st
     else:
         submodule = interp.project.find(dotted, importer)
     if submodule is not None and (path is None or path.endswith("__init__.py")):
+        _run_now(interp, submodule, dotted)
         return Imported(submodule, dotted, None)
     if path is not None:
         return Imported(path, node.module, name)

@@ -59,6 +59,7 @@ class Frame:
         "context",
         "declared",
         "definition",
+        "enters",
         "exits",
         "locals",
         "mark",
@@ -94,6 +95,8 @@ class Frame:
         self.path: Path = EVERYWHERE
         self.context = Context()
         self.branches = 0
+        self.enters = False
+        """It enters context managers by hand, which stay entered after it."""
         self.returns_here = False
         """It has one way out, and the present state is the one there."""
         self.on_yield: Callable[[Value], None] | None = None
@@ -138,6 +141,8 @@ class Interpreter:
         """Forks and loops around the present place: a state inside is taken back at their end."""
         self.diverged: list[tuple[Outcome, Context]] = []
         """Paths that ended with different scopes open and are not joined yet."""
+        self.import_depth = 0
+        self.imported: set[str] = set()
         self.runs: dict[int, int] = {}
         self.instances: dict[int, Value] = {}
         """For each class that only entry points use, the instance that they share."""
@@ -238,7 +243,7 @@ class Interpreter:
         from gpulint.analysis import runtime
         from gpulint.analysis.program import run_import
 
-        found = run_import(self.project, path, dotted, self.plan.target)
+        found = run_import(self.project, path, dotted, self.plan.target, self.import_depth + 1)
         if found is None:
             return None
         scope, effect = found

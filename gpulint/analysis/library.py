@@ -100,7 +100,9 @@ def _layer(interp: Interpreter, name: str, known: Fact, arguments: Arguments, si
     layer = Layer(site, interp.where(), name)
     if any(word in arguments.keywords for word in ("input_shape", "batch_input_shape", "input_dim")):
         interp.state.write(layer.attributes, ".shaped", Constant(True))
-    runtime.called(interp, known, site)
+    rate = arguments.get("rate", 0)
+    if not (isinstance(rate, Constant) and rate.value in (0, 0.0)):
+        runtime.called(interp, known, site)
     return layer
 
 

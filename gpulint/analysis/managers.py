@@ -108,6 +108,7 @@ def close(interp: Interpreter, stack: Manager) -> None:
 
 def enter_by_hand(interp: Interpreter, manager: Value, site: Site) -> Value:
     """`manager.__enter__()` or `stack.enter_context(manager)`: stays entered."""
+    interp.frame.enters = True
     if isinstance(manager, Manager) and manager.kind == "generator":
         function, arguments = manager.payload
         entered: list[Value] = []

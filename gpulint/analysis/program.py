@@ -174,7 +174,7 @@ def _receiver(interp: Interpreter, owner: UserClass, site: Site) -> Value:
     return known
 
 
-def run_import(project: Project, path: str, dotted: str, target: str) -> tuple[ModuleScope, str] | None:
+def run_import(project: Project, path: str, dotted: str, target: str, depth: int) -> tuple[ModuleScope, str] | None:
     """Run a module as an import does, once for the project: its scope, and what that did to the runtime.
 
     None when it cannot be read. A module that is being imported already is given as far as it got.
@@ -188,6 +188,7 @@ def run_import(project: Project, path: str, dotted: str, target: str) -> tuple[M
         project.scopes[path] = (scope, "no")
         interp = Interpreter(project, scope, Plan(path, target))
         interp.step_limit = MAX_ENTRY_STEPS
+        interp.import_depth = depth
         try:
             interp.execute(syntax.body)
         except (Exhausted, Halts):

@@ -96,7 +96,11 @@ def _settings(interp: Interpreter, what: str) -> tuple[Setting, ...]:
 def _same_device(a: Value | None, b: Value | None) -> bool:
     """Whether two values can only be the same device, or one of them is every device of the list."""
     if isinstance(a, ListedDevice) and isinstance(b, ListedDevice):
-        return a.list.symbol == b.list.symbol and (a.index == b.index or a.index is None or b.index is None)
+        if a.list.symbol != b.list.symbol:
+            return False
+        if a.index is None and b.index is None:
+            return a.turn == b.turn
+        return a.index == b.index or a.index is None or b.index is None
     return a is not None and b is not None and symbol_of(a) == symbol_of(b)
 
 

@@ -13,8 +13,10 @@ from gpulint.analysis.state import MISSING, Outcome
 from gpulint.analysis.truth import compare
 from gpulint.analysis.values import (
     NONE,
+    DeviceList,
     Function,
     Items,
+    ListedDevice,
     Unknown,
     Value,
     Variable,
@@ -146,6 +148,8 @@ def for_(interp: Interpreter, node: ir.For) -> int:
     rounds: list[Value] = elements
     if not exact:
         rounds = elements * (2 if len(interp.loops) < MAX_ROUND_DEPTH else 1)
+        if isinstance(iterable, DeviceList):
+            rounds = [ListedDevice(iterable, None, turn) for turn in range(len(rounds))]
 
     def start(element: Value) -> bool:
         access.assign(interp, node.target, element)

@@ -50,6 +50,8 @@ _KEEPS_REDUCTION = frozenset(
 """Ops through which a reduced loss stays what it is (one operand)."""
 
 _SCALED = frozenset({"tensorflow.nn.compute_average_loss", "tensorflow.nn.scale_regularization_loss"})
+_CREATES = frozenset({"tensorflow.constant", "tensorflow.convert_to_tensor", "tensorflow.identity"})
+_CASTS = frozenset({"tensorflow.cast", "tensorflow.keras.ops.cast"})
 _SCALES = frozenset(
     {
         "tensorflow.divide",
@@ -127,15 +129,15 @@ def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: S
     """A call of a tensor op of the library."""
     runtime.called(interp, fact, site)
     inputs = flattened(interp.choose(value) for value in arguments.all())
-    dtype = named_dtype(arguments.of("dtype", fact.params)) or next(
-        (found for value in inputs if (found := dtype_of(value))), None
-    )
-    if name in ("tensorflow.cast",):
-        dtype = named_dtype(arguments.get("dtype", 1))
+    first = inputs[0] if inputs else None
+    input_dtype = dtype_of(first) if isinstance(first, (Tensor, Variable)) or name in _CREATES else None
+    given = arguments.get("dtype", 1 if name in _CASTS else None)
+    dtype = named_dtype(given)
+    if given is None and (name in _CREATES or name in _KEEPS_REDUCTION):
+        dtype = dtype_of(first)
     result = derived(interp, site, inputs)
     if not isinstance(result, Tensor):
         return result
-    input_dtype = next((found for value in inputs if (found := dtype_of(value))), dtype)
     gradient = _gradient(inputs)
     reduced = _reduced_by_op(name, fact, inputs, site)
     result = Tensor(

@@ -475,11 +475,13 @@ class DeviceList(Value):
 class ListedDevice(Value):
     """One element of a device list: by constant index, or None for whichever a loop is at."""
 
-    __slots__ = ("index", "list")
+    __slots__ = ("index", "list", "turn")
 
-    def __init__(self, list: DeviceList, index: int | None) -> None:
+    def __init__(self, list: DeviceList, index: int | None, turn: int = 0) -> None:
         self.list = list
         self.index = index
+        self.turn = turn
+        """Which round of a loop over the list it stands for."""
 
     @property
     def symbol(self) -> Symbol:

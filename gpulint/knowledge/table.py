@@ -55,7 +55,8 @@ _INITIALISES = {
     "dataset": Initialises.YES,
     "model-factory": Initialises.YES,
 }
-"""What each kind does to the runtime (run on 2.16 and 2.21): layers, models and losses that are not built do nothing."""
+"""What each kind does to the runtime (run on 2.16 and 2.21): models, losses and
+layers that are not built do nothing, but layers with random state or tables of their own (detail "state")."""
 
 
 def generated(name: str) -> Fact | None:
@@ -66,4 +67,5 @@ def generated(name: str) -> Fact | None:
     if entry is None:
         return None
     kind, detail, params = entry
-    return Fact(Kind(kind), tuple(params), _INITIALISES.get(kind, Initialises.NO), detail)
+    initialises = Initialises.YES if detail == "state" else _INITIALISES.get(kind, Initialises.NO)
+    return Fact(Kind(kind), tuple(params), initialises, detail)

@@ -26,7 +26,7 @@ class Raised(NamedTuple):
 
 
 def reports_of(plan: Plan, rules: Iterable[type[Rule]]) -> list[Raised]:
-    """What the rules have to say of a plan, without what another rule explains better."""
+    """What the rules have to say of a plan."""
     instances = [rule() for rule in rules]
     listeners: dict[str, list[tuple[Rule, Callable[..., Any]]]] = defaultdict(list)
     for instance in instances:
@@ -39,11 +39,11 @@ def reports_of(plan: Plan, rules: Iterable[type[Rule]]) -> list[Raised]:
                 raised += [Raised(type(instance), report) for report in method(event, plan) or ()]
     for instance in instances:
         raised += [Raised(type(instance), report) for report in instance.on_end(plan)]
-    return _without_explained(raised)
+    return raised
 
 
-def _without_explained(raised: list[Raised]) -> list[Raised]:
-    """Drop reports at places that a rule which they yield to has explained."""
+def without_explained(raised: list[Raised]) -> list[Raised]:
+    """Reports of a run without those at places that a rule which they yield to has explained."""
     explained: dict[Site, set[str]] = defaultdict(set)
     for one in raised:
         for site in (one.report.site, *one.report.supersedes):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from gpulint.analysis import Plan, Project, analyse
-from gpulint.linting.dispatch import Raised, reports_of
+from gpulint.linting.dispatch import Raised, reports_of, without_explained
 from gpulint.linting.finding import Finding, Related
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.linting.silence import silence
@@ -58,7 +58,7 @@ class Checker:
         self._projects: dict[tuple[str, ...], Project] = {}
         self._sources: dict[str, Source | None] = {}
         self._result = CheckResult()
-        self._raised: dict[str, list[Raised]] = defaultdict(list)
+        self._raised: list[Raised] = []
 
     def check(self, files: Sequence[str], given: Source | None = None) -> CheckResult:
         """Check files by path; `given` is the content of one of them that is not on disk as it is.
@@ -71,7 +71,10 @@ class Checker:
         for path in shown:
             self._selection(path)
         on_deep_stack(lambda: self._run(list(shown)))
-        found = [finding for path in shown for finding in self._placed(path, shown)]
+        by_file: dict[str, list[Raised]] = defaultdict(list)
+        for raised in without_explained(self._raised):
+            by_file[raised.report.site.path].append(raised)
+        found = [finding for path in shown for finding in self._placed(path, by_file[path], shown)]
         found += [self._shown(finding, shown) for finding in self._result.findings]
         found.sort(key=lambda one: (one.span.path, one.span.row, one.span.column, one.code, one.message))
         self._result.findings = self._fingerprinted(found)
@@ -114,8 +117,7 @@ class Checker:
         except CannotParse as error:
             self._unreadable(path, error.message, error.row, error.column)
             return
-        for raised in reports_of(plan, selection.rules):
-            self._raised[raised.report.site.path].append(raised)
+        self._raised += reports_of(plan, selection.rules)
 
     def _read(self, path: str, report: bool = False) -> Source | None:
         """A file's source, None where it cannot be read; with `report` that is said."""
@@ -166,12 +168,11 @@ class Checker:
 
     # --------------------------------------------------------------------------- placing
 
-    def _placed(self, path: str, shown: dict[str, str]) -> list[Finding]:
+    def _placed(self, path: str, raised: list[Raised], shown: dict[str, str]) -> list[Finding]:
         """The findings of one file, with positions, after suppressions."""
         source = self._sources.get(path)
         if source is None:
             return []
-        raised = self._raised.get(path, [])
         selection = self._selection(path)
         off = selection.ignored_in(path)
         found: dict[tuple[Span, str], Finding] = {}

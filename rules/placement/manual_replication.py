@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import DEVICE_WORDS, Plan, Report, Rule, Severity, Site, Where, callers, confidence, events
+from gpulint.api import DEVICE_WORDS, Plan, Report, Rule, Severity, Site, Where, callers, confidence, events, values
 
 
 class ManualReplication(Rule):
@@ -65,8 +65,13 @@ class ManualReplication(Rule):
     def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> Iterator[Report]:
         context = event.where.context
         scope = context.device
-        if context.loops and scope is not None and scope.chosen and scope.device is not None and scope.device.is_gpu:
+        over_devices = bool(context.loops) and _goes_over_devices(context.loops[-1].iterable)
+        if over_devices and scope is not None and scope.chosen and scope.device is not None and scope.device.is_gpu:
             self._built.append(event)
+        return iter(())
+
+    def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> Iterator[Report]:
+        self._trains = True
         return iter(())
 
     def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
@@ -87,6 +92,13 @@ class ManualReplication(Rule):
                 confidence=confidence(event.where),
                 related=((scope.site, "the device changes with the loop"),),
             )
+
+
+def _goes_over_devices(iterable: values.Value | None) -> bool:
+    """Whether a loop goes over devices or their numbers."""
+    if isinstance(iterable, values.Items):
+        return iterable.kind == "range" or "devices" in iterable.symbol.words
+    return isinstance(iterable, values.DeviceList)
 
 
 def _in_loop(where: Where, site: Site, scope: Site) -> Site:
