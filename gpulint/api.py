@@ -9,7 +9,7 @@ from gpulint.analysis import events, values
 from gpulint.analysis.contexts import Caller, Context, DeviceScope, Replica, StrategyScope, Where, callers
 from gpulint.analysis.paths import Condition, Literal, Path, compatible, length_of, mentions
 from gpulint.analysis.plan import Plan
-from gpulint.analysis.questions import blamed, chain, confidence, possible, together, words
+from gpulint.analysis.questions import blamed, chain, confidence, is_test, possible, together, words
 from gpulint.knowledge import fact, has_gpu_kernel
 from gpulint.knowledge.devices import DeviceName, parse_device
 from gpulint.knowledge.words import CONFIG_WORDS, DEVICE_WORDS, ENVIRONMENT_WORDS, STRATEGY_WORDS
@@ -46,6 +46,7 @@ __all__ = [
     "events",
     "fact",
     "has_gpu_kernel",
+    "is_test",
     "length_of",
     "mentions",
     "parse_device",

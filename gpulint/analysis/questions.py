@@ -72,3 +72,9 @@ MAX_CHAIN = 4
 def words(name: str) -> set[str]:
     """The words of an identifier, lower case: `GLOBAL_batchSize` has global, batch and size."""
     return {word.lower() for word in _WORD.findall(name)}
+
+
+def is_test(path: str) -> bool:
+    """Whether a file is a test by its name."""
+    name = path.replace("\\", "/").rpartition("/")[2]
+    return name.startswith("test_") or name.endswith("_test.py")

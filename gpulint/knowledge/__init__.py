@@ -19,6 +19,9 @@ __all__ = ["canonical", "fact", "has_gpu_kernel", "method_params"]
 OTHER_LIBRARIES = {"tensorflow_datasets.load": Fact(Kind.DATASET, ("name", "split"))}
 """Names of other libraries whose values TensorFlow programs train on."""
 
+LEGACY_OPTIMIZERS = "tensorflow.keras.optimizers.legacy."
+"""Optimizers of Keras before 2.11: their variables are made late, under the strategy that is then in force."""
+
 _METHODS = {
     (Kind.MODEL, "compile"): ("optimizer", "loss", "loss_weights", "metrics", "weighted_metrics", "run_eagerly"),
     (Kind.MODEL, "fit"): ("x", "y", "batch_size", "epochs", "verbose"),
@@ -29,6 +32,8 @@ _METHODS = {
 @lru_cache(maxsize=8192)
 def fact(name: str) -> Fact | None:
     """What is known of a canonical name."""
+    if name.startswith(LEGACY_OPTIMIZERS):
+        return generated(name.replace(".legacy.", "."))
     return RUNTIME.get(name) or STRATEGIES.get(name) or OTHER_LIBRARIES.get(name) or generated(name)
 
 

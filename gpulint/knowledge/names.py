@@ -62,7 +62,7 @@ ALIASES = {
 }
 """Names that are the same thing, and that the generated table does not join (other classes, or gone since)."""
 
-_OPTIMIZER = re.compile(r"tensorflow\.keras\.optimizers\.(?:legacy|experimental)\.(\w+)\Z")
+_OPTIMIZER = re.compile(r"tensorflow\.keras\.optimizers\.experimental\.(\w+)\Z")
 _INNER = re.compile(r"tensorflow\.(?:python\.distribute|keras)\..*\.(\w+)\Z")
 
 

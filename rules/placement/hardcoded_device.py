@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import DEVICE_WORDS, Plan, Report, Rule, Severity, confidence, events, mentions, values
+from gpulint.api import DEVICE_WORDS, Plan, Report, Rule, Severity, confidence, events, is_test, mentions, values
 
 
 class HardcodedDevice(Rule):
@@ -38,7 +38,7 @@ class HardcodedDevice(Rule):
 
     ## What is not reported
     CPU devices, `None`, an index chosen by a loop, a flag, the environment, a local rank or a check of what
-    the machine has, parameters that callers give, and TF1 graph-mode towers.
+    the machine has, parameters that callers give, test files, and TF1 graph-mode towers.
 
     ## At run time
     All operations of these lines run on one GPU while the others idle.
@@ -56,7 +56,7 @@ class HardcodedDevice(Rule):
         device = event.scope.device
         if device is None or not device.is_gpu or device.index is None or event.scope.chosen:
             return
-        if event.where.context.strategy is not None or mentions(event.where.path, "devices"):
+        if is_test(event.site.path) or event.where.context.strategy is not None or mentions(event.where.path, "devices"):
             return
         if isinstance(event.argument, values.Constant):
             yield Report(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import CONFIG_WORDS, Plan, Report, Rule, Severity, confidence, events
+from gpulint.api import CONFIG_WORDS, Plan, Report, Rule, Severity, confidence, events, is_test
 
 
 class LateDeviceConfig(Rule):
@@ -54,7 +54,7 @@ class LateDeviceConfig(Rule):
 
     def on_runtime_configured(self, event: events.RuntimeConfigured, plan: Plan) -> Iterator[Report]:
         late = event.state == "yes" or event.state == "maybe" and event.what == "memory_growth"
-        if not late or event.repeats or _is_test(event.site.path):
+        if not late or event.repeats or is_test(event.site.path):
             return
         message = f"{event.what.replace('_', ' ')} configured after the runtime is initialised"
         if event.state == "maybe":
@@ -66,8 +66,3 @@ class LateDeviceConfig(Rule):
             related=((event.since, "this initialises it"),) if event.since is not None else (),
         )
 
-
-def _is_test(path: str) -> bool:
-    """Whether a file is a test by its name."""
-    name = path.replace("\\", "/").rpartition("/")[2]
-    return name.startswith("test_") or name.endswith("_test.py")

@@ -41,8 +41,8 @@ class OptimizerOutsideScope(Rule):
     ```
 
     ## What is not reported
-    `compile` after the scope with an optimizer object made inside it, and optimizers made by a helper that is
-    called in the scope.
+    `compile` after the scope with an optimizer object made inside it, optimizers made by a helper that is called in the
+    scope, and `keras.optimizers.legacy`, whose variables are made later.
 
     ## At run time
     The error's text.
@@ -97,6 +97,8 @@ class OptimizerOutsideScope(Rule):
     def _outside(
         self, event: events.Event, optimizer: values.Optimizer, strategy: values.Strategy
     ) -> Iterator[Report]:
+        if optimizer.library.startswith(LEGACY):
+            return
         if optimizer.where.context.strategy is None and together(event.where, optimizer.where, strategy.where):
             place = blamed(optimizer, strategy)
             yield Report(
@@ -105,3 +107,7 @@ class OptimizerOutsideScope(Rule):
                 confidence=confidence(event.where, optimizer.where, strategy.where),
                 related=((strategy.site, "the strategy is made here"), (event.site, "it is used here")),
             )
+
+
+LEGACY = "tensorflow.keras.optimizers.legacy."
+"""Optimizers that make their variables when they are first used."""

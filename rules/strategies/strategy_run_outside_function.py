@@ -73,6 +73,8 @@ class StrategyRunOutsideFunction(Rule):
 
     def on_strategy_run(self, event: events.StrategyRun, plan: Plan) -> Iterator[Report]:
         context = event.where.context
+        if context.traced is not None:
+            self._traced_inside.add(event.site)
         if event.strategy.is_multi_replica and context.loops and context.traced is None and not context.maybe_traced:
             if all(_is_plain(function) for function in possible(event.function, event.where)):
                 self._eager.append(event)
