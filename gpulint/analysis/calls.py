@@ -288,8 +288,8 @@ def _context_key(interp: Interpreter) -> Any:
     context = interp.context
     return (
         context.devices,
-        tuple(scope.strategy.site for scope in context.scopes),
-        context.replica.site if context.replica else None,
+        tuple(id(scope.strategy) for scope in context.scopes),
+        context.replica,
         context.traced,
         len(context.loops),
         bool(context.guards),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,10 @@ class Plan:
     classes: dict[tuple[str, int], UserClass] = field(default_factory=dict)
     referenced: frozenset[str] = frozenset()
     """Every identifier of the file: what is named here can be used."""
+
+    release: Callable[[], None] = lambda: None
+    """Takes back what the program changed in modules that it shares with other programs of the project. To be
+    called when the plan has been read, before another program is run."""
 
     def reached(self, bound: str, site: Site) -> None:
         """Note that a bound of the analysis was reached at `site`."""

@@ -44,6 +44,11 @@ def analyse(source: Source, project: Project, target: str, words: frozenset[str]
     if words is not None and not is_relevant(project, syntax, words):
         return plan
     interp = Interpreter(project, scope, plan)
+
+    def release() -> None:
+        interp.state.take_back(0)
+
+    plan.release = release
     _run_body(interp, syntax)
     _run_entries(interp, scope, words)
     return plan
@@ -65,6 +70,7 @@ def _reset(interp: Interpreter) -> None:
     interp.settle()
     interp.path, interp.context = EVERYWHERE, Context()
     interp.loops, interp.active, interp.diverged = [], [], []
+    interp.executions.clear()
 
 
 def _run_entries(interp: Interpreter, scope: ModuleScope, words: frozenset[str] | None) -> None:

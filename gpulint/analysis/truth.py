@@ -37,7 +37,7 @@ _COMPARE: dict[str, Any] = {
 _NEGATED = {"!=": "==", "<": ">=", "<=": ">", "is not": "is", "not in": "in"}
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<=", "is": "is", "is not": "is not"}
 
-_ALWAYS_TRUE = (Function, UserClass, External)
+_ALWAYS_TRUE = (Function, UserClass)
 
 
 def truth(value: Value, path: Path) -> list[tuple[Path, bool | None]]:
@@ -70,9 +70,16 @@ def certain_truth(value: Value) -> bool | None:
         return True if value.entries else None
     if isinstance(value, Object):
         return None if value.cls is not None and value.cls.find("__len__") else True
+    if isinstance(value, External):
+        return True if _is_definition(value) else None
     if isinstance(value, _ALWAYS_TRUE):
         return True
     return None
+
+
+def _is_definition(value: External) -> bool:
+    """Whether a library name is a module, class or function for certain, not a flag or a setting."""
+    return value.name.startswith(("tensorflow.", "builtins."))
 
 
 def either(condition: Condition) -> Value:
@@ -144,10 +151,10 @@ def _holds(simplest: tuple[Condition, bool], holds: bool) -> Value:
 def _identity(left: Value, right: Value) -> bool | None:
     """Whether two values are one: objects are never None."""
     for one, other in ((left, right), (right, left)):
-        if isinstance(other, Constant) and isinstance(
-            one, (Object, Function, UserClass, Items, Mapping, External)
-        ):
-            return None if isinstance(one, External) and other.value is not None else False
+        if isinstance(other, Constant) and isinstance(one, (Object, Function, UserClass, Items, Mapping)):
+            return False
+        if isinstance(other, Constant) and other.value is None and isinstance(one, External) and _is_definition(one):
+            return False
     if left is right and isinstance(left, (Object, Function, UserClass)):
         return True
     return None

@@ -114,6 +114,6 @@ def _alias(name: str) -> str:
         return same
     if match := _OPTIMIZER.match(name):
         return f"tensorflow.keras.optimizers.{match[1]}"
-    if name.count(".") > 3 and (match := _INNER.match(name)):
+    if name.count(".") > 3 and ".legacy." not in name and (match := _INNER.match(name)):
         return names_of_classes().get(match[1], name)
     return name

@@ -118,6 +118,7 @@ class Checker:
             self._unreadable(path, error.message, error.row, error.column)
             return
         self._raised += reports_of(plan, selection.rules)
+        plan.release()
 
     def _read(self, path: str, report: bool = False) -> Source | None:
         """A file's source, None where it cannot be read; with `report` that is said."""
