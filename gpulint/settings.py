@@ -86,7 +86,7 @@ OPTIONS = (
     Option("force-exclude", "", "bool", "Leave out excluded files even when they are named on the command line."),
     Option("src", "", "strings", "Directories that the project's imports are looked for in."),
     Option("rule-paths", "", "strings", "Directories with rules of your own."),
-    Option("target-tensorflow", "", "version", "The TensorFlow release the program runs on, such as \"2.16\"."),
+    Option("target-tensorflow", "", "version", 'The TensorFlow release the program runs on, such as "2.16".'),
     Option("output-format", "", "string", "text, concise, json or github."),
     Option("max-warnings", "", "int", "Exit with 1 only when there are more warnings than this (-1: any)."),
     Option("select", "lint", "rules", "Rules to turn on: codes, prefixes, names or ALL."),

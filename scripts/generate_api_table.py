@@ -5,7 +5,8 @@ Run it with the newest TensorFlow that gpulint targets:
     python scripts/generate_api_table.py gpulint/knowledge/api.json
 
 Every public name is grouped with the others that are the same object. The canonical one has the fewest dots, then
-stands outside `experimental` and `legacy`, then in the order of `PREFERRED`, then comes first in the alphabet; `tf.losses` and its like are shortcuts into Keras and never canonical.
+stands outside `experimental` and `legacy`, then in the order of `PREFERRED`, then comes first in the alphabet.
+`tf.losses` and its like are shortcuts into Keras and never canonical.
 """
 
 from __future__ import annotations
@@ -27,15 +28,75 @@ OP_MODULES = (
 """Modules whose public functions take and give tensors."""
 
 NO_OPS = frozenset(
-    "device function name_scope init_scope executing_eagerly custom_gradient recompute_grad load_library "
-    "load_op_library register_tensor_conversion_function type_spec_from_value py_function numpy_function "
-    "control_dependencies variable_creator_scope no_gradient get_static_value is_tensor is_symbolic_tensor "
-    "inside_function as_dtype Assert assert_equal assert_greater assert_less assert_rank get_logger print "
-    "grad_pass_through set_random_seed set_seed nondifferentiable get_current_name_scope get_global_generator "
-    "set_global_generator create_rng_state get_device cond while_loop map_fn scan foldl foldr switch_case case "
-    "vectorized_map gradients hessians stop_recording convert_to_numpy is_int is_float dtype associative_scan "
-    "get serialize deserialize all_candidate_sampler write_file write_graph gfile read_file matching_files "
-    "match_filenames_once parse_tensor VarLenFeature TFRecordWriter".split()
+    [
+        "device",
+        "function",
+        "name_scope",
+        "init_scope",
+        "executing_eagerly",
+        "custom_gradient",
+        "recompute_grad",
+        "load_library",
+        "load_op_library",
+        "register_tensor_conversion_function",
+        "type_spec_from_value",
+        "py_function",
+        "numpy_function",
+        "control_dependencies",
+        "variable_creator_scope",
+        "no_gradient",
+        "get_static_value",
+        "is_tensor",
+        "is_symbolic_tensor",
+        "inside_function",
+        "as_dtype",
+        "Assert",
+        "assert_equal",
+        "assert_greater",
+        "assert_less",
+        "assert_rank",
+        "get_logger",
+        "print",
+        "grad_pass_through",
+        "set_random_seed",
+        "set_seed",
+        "nondifferentiable",
+        "get_current_name_scope",
+        "get_global_generator",
+        "set_global_generator",
+        "create_rng_state",
+        "get_device",
+        "cond",
+        "while_loop",
+        "map_fn",
+        "scan",
+        "foldl",
+        "foldr",
+        "switch_case",
+        "case",
+        "vectorized_map",
+        "gradients",
+        "hessians",
+        "stop_recording",
+        "convert_to_numpy",
+        "is_int",
+        "is_float",
+        "dtype",
+        "associative_scan",
+        "get",
+        "serialize",
+        "deserialize",
+        "all_candidate_sampler",
+        "write_file",
+        "write_graph",
+        "gfile",
+        "read_file",
+        "matching_files",
+        "match_filenames_once",
+        "parse_tensor",
+        "VarLenFeature",
+        "TFRecordWriter",
+    ]
 )
 """Public functions of these modules that are no ops, or do not always give a tensor."""
 
@@ -61,7 +122,16 @@ def walk(module: Any, prefix: str, found: dict[str, Any], seen: set[int], depth:
         return
     seen = seen | {id(module)}
     for name in dir(module):
-        if name.startswith("_") or name in ("compat", "python", "core", "tools", "raw_ops", "lite", "estimator", "src"):
+        if name.startswith("_") or name in (
+            "compat",
+            "python",
+            "core",
+            "tools",
+            "raw_ops",
+            "lite",
+            "estimator",
+            "src",
+        ):
             continue
         try:
             value = getattr(module, name)
@@ -80,7 +150,13 @@ def rank(name: str) -> tuple[Any, ...]:
     parts = name.split(".")
     second = next((index for index, word in enumerate(PREFERRED) if word in parts), len(PREFERRED))
     shortcut = parts[0] in ("losses", "metrics", "optimizers", "initializers")
-    return (len(parts) + 2 * shortcut, "experimental" in name or "legacy" in name, second, parts[-1].islower() and "_" not in name, name)
+    return (
+        len(parts) + 2 * shortcut,
+        "experimental" in name or "legacy" in name,
+        second,
+        parts[-1].islower() and "_" not in name,
+        name,
+    )
 
 
 def parameters(value: Any) -> list[str]:
@@ -126,7 +202,10 @@ def kind_of(name: str, value: Any) -> tuple[str, str] | None:
         return "loss-function", ""
     if module.startswith("keras.applications") and last[0].isupper():
         return "model-factory", ""
-    if last in ("reduce_mean", "reduce_sum") and module in ("", "math") or name in ("keras.ops.mean", "keras.ops.sum"):
+    if (last in ("reduce_mean", "reduce_sum") and module in ("", "math")) or name in (
+        "keras.ops.mean",
+        "keras.ops.sum",
+    ):
         return "reduction", "mean" if last.endswith("mean") else "sum"
     if module in OP_MODULES and last not in NO_OPS and not last.startswith("assert_"):
         return "op", ""
@@ -151,7 +230,7 @@ def main() -> None:
             continue
         keep = kind[0] in ("op", "reduction", "loss", "loss-function")
         facts[canonical] = [kind[0], kind[1], parameters(value) if keep else []]
-        aliases |= {name: canonical for name in names[1:]}
+        aliases |= dict.fromkeys(names[1:], canonical)
     for name in (*DATASETS, *MODEL_FACTORIES):
         facts[name] = ["dataset" if name in DATASETS else "model-factory", "", []]
     aliases["keras.preprocessing.image_dataset_from_directory"] = "keras.utils.image_dataset_from_directory"

@@ -3,7 +3,8 @@
     python scripts/generate_kernel_table.py gpulint/knowledge/kernels.json
 
 No GPU is needed: kernels are registered when the library is loaded. A public function is listed when the ops that
-it calls (read off its source) have no GPU kernel at all, or, for bare wrappers, only for some dtypes of the first input.
+it calls (read off its source) have no GPU kernel at all, or, for bare wrappers, only for some dtypes
+of the first input.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ GPU_TYPES = ("GPU", "DEFAULT")
 
 _CALLS = re.compile(r"\b(\w+_ops|ops)\.(\w+)\(")
 
-HARMLESS = frozenset("convert_to_tensor name_scope convert_n_to_tensor_or_indexed_slices".split())
+HARMLESS = frozenset(["convert_to_tensor", "name_scope", "convert_n_to_tensor_or_indexed_slices"])
 """Functions of the ops modules that a wrapper may call beside its op."""
 
-MEANINGLESS = frozenset("print timestamp py_func EagerPyFunc Assert Print Identity IdentityN Const".split())
+MEANINGLESS = frozenset(
+    ["print", "timestamp", "py_func", "EagerPyFunc", "Assert", "Print", "Identity", "IdentityN", "Const"]
+)
 """Ops whose place says nothing of where the work is done."""
 
 

@@ -85,8 +85,7 @@ def _imports_of(tree: ast.Module, name: str, asname: str | None) -> list[ast.Imp
     return [
         node
         for node in ast.walk(tree)
-        if isinstance(node, ast.Import)
-        and [(alias.name, alias.asname) for alias in node.names] == [(name, asname)]
+        if isinstance(node, ast.Import) and [(alias.name, alias.asname) for alias in node.names] == [(name, asname)]
     ]
 
 

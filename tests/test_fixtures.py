@@ -30,9 +30,7 @@ class Reported(NamedTuple):
     message: str
 
 
-def difference(
-    expected: Iterable[Expectation], reported: Iterable[Reported], modules: Mapping[str, str]
-) -> list[str]:
+def difference(expected: Iterable[Expectation], reported: Iterable[Reported], modules: Mapping[str, str]) -> list[str]:
     """One line for each finding that is missing or extra, with the row of the program that it is about."""
     wanted = set(expected)
     messages = {finding.place: finding.message for finding in reported}
@@ -76,9 +74,7 @@ def check(directory: Path, select: str | None) -> dict[str, list[Reported]]:
 
 
 @pytest.fixture(scope="session")
-def findings(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, list[Reported]]:
+def findings(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Reported]]:
     """What gpulint reports for each selected case, by the case's name."""
     selected = {item.callspec.id for item in request.session.items if hasattr(item, "callspec")}
     groups: dict[str | None, list[int]] = defaultdict(list)

@@ -108,5 +108,5 @@ def imports_of_tensorflow() -> list[str]:
 def test_tensorflow_has_what_the_spellings_import(statement: str) -> None:
     pytest.importorskip("tensorflow")
     names: dict[str, object] = {}
-    exec(statement, names)  # noqa: S102 - an import statement of our own fixtures
+    exec(statement, names)
     assert len(names) > 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpulint.analysis import imports, members, runtime
 from gpulint.analysis.control import Halts
@@ -131,7 +131,11 @@ def _unpack(interp: Interpreter, target: ir.Sequence_, value: Value) -> None:
             part = value.element
         elif isinstance(value, Tensor):
             part = Tensor(
-                interp.site(element), value.device, value.dtype, gradient=value.gradient, from_data=value.from_data
+                interp.site(element),
+                value.device,
+                value.dtype,
+                gradient=value.gradient,
+                from_data=value.from_data,
             )
         elif isinstance(value, PerReplica):
             part = PerReplica(value.site, value.strategy, Tensor(interp.site(element)))
@@ -299,21 +303,25 @@ def item(interp: Interpreter, container: Value, key: Value, node: ir.Node) -> Va
 
 def sliced(interp: Interpreter, container: Value, bounds: tuple[Value, ...], node: ir.Node) -> Value:
     """`container[lower:upper:step]`."""
-    lower, upper, step = (bound.value if isinstance(bound, Constant) else ... for bound in bounds)
+    known: list[Any] = [bound.value if isinstance(bound, Constant) else ... for bound in bounds]
+    lower, upper, step = known
     exact = all(bound is None or isinstance(bound, int) for bound in (lower, upper, step))
     if isinstance(container, Items):
         if exact and container.items is not None and step != 0:
-            return Items(container.kind, container.items[lower:upper:step], None, container.symbol)  # type: ignore[misc]
+            return Items(container.kind, container.items[lower:upper:step], None, container.symbol)
         items = container.items
-        return Items(container.kind, None, container.element or (items[0] if items else None), ("slice", interp.site(node)))
+        return Items(
+            container.kind,
+            None,
+            container.element or (items[0] if items else None),
+            ("slice", interp.site(node)),
+        )
     if isinstance(container, DeviceList):
         if exact and step is None and container.part is None:
-            return DeviceList(container.listing, container.type, (lower, upper))  # type: ignore[arg-type]
+            return DeviceList(container.listing, container.type, (lower, upper))
         return DeviceList(container.listing, container.type, (None, -1))
     if isinstance(container, Tensor):
         return Tensor(interp.site(node), container.device, container.dtype)
     if isinstance(container, Constant) and isinstance(container.value, (str, bytes)) and exact and step != 0:
-        return Constant(container.value[lower:upper:step])  # type: ignore[misc]
+        return Constant(container.value[lower:upper:step])
     return Unknown(("slice", symbol_of(container), *(symbol_of(bound) for bound in bounds)))
-
-

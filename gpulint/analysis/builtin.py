@@ -151,7 +151,12 @@ def _enumerate(interp: Interpreter, values: list[Value], arguments: Arguments, s
         return Items("list", tuple(Items("tuple", (Constant(i), item)) for i, item in enumerate(items)))
     index = Unknown(("index", symbol_of(values[0]), site))
     if isinstance(values[0], DeviceList):
-        return Items("list", None, Items("tuple", (index, ListedDevice(values[0], None))), ("enumerate", symbol_of(values[0])))
+        return Items(
+            "list",
+            None,
+            Items("tuple", (index, ListedDevice(values[0], None))),
+            ("enumerate", symbol_of(values[0])),
+        )
     part = element or Unknown(("item", symbol_of(values[0]), site))
     return Items("list", None, Items("tuple", (index, part)), ("enumerate", symbol_of(values[0])))
 
@@ -339,7 +344,7 @@ def _formatted(template: str, arguments: Arguments, site: Site) -> Value:
     return _joined(parts, site, tuple(symbol_of(value) for value in arguments.all()))
 
 
-def written(value: Value) -> str | None:
+def written(value: Value | None) -> str | None:
     """`str(value)` where it is known."""
     if not isinstance(value, Constant):
         return None
@@ -375,7 +380,18 @@ def _of_string(interp: Interpreter, receiver: Constant, name: str, arguments: Ar
     text: Any = receiver.value
     given = [value.value for value in arguments.positional if isinstance(value, Constant)]
     if len(given) == len(arguments.positional) and not arguments.keywords and not arguments.open:
-        if name in ("lower", "upper", "strip", "lstrip", "rstrip", "replace", "startswith", "endswith", "split", "title"):
+        if name in (
+            "lower",
+            "upper",
+            "strip",
+            "lstrip",
+            "rstrip",
+            "replace",
+            "startswith",
+            "endswith",
+            "split",
+            "title",
+        ):
             try:
                 result = getattr(text, name)(*given)
             except (TypeError, ValueError):
@@ -385,7 +401,11 @@ def _of_string(interp: Interpreter, receiver: Constant, name: str, arguments: Ar
             return Constant(result, site, receiver.named)
     if name == "join" and arguments.positional:
         joined = arguments.positional[0]
-        if isinstance(joined, Items) and joined.items is not None and all(isinstance(i, Constant) for i in joined.items):
+        if (
+            isinstance(joined, Items)
+            and joined.items is not None
+            and all(isinstance(i, Constant) for i in joined.items)
+        ):
             return Constant(text.join(str(i.value) for i in joined.items if isinstance(i, Constant)), site)
     return Unknown(("call", ("attribute", symbol_of(receiver), name), tuple(symbol_of(v) for v in arguments.all())))
 
@@ -413,7 +433,7 @@ def _blur(interp: Interpreter, receiver: Items, value: Value | None) -> None:
     """From now on the list holds an unknown number of elements, each like `value` if they are of one kind."""
     before = receiver.element if receiver.items is None else (receiver.items[0] if receiver.items else value)
     alike = before is not None and value is not None and type(before) is type(value)
-    empty = receiver.items == () or receiver.items is None and before is None
+    empty = receiver.items == () or (receiver.items is None and before is None)
     interp.state.write(receiver.state, "items", None)
     interp.state.write(receiver.state, "element", value if alike or empty else None)
 

@@ -72,7 +72,9 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
         return members.call_object(interp, function, arguments, site)
     if isinstance(function, Partial):
         return interp.each(
-            function.function, lambda inner: call(interp, inner, merged(function.arguments, arguments), site), site
+            function.function,
+            lambda inner: call(interp, inner, merged(function.arguments, arguments), site),
+            site,
         )
     if isinstance(function, ContextManagerFunction):
         return Manager("generator", site, (function.function, arguments))
@@ -91,9 +93,7 @@ def merged(first: Arguments, second: Arguments) -> Arguments:
     )
 
 
-def call_method(
-    interp: Interpreter, receiver: Value, method: Value, arguments: Arguments, site: Site
-) -> Value:
+def call_method(interp: Interpreter, receiver: Value, method: Value, arguments: Arguments, site: Site) -> Value:
     """Call a function of a class with its receiver first."""
     if isinstance(method, Traced):
         return call_traced(interp, method, arguments, site, receiver)
@@ -104,9 +104,7 @@ def call_method(
 
 
 def with_receiver(receiver: Value, arguments: Arguments) -> Arguments:
-    sites: dict[Any, Site] = {
-        key + 1 if isinstance(key, int) else key: site for key, site in arguments.sites.items()
-    }
+    sites: dict[Any, Site] = {key + 1 if isinstance(key, int) else key: site for key, site in arguments.sites.items()}
     return arguments._replace(positional=(receiver, *arguments.positional), sites=sites)
 
 
@@ -146,9 +144,7 @@ def call_function(
         interp.plan.reached("call depth", site)
         return unknown
     key = (identity, _keys(arguments), _context_key(interp))
-    earlier = [
-        value for path, value in interp.executions.setdefault(key, []) if compatible(path, interp.path)
-    ]
+    earlier = [value for path, value in interp.executions.setdefault(key, []) if compatible(path, interp.path)]
     total = interp.runs.get(identity, 0)
     if on_yield is None and (len(earlier) >= MAX_REPEATS or total >= MAX_RUNS):
         if not earlier:
@@ -194,7 +190,7 @@ def run_frame(interp: Interpreter, frame: Frame, definition: ir.FunctionDef | ir
     finally:
         interp.frame, interp.loops = outer, loops
     if frame.returns_here:
-        (outcome, value, left), = frame.exits
+        ((outcome, value, left),) = frame.exits
         interp.path = outcome.path
         interp.context = _after(interp, frame, context, [left])
         return _result(frame, definition, value)
@@ -231,9 +227,7 @@ def _result(frame: Frame, definition: ir.FunctionDef | ir.Lambda, value: Value) 
     return value
 
 
-def bind(
-    names: dict[str, Value], function: Function, arguments: Arguments, symbol: Any, interp: Interpreter
-) -> None:
+def bind(names: dict[str, Value], function: Function, arguments: Arguments, symbol: Any, interp: Interpreter) -> None:
     """Give a call's arguments to the parameters; what is missing is its default, or Unknown."""
     positional = list(arguments.positional)
     rest = dict(arguments.keywords)
@@ -243,9 +237,7 @@ def bind(
         if parameter.kind == "positional" and positional:
             value = positional.pop(0)
         elif parameter.kind == "*":
-            value = (
-                Items("tuple", None, None, (symbol, name)) if arguments.open else Items("tuple", tuple(positional))
-            )
+            value = Items("tuple", None, None, (symbol, name)) if arguments.open else Items("tuple", tuple(positional))
             positional = []
         elif parameter.kind == "**":
             value = Mapping(dict(rest), not arguments.open, (symbol, name))
@@ -315,9 +307,7 @@ def decorate(interp: Interpreter, decorator: Value, function: Value, node: ir.Ex
 def opaque(function: Value) -> Value:
     """A function behind a decorator that gpulint does not know: taken as itself, perhaps traced."""
     if isinstance(function, Function):
-        return Function(
-            function.definition, function.module, function.closure, function.defaults, function.owner, True
-        )
+        return Function(function.definition, function.module, function.closure, function.defaults, function.owner, True)
     return function
 
 
@@ -352,9 +342,11 @@ def define_class(interp: Interpreter, node: ir.ClassDef) -> UserClass:
 
 def decorate_class(interp: Interpreter, decorator: Value, cls: UserClass) -> None:
     """Class decorators that matter: `dataclass` gives a constructor."""
-    if isinstance(decorator, External) and decorator.name in ("dataclasses.dataclass", "attr.s", "attrs.define"):
+    if isinstance(decorator, External) and decorator.name in (
+        "dataclasses.dataclass",
+        "attr.s",
+        "attrs.define",
+    ):
         cls.namespace["."] = Constant("dataclass")
     elif isinstance(decorator, Partial) and isinstance(decorator.function, External):
         decorate_class(interp, decorator.function, cls)
-
-

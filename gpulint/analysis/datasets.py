@@ -26,9 +26,40 @@ if TYPE_CHECKING:
     from gpulint.analysis.interpreter import Interpreter
 
 STEPS = frozenset(
-    "apply as_numpy_iterator batch bucket_by_sequence_length cache cardinality concatenate enumerate filter flat_map "
-    "group_by_window ignore_errors interleave map padded_batch prefetch ragged_batch rebatch repeat save scan shard "
-    "shuffle skip snapshot sparse_batch take take_while unbatch unique window with_options".split()
+    [
+        "apply",
+        "as_numpy_iterator",
+        "batch",
+        "bucket_by_sequence_length",
+        "cache",
+        "cardinality",
+        "concatenate",
+        "enumerate",
+        "filter",
+        "flat_map",
+        "group_by_window",
+        "ignore_errors",
+        "interleave",
+        "map",
+        "padded_batch",
+        "prefetch",
+        "ragged_batch",
+        "rebatch",
+        "repeat",
+        "save",
+        "scan",
+        "shard",
+        "shuffle",
+        "skip",
+        "snapshot",
+        "sparse_batch",
+        "take",
+        "take_while",
+        "unbatch",
+        "unique",
+        "window",
+        "with_options",
+    ]
 )
 """Methods of `tf.data.Dataset` that give another dataset."""
 

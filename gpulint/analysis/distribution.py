@@ -32,7 +32,11 @@ if TYPE_CHECKING:
 _RUNS = frozenset({"run", "experimental_run_v2"})
 _DISTRIBUTES = frozenset({"experimental_distribute_dataset", "experimental_distribute_values_from_function"})
 _FROM_FUNCTION = frozenset(
-    {"distribute_datasets_from_function", "experimental_distribute_datasets_from_function", "make_input_fn_iterator"}
+    {
+        "distribute_datasets_from_function",
+        "experimental_distribute_datasets_from_function",
+        "make_input_fn_iterator",
+    }
 )
 
 
@@ -76,9 +80,7 @@ def _run(interp: Interpreter, strategy: Strategy, arguments: Arguments, site: Si
     is_open = values is None
     passed = (*(interp.choose(value) for value in values or ()), *keywords.values())
     interp.emit(events.StrategyUsed(site, interp.where(), strategy, "run"))
-    interp.emit(
-        events.StrategyRun(site, interp.where(), strategy, function, passed, tuple(arguments.sites.values()))
-    )
+    interp.emit(events.StrategyRun(site, interp.where(), strategy, function, passed, tuple(arguments.sites.values())))
     inner = Arguments(
         tuple(local(interp.choose(value)) for value in values or ()),
         {str(key): local(interp.choose(value)) for key, value in keywords.items()},
@@ -99,7 +101,11 @@ def _enter(interp: Interpreter, function: Value, arguments: Arguments, site: Sit
         return calls.call_function(interp, function, arguments, site)
     if isinstance(function, Bound) and isinstance(function.method, Function):
         return calls.call_function(
-            interp, function.method, calls.with_receiver(function.receiver, arguments), site, function.receiver
+            interp,
+            function.method,
+            calls.with_receiver(function.receiver, arguments),
+            site,
+            function.receiver,
         )
     if isinstance(function, Unknown):
         return Unknown(("run", function.symbol, site))
@@ -127,9 +133,7 @@ def per_replica(value: Value, strategy: Strategy, site: Site) -> Value:
     return value
 
 
-def _distribute(
-    interp: Interpreter, strategy: Strategy, name: str, arguments: Arguments, site: Site
-) -> Value:
+def _distribute(interp: Interpreter, strategy: Strategy, name: str, arguments: Arguments, site: Site) -> Value:
     interp.emit(events.StrategyUsed(site, interp.where(), strategy, "distribute"))
     given = interp.choose(arguments.get("dataset", 0) or arguments.get("dataset_fn", 0) or NONE)
     if name in _FROM_FUNCTION:

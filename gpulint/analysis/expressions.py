@@ -341,9 +341,13 @@ def sequence(interp: Interpreter, node: ir.Sequence_) -> Value:
                 items += known
         else:
             items.append(interp.choose(interp.evaluate(element)))
-    symbol = (node.kind, tuple(symbol_of(item) for item in items)) if complete and len(items) < 9 else (
-        node.kind,
-        interp.site(node),
+    symbol = (
+        (node.kind, tuple(symbol_of(item) for item in items))
+        if complete and len(items) < 9
+        else (
+            node.kind,
+            interp.site(node),
+        )
     )
     if complete:
         return Items(node.kind, tuple(items), None, symbol)
@@ -402,9 +406,7 @@ def _clauses(interp: Interpreter, node: ir.Comprehension, depth: int, collected:
     iterable = interp.choose(interp.evaluate(clause.iterable))
     elements, exact = iterate(interp, iterable, clause)
     before = interp.context
-    interp.context = before._replace(
-        loops=(*before.loops, Loop(interp.site(clause), iterable, exact))
-    )
+    interp.context = before._replace(loops=(*before.loops, Loop(interp.site(clause), iterable, exact)))
     for element in elements:
         access.assign(interp, clause.target, element)
         path = interp.path

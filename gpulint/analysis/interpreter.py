@@ -102,7 +102,6 @@ class Frame:
         self.on_yield: Callable[[Value], None] | None = None
         self.yielded: list[tuple[Path, Value]] = []
 
-
     def entry(self) -> Frame:
         """This module's frame as the start of a call chain of which nothing is known."""
         return Frame(self.module, self.locals, (), Caller(None, "", None, False), None)
@@ -188,7 +187,9 @@ class Interpreter:
             if self.diverged:
                 diverged, self.diverged = self.diverged, []
                 rest = block[index + 1 :]
-                return self.fork([(outcome.path, self._resume(outcome, context, rest)) for outcome, context in diverged])
+                return self.fork(
+                    [(outcome.path, self._resume(outcome, context, rest)) for outcome, context in diverged]
+                )
         return NORMAL
 
     def _resume(self, outcome: Outcome, context: Context, rest: Sequence[ir.Statement]) -> Callable[[], int]:
@@ -209,9 +210,7 @@ class Interpreter:
         """What calling a value gives."""
         return calls.call(self, function, arguments, site)
 
-    def call_entry(
-        self, function: Value, arguments: Arguments, site: Site, receiver: Value | None = None
-    ) -> None:
+    def call_entry(self, function: Value, arguments: Arguments, site: Site, receiver: Value | None = None) -> None:
         """Call a function that nobody in the program calls."""
         if isinstance(function, Traced):
             self.context = self.context._replace(traced=function.site)
@@ -221,9 +220,7 @@ class Interpreter:
 
     def frame_for(self, function: Function, caller: Caller, receiver: Value | None) -> Frame:
         """A frame for one activation of a function."""
-        return Frame(
-            function.module, {}, function.closure, caller, self.frame, function.definition, receiver
-        )
+        return Frame(function.module, {}, function.closure, caller, self.frame, function.definition, receiver)
 
     def owner_of(self, frame: Frame) -> UserClass | None:
         """The class whose body defined the function of a frame, looked for through the frames around it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpulint.analysis import builtin, calls, datasets, events, members, runtime, tensors
@@ -86,7 +87,9 @@ def _strategy(interp: Interpreter, name: str, known: Fact, arguments: Arguments,
 
 def _model(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
     inputs = [interp.choose(value) for value in tensors.flattened(interp.choose(v) for v in arguments.all())]
-    if any(isinstance(value, Tensor) or isinstance(value, Layer) and ".shaped" in value.attributes for value in inputs):
+    if any(
+        isinstance(value, Tensor) or (isinstance(value, Layer) and ".shaped" in value.attributes) for value in inputs
+    ):
         runtime.initialised(interp, "yes", site)
     return members.make_model(interp, site, name)
 
@@ -211,7 +214,7 @@ def named(interp: Interpreter, value: Value, consumer: str, site: Site) -> tuple
         device = parse_device(template)
         if device is None and template.startswith("/physical_device:"):
             tell(template, None)
-        return device._replace(index=None) if device is not None else None, True
+        return replace(device, index=None) if device is not None else None, True
     if isinstance(value, ListedDevice):
         return DeviceName(value.list.type, value.index), True
     return None, True
@@ -224,7 +227,7 @@ def _device(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
 
     def manager(option: Value) -> Value:
         device, chosen = named(interp, option, "tensorflow.device", site)
-        chosen = chosen or several or isinstance(option, Constant) and option.is_default
+        chosen = chosen or several or (isinstance(option, Constant) and option.is_default)
         if isinstance(option, Constant) and option.value is None:
             device, chosen = None, False
         return Manager("device", site, (DeviceScope(site, device, chosen), option))
@@ -415,4 +418,3 @@ TRANSPARENT = frozenset(
     }
 )
 """Decorators that give back the function as it was."""
-

@@ -42,14 +42,50 @@ if TYPE_CHECKING:
 _PROPERTIES: dict[type, frozenset[str]] = {
     Strategy: frozenset({"num_replicas_in_sync", "extended", "cluster_resolver", "tpu_hardware_feature"}),
     Model: frozenset(
-        "trainable_variables trainable_weights variables weights non_trainable_variables losses layers inputs "
-        "outputs input output optimizer name metrics metrics_names stop_training input_shape output_shape "
-        "loss trainable dtype history compiled_loss compiled_metrics built distribute_strategy".split()
+        [
+            "trainable_variables",
+            "trainable_weights",
+            "variables",
+            "weights",
+            "non_trainable_variables",
+            "losses",
+            "layers",
+            "inputs",
+            "outputs",
+            "input",
+            "output",
+            "optimizer",
+            "name",
+            "metrics",
+            "metrics_names",
+            "stop_training",
+            "input_shape",
+            "output_shape",
+            "loss",
+            "trainable",
+            "dtype",
+            "history",
+            "compiled_loss",
+            "compiled_metrics",
+            "built",
+            "distribute_strategy",
+        ]
     ),
     Optimizer: frozenset({"iterations", "learning_rate", "lr", "variables", "weights", "inner_optimizer", "name"}),
     Variable: frozenset({"shape", "dtype", "name", "device", "handle", "trainable"}),
     Layer: frozenset(
-        "weights trainable_weights trainable_variables variables output input kernel bias name units".split()
+        [
+            "weights",
+            "trainable_weights",
+            "trainable_variables",
+            "variables",
+            "output",
+            "input",
+            "kernel",
+            "bias",
+            "name",
+            "units",
+        ]
     ),
     Metric: frozenset({"variables", "weights", "name", "dtype"}),
 }
@@ -75,9 +111,7 @@ def instantiate(interp: Interpreter, cls: UserClass, arguments: Arguments, site:
     return made
 
 
-def _of_kind(
-    interp: Interpreter, cls: UserClass, libraries: list[str], arguments: Arguments, site: Site
-) -> Object:
+def _of_kind(interp: Interpreter, cls: UserClass, libraries: list[str], arguments: Arguments, site: Site) -> Object:
     for library in libraries:
         known = fact(library)
         if known is None:
@@ -178,7 +212,9 @@ def _sees_strategy(interp: Interpreter, frame: Frame) -> bool:
 
 def _has_strategy(value: Any, path: Path, depth: int) -> bool:
     if isinstance(value, Join):
-        return any(_has_strategy(option, path, depth) for guard, option in value.alternatives if compatible(path, guard))
+        return any(
+            _has_strategy(option, path, depth) for guard, option in value.alternatives if compatible(path, guard)
+        )
     if isinstance(value, Strategy):
         return value.is_multi_replica
     if isinstance(value, Instance) and depth:
@@ -200,7 +236,7 @@ def library_attribute(interp: Interpreter, receiver: Object, name: str, node: ir
         if isinstance(receiver, kind):
             if name not in names:
                 return Bound(receiver, name)
-            if isinstance(receiver, Model) and "variables" in name or name == "trainable_weights":
+            if (isinstance(receiver, Model) and "variables" in name) or name == "trainable_weights":
                 if isinstance(receiver, Model):
                     interp.emit(events.ModelCalled(interp.site(node), interp.where(), receiver, "variables"))
             return Unknown(symbol)
@@ -293,5 +329,3 @@ def stored(interp: Interpreter, receiver: Object, name: str, value: Value, site:
     if isinstance(receiver, Model) and name == "optimizer" and isinstance(value, Optimizer):
         interp.state.write(receiver.attributes, ".optimizer", value)
     escaped(interp, value, "stored", site)
-
-

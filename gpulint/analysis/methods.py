@@ -76,7 +76,11 @@ def call(interp: Interpreter, receiver: Value, name: str, arguments: Arguments, 
     for value in arguments.all():
         members.escaped(interp, value, "passed", site)
     return Unknown(
-        ("call", ("attribute", symbol_of(receiver), name), tuple(symbol_of(value) for value in arguments.all()))
+        (
+            "call",
+            ("attribute", symbol_of(receiver), name),
+            tuple(symbol_of(value) for value in arguments.all()),
+        )
     )
 
 
@@ -123,5 +127,3 @@ def _of_class(interp: Interpreter, receiver: UserClass, name: str, arguments: Ar
     if Kind.MODEL in kinds and name in ("from_config", "from_pretrained", "load"):
         return members.make_model(interp, site, receiver.libraries()[0], receiver)
     return Unknown(("call", ("class", receiver.module.path, receiver.name), name, site))
-
-

@@ -71,7 +71,7 @@ def notes(plan: Plan) -> list[Note]:
         )
         key = (note.site, note.kind, note.text, note.scopes, note.because)
         present = found.get(key)
-        if present is None or present.certainty != MUST and certainty == MUST:
+        if present is None or (present.certainty != MUST and certainty == MUST):
             found[key] = note
     return list(found.values())
 

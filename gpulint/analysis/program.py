@@ -104,9 +104,7 @@ def _entries(
     for cls in interp.plan.classes.values():
         if cls.module is scope:
             candidates += [
-                (function, cls)
-                for value in cls.namespace.values()
-                if (function := _function_of(value)) is not None
+                (function, cls) for value in cls.namespace.values() if (function := _function_of(value)) is not None
             ]
     named = {
         id(function.definition): (function.name, interp.words_of(function.definition)) for function, _ in candidates
@@ -202,5 +200,3 @@ def run_import(project: Project, path: str, dotted: str, target: str, depth: int
         state = interp.runtime["state"]
         project.scopes[path] = (scope, str(state.value) if isinstance(state, Constant) else "no")
     return project.scopes[path]
-
-

@@ -22,9 +22,7 @@ def possible(value: Value | None, where: Where) -> list[Value]:
 def together(*wheres: Where) -> bool:
     """Whether one run of the program can have all these moments."""
     return all(
-        compatible(first.path, second.path)
-        for index, first in enumerate(wheres)
-        for second in wheres[index + 1 :]
+        compatible(first.path, second.path) for index, first in enumerate(wheres) for second in wheres[index + 1 :]
     )
 
 

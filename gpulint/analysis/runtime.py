@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint.analysis.events import EnvironmentSet, RuntimeConfigured, RuntimeInitialised
 from gpulint.analysis.state import alternatives
-from gpulint.analysis.values import Arguments, Constant, DeviceList, Items, ListedDevice, Unknown, Value, symbol_of
+from gpulint.analysis.values import (
+    Arguments,
+    Constant,
+    DeviceList,
+    Items,
+    ListedDevice,
+    Unknown,
+    Value,
+    symbol_of,
+)
 from gpulint.knowledge.facts import Fact, Initialises
 from gpulint.places import Site
 
@@ -115,7 +124,7 @@ def logical_gpus(interp: Interpreter) -> int | None:
         if parts is None:
             return None
         if isinstance(setting.device, ListedDevice) and setting.device.list.type == "GPU":
-            if setting.device.index is None or indices is not None and setting.device.index not in indices:
+            if setting.device.index is None or (indices is not None and setting.device.index not in indices):
                 return None
             count += len(parts) - 1
     return count

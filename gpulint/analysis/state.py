@@ -52,8 +52,7 @@ class State:
     def changes_since(self, mark: int) -> Changes:
         """What has changed since `mark`, with the present values."""
         return {
-            (id(container), key): (container, container.get(key, MISSING))
-            for container, key, _ in self._trail[mark:]
+            (id(container), key): (container, container.get(key, MISSING)) for container, key, _ in self._trail[mark:]
         }
 
     def take_back(self, mark: int) -> Changes:

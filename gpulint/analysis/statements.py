@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpulint.analysis import access, builtin, calls, expressions, imports, managers, members, tensors
 from gpulint.analysis.contexts import Loop
 from gpulint.analysis.events import LoopEntered
-from gpulint.analysis.paths import Literal, Path
+from gpulint.analysis.paths import EVERYWHERE, Literal, Path
 from gpulint.analysis.state import MISSING, Outcome
 from gpulint.analysis.truth import compare
 from gpulint.analysis.values import (
@@ -132,9 +133,7 @@ def if_(interp: Interpreter, node: ir.If) -> int:
         return interp.execute(block)
     before = interp.context
     interp.context = before._replace(guards=(*before.guards, interp.site(node)))
-    completion = interp.fork(
-        [(yes, lambda: interp.execute(node.body)), (no, lambda: interp.execute(node.orelse))]
-    )
+    completion = interp.fork([(yes, lambda: interp.execute(node.body)), (no, lambda: interp.execute(node.orelse))])
     if interp.diverged:
         interp.diverged = [(o, context._replace(guards=before.guards)) for o, context in interp.diverged]
     interp.context = interp.context._replace(guards=before.guards)
@@ -155,7 +154,7 @@ def for_(interp: Interpreter, node: ir.For) -> int:
         access.assign(interp, node.target, element)
         return True
 
-    return _loop(interp, node, loop, [lambda element=element: start(element) for element in rounds])
+    return _loop(interp, node, loop, [partial(start, element) for element in rounds])
 
 
 def while_(interp: Interpreter, node: ir.While) -> int:
@@ -171,9 +170,7 @@ def while_(interp: Interpreter, node: ir.While) -> int:
     return _loop(interp, node, loop, [start] * (2 if len(interp.loops) < MAX_ROUND_DEPTH else 1))
 
 
-def _loop(
-    interp: Interpreter, node: ir.For | ir.While, loop: Loop, rounds: list[Callable[[], bool]]
-) -> int:
+def _loop(interp: Interpreter, node: ir.For | ir.While, loop: Loop, rounds: list[Callable[[], bool]]) -> int:
     """Run the body once for each round, then the `else` part, then join the ways out."""
     from gpulint.analysis.interpreter import LoopRecord
 
@@ -246,8 +243,8 @@ def try_(interp: Interpreter, node: ir.Try) -> int:
 
     arms: list[tuple[Path, Callable[[], int]]] = [(frozenset({Literal(condition, True)}), body)]
     failed = frozenset({Literal(condition, False)})
-    for index, handler in enumerate(node.handlers):
-        which = interp.fresh("handler", (interp.site(handler), index))
+    for handler in node.handlers:
+        which = interp.fresh("handler", interp.site(handler))
         arms.append((failed | {Literal(which, True)}, handle(handler)))
     completion = interp.fork(arms) if node.handlers else body()
     if node.finalbody:
@@ -274,10 +271,12 @@ def _cases(interp: Interpreter, subject: Value, cases: tuple[ir.Case, ...], inde
     if index == len(cases):
         return NORMAL
     case = cases[index]
+    yes: Path | None = EVERYWHERE
+    no: Path | None = None
     if case.wildcard:
-        yes, no = frozenset(), None
-    elif case.value is not None:
-        test = interp.each(subject, lambda option: compare(option, "==", interp.evaluate(case.value)), case)
+        pass
+    elif (value := case.value) is not None:
+        test = interp.each(subject, lambda option: compare(option, "==", interp.evaluate(value)), case)
         yes, no = interp.split(test)
     else:
         condition = interp.fresh("case", interp.site(case))
@@ -345,4 +344,3 @@ EXECUTE: dict[type, Callable[[Any, Any], int]] = {
     ir.FunctionDef: function,
     ir.ClassDef: class_,
 }
-

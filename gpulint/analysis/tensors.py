@@ -30,7 +30,14 @@ from gpulint.syntax import ir
 if TYPE_CHECKING:
     from gpulint.analysis.interpreter import Interpreter
 
-_CONSTANT_TYPES = {bool: "bool", int: "int32", float: "float32", complex: "complex128", str: "string", bytes: "string"}
+_CONSTANT_TYPES = {
+    bool: "bool",
+    int: "int32",
+    float: "float32",
+    complex: "complex128",
+    str: "string",
+    bytes: "string",
+}
 
 _KEEPS_REDUCTION = frozenset(
     {
@@ -141,7 +148,13 @@ def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: S
     gradient = _gradient(inputs)
     reduced = _reduced_by_op(name, fact, inputs, site)
     result = Tensor(
-        site, result.device, dtype, reduced, gradient, result.scope, name in _SHAPES or _all_shapes(name, inputs)
+        site,
+        result.device,
+        dtype,
+        reduced,
+        gradient,
+        result.scope,
+        name in _SHAPES or _all_shapes(name, inputs),
     )
     interp.emit(events.OpCalled(site, interp.where(), name, inputs, result, input_dtype))
     if name in _PAIRS and arguments.positional:
@@ -183,10 +196,14 @@ def loss(interp: Interpreter, receiver: Loss, arguments: Arguments, site: Site) 
     result = derived(interp, site, arguments.all())
     if not isinstance(result, Tensor):
         return result
-    how = {"": "default", "sum_over_batch_size": "scaled", "auto": "scaled", "sum": "sum", "mean": "mean"}.get(
-        receiver.reduction or "", None
-    )
-    if receiver.reduction is None or arguments.get("sample_weight", 2) is not None and how == "sum":
+    how = {
+        "": "default",
+        "sum_over_batch_size": "scaled",
+        "auto": "scaled",
+        "sum": "sum",
+        "mean": "mean",
+    }.get(receiver.reduction or "")
+    if receiver.reduction is None or (arguments.get("sample_weight", 2) is not None and how == "sum"):
         how = None
     return Tensor(site, result.device, None, Reduced(how, site) if how else None, scope=result.scope)
 
@@ -199,7 +216,10 @@ def operate(interp: Interpreter, name: str, operands: tuple[Value, ...], node: i
     result = derived(interp, site, operands)
     if not isinstance(result, Tensor):
         return result
-    dtype = next((found for value in operands if isinstance(value, (Tensor, Variable)) and (found := value.dtype)), None)
+    dtype = next(
+        (found for value in operands if isinstance(value, (Tensor, Variable)) and (found := value.dtype)),
+        None,
+    )
     result = Tensor(
         site,
         result.device,
@@ -207,7 +227,7 @@ def operate(interp: Interpreter, name: str, operands: tuple[Value, ...], node: i
         _reduced_by_operator(name, operands, site),
         _gradient_by_operator(name, operands),
         result.scope,
-        all(isinstance(value, Constant) or isinstance(value, Tensor) and value.shape_of for value in operands),
+        all(isinstance(value, Constant) or (isinstance(value, Tensor) and value.shape_of) for value in operands),
     )
     interp.emit(events.OpCalled(site, interp.where(), name, operands, result, dtype))
     return result
@@ -236,7 +256,9 @@ def _reduced_by_operator(name: str, operands: tuple[Value, ...], site: Site) -> 
 
 def _is_weight(value: Value | None) -> bool:
     """A factor that says nothing of batch or replicas: a bare literal such as 0.5."""
-    return isinstance(value, Constant) and not value.named and isinstance(value.value, (int, float)) and value.value <= 2
+    return (
+        isinstance(value, Constant) and not value.named and isinstance(value.value, (int, float)) and value.value <= 2
+    )
 
 
 def _gradient_by_operator(name: str, operands: tuple[Value, ...]) -> Gradient | None:
@@ -288,5 +310,3 @@ def method(interp: Interpreter, receiver: Tensor | PerReplica, name: str, site: 
     if name in ("numpy", "item", "tolist"):
         return Unknown(("host", site))
     return Unknown(("call", ("attribute", symbol_of(receiver), name)))
-
-

@@ -92,9 +92,7 @@ def _train_step(interp: Interpreter, model: Model, step: Value, data: Value, sit
     interp.context = before
 
 
-def optimizer_method(
-    interp: Interpreter, optimizer: Optimizer, name: str, arguments: Arguments, site: Site
-) -> Value:
+def optimizer_method(interp: Interpreter, optimizer: Optimizer, name: str, arguments: Arguments, site: Site) -> Value:
     """`optimizer.name(…)`."""
     if name in ("apply_gradients", "apply"):
         skipped = arguments.get("experimental_aggregate_gradients") or arguments.get("skip_gradients_aggregation")
@@ -127,5 +125,3 @@ def tape_method(interp: Interpreter, tape: Tape, name: str, arguments: Arguments
     if name in ("watch", "reset", "stop_recording"):
         return NONE
     return Unknown(("call", ("attribute", tape.symbol, name), site))
-
-

@@ -35,7 +35,16 @@ _COMPARE: dict[str, Any] = {
 }
 
 _NEGATED = {"!=": "==", "<": ">=", "<=": ">", "is not": "is", "not in": "in"}
-_MIRRORED = {"==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<=", "is": "is", "is not": "is not"}
+_MIRRORED = {
+    "==": "==",
+    "!=": "!=",
+    "<": ">",
+    ">": "<",
+    "<=": ">=",
+    ">=": "<=",
+    "is": "is",
+    "is not": "is not",
+}
 
 _ALWAYS_TRUE = (Function, UserClass)
 
@@ -62,7 +71,7 @@ def certain_truth(value: Value) -> bool | None:
     if isinstance(value, Constant):
         try:
             return bool(value.value)
-        except Exception:  # noqa: BLE001 - any literal may have an odd truth; then it is not known
+        except Exception:
             return None
     if isinstance(value, Items):
         return bool(value.items) if value.items is not None else None
@@ -179,6 +188,3 @@ def _membership(left: Value, sign: str, right: Value) -> Value:
 def length_symbol(value: Value) -> Symbol:
     """The symbol of `len(value)`."""
     return length_of(symbol_of(value))
-
-
-

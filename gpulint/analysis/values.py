@@ -216,7 +216,7 @@ class UserClass(Value):
     def is_open(self) -> bool:
         """Whether a base is unknown, so that attributes may come from there."""
         return any(
-            not isinstance(base, (UserClass, External)) or isinstance(base, UserClass) and base.is_open
+            not isinstance(base, (UserClass, External)) or (isinstance(base, UserClass) and base.is_open)
             for base in self.bases
         )
 
@@ -258,7 +258,7 @@ class Mapping(Value):
 
     __slots__ = ("entries", "state", "symbol")
 
-    def __init__(self, entries: dict[object, Value], complete: bool, name: Any) -> None:
+    def __init__(self, entries: dict[Any, Any], complete: bool, name: Any) -> None:
         self.entries: dict[Any, Any] = entries
         self.state: dict[str, Any] = {"complete": complete}
         self.symbol = symbol(name)
@@ -270,9 +270,7 @@ class Object(Value):
 
     __slots__ = ("attributes", "blame", "cls", "library", "site", "where")
 
-    def __init__(
-        self, site: Site, where: Where = NOWHERE, library: str = "", cls: UserClass | None = None
-    ) -> None:
+    def __init__(self, site: Site, where: Where = NOWHERE, library: str = "", cls: UserClass | None = None) -> None:
         self.site = site
         self.where = where
         self.library = library
@@ -299,9 +297,7 @@ class Strategy(Object):
 
     __slots__ = ("devices", "kind")
 
-    def __init__(
-        self, site: Site, where: Where, library: str, kind: str, devices: Items | Value | None
-    ) -> None:
+    def __init__(self, site: Site, where: Where, library: str, kind: str, devices: Items | Value | None) -> None:
         super().__init__(site, where, library)
         self.kind = kind
         self.devices = devices

@@ -169,4 +169,3 @@ def _status(result: CheckResult, max_warnings: int, exit_zero: bool) -> int:
     if exit_zero:
         return 0
     return 1 if errors or warnings > max(max_warnings, 0) else 0
-

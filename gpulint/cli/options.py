@@ -78,5 +78,8 @@ def use_color(choice: str) -> bool:
 
 
 color = click.option(
-    "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="When to color the output."
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    help="When to color the output.",
 )

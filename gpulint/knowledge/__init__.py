@@ -23,7 +23,14 @@ LEGACY_OPTIMIZERS = "tensorflow.keras.optimizers.legacy."
 """Optimizers of Keras before 2.11: their variables are made late, under the strategy that is then in force."""
 
 _METHODS = {
-    (Kind.MODEL, "compile"): ("optimizer", "loss", "loss_weights", "metrics", "weighted_metrics", "run_eagerly"),
+    (Kind.MODEL, "compile"): (
+        "optimizer",
+        "loss",
+        "loss_weights",
+        "metrics",
+        "weighted_metrics",
+        "run_eagerly",
+    ),
     (Kind.MODEL, "fit"): ("x", "y", "batch_size", "epochs", "verbose"),
 }
 """Positional parameters of methods, without `self` (Keras 2 and 3 agree on these)."""

@@ -8,14 +8,15 @@ the parser and raises at the first operation, so it counts as malformed.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 CHECKED_AGAINST = ("2.16", "2.21")
 
 _SHORT_TYPES = frozenset({"CPU", "GPU", "TPU", "TPU_SYSTEM"})
 
 
-class DeviceName(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class DeviceName:
     """A parsed device name. `type` is upper case or "" where none is named; `index` is None where none
     is named or where it is `*`; `job` and `task` are "" and None where they are left out."""
 
@@ -54,7 +55,7 @@ def parse_device(text: str) -> DeviceName | None:
             name, *rest = part.split(":")
             if name == "":
                 continue
-            if name == "device" and len(rest) == 2 or name.upper() in _SHORT_TYPES and len(rest) < 2:
+            if (name == "device" and len(rest) == 2) or (name.upper() in _SHORT_TYPES and len(rest) < 2):
                 if kind:
                     return None
                 kind = (rest[0] if name == "device" else name).upper()

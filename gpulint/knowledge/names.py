@@ -35,12 +35,14 @@ _WHOLE = {
     "tensorflow.python.keras": "tensorflow.keras",
 }
 
+_DISTRIBUTE = "tensorflow.distribute."
+
 ALIASES = {
-    "tensorflow.distribute.experimental.MultiWorkerMirroredStrategy": "tensorflow.distribute.MultiWorkerMirroredStrategy",
-    "tensorflow.distribute.experimental.TPUStrategy": "tensorflow.distribute.TPUStrategy",
-    "tensorflow.distribute.experimental.CentralStorageStrategy": "tensorflow.distribute.CentralStorageStrategy",
-    "tensorflow.distribute.experimental.ParameterServerStrategy": "tensorflow.distribute.ParameterServerStrategy",
-    "tensorflow.distribute.experimental.CollectiveAllReduceStrategy": "tensorflow.distribute.MultiWorkerMirroredStrategy",
+    _DISTRIBUTE + "experimental.MultiWorkerMirroredStrategy": _DISTRIBUTE + "MultiWorkerMirroredStrategy",
+    _DISTRIBUTE + "experimental.TPUStrategy": _DISTRIBUTE + "TPUStrategy",
+    _DISTRIBUTE + "experimental.CentralStorageStrategy": _DISTRIBUTE + "CentralStorageStrategy",
+    _DISTRIBUTE + "experimental.ParameterServerStrategy": _DISTRIBUTE + "ParameterServerStrategy",
+    _DISTRIBUTE + "experimental.CollectiveAllReduceStrategy": _DISTRIBUTE + "MultiWorkerMirroredStrategy",
     "tensorflow.config.experimental.set_visible_devices": "tensorflow.config.set_visible_devices",
     "tensorflow.config.experimental.get_visible_devices": "tensorflow.config.get_visible_devices",
     "tensorflow.config.experimental.list_physical_devices": "tensorflow.config.list_physical_devices",

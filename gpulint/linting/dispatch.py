@@ -30,8 +30,8 @@ def reports_of(plan: Plan, rules: Iterable[type[Rule]]) -> list[Raised]:
     instances = [rule() for rule in rules]
     listeners: dict[str, list[tuple[Rule, Callable[..., Any]]]] = defaultdict(list)
     for instance in instances:
-        for event_name, method in instance.subscriptions().items():
-            listeners[event_name].append((instance, getattr(instance, method)))
+        for event_name, name in instance.subscriptions().items():
+            listeners[event_name].append((instance, getattr(instance, name)))
     raised: list[Raised] = []
     for event in plan.events:
         for instance, method in listeners.get(type(event).__name__, ()):

@@ -232,9 +232,7 @@ class Checker:
 
 def _finding(raised: Raised, spans: dict[Site, Span], contexts: dict[int, str], selection: Selection) -> Finding:
     rule, report = raised.rule, raised.report
-    related = tuple(
-        Related(spans[site], message) for site, message in dict.fromkeys(report.related) if site in spans
-    )
+    related = tuple(Related(spans[site], message) for site, message in dict.fromkeys(report.related) if site in spans)
     span = spans[report.site]
     return Finding(
         rule.code,
@@ -309,4 +307,3 @@ _THREAD = "gpulint"
 
 COLLECTOR = (100_000, 20, 100)
 """Garbage collector thresholds of a run: with the defaults it walks the syntax again and again."""
-

@@ -74,9 +74,7 @@ class Selection:
         on |= catalogue.expand(settings.extend_select, f"{origin}: extend-select")
         off = catalogue.expand(settings.ignore, f"{origin}: ignore")
         self.codes = frozenset(
-            code
-            for code, weight in on.items()
-            if off.get(code, -1) < weight and self._severity.get(code) != "off"
+            code for code, weight in on.items() if off.get(code, -1) < weight and self._severity.get(code) != "off"
         )
         self.rules = tuple(rule for rule in catalogue.pack if rule.code in self.codes)
         self._per_file = [

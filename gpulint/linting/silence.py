@@ -27,7 +27,14 @@ def silence(
         used.update(covering)
         (silenced if covering else kept).append(finding)
     kept += [
-        _about(source, (one.row, one.column, one.end_column), TROUBLES[one.what], one.message, selection, catalogue)
+        _about(
+            source,
+            (one.row, one.column, one.end_column),
+            TROUBLES[one.what],
+            one.message,
+            selection,
+            catalogue,
+        )
         for one in troubles
         if TROUBLES[one.what] in selection.codes
     ]
@@ -58,6 +65,4 @@ def _about(
     assert rule is not None, "the shipped pack has it"
     row, column, end = place
     span = Span(source.path, row, column, row, end)
-    return Finding(
-        rule.code, rule.name, selection.severity(rule), span, message, rule.why, rule.instead, noqa_row=row
-    )
+    return Finding(rule.code, rule.name, selection.severity(rule), span, message, rule.why, rule.instead, noqa_row=row)

@@ -28,6 +28,8 @@ def statistics(result: CheckResult, form: str) -> str:
     numbers = Counter((one.code, one.name) for one in result.findings)
     rows = sorted(numbers.items(), key=lambda pair: (-pair[1], pair[0]))
     if form == "json":
-        return json.dumps([{"code": code, "name": name, "count": count} for (code, name), count in rows], indent=2) + "\n"
+        return (
+            json.dumps([{"code": code, "name": name, "count": count} for (code, name), count in rows], indent=2) + "\n"
+        )
     width = max((len(str(count)) for _, count in rows), default=0)
     return "".join(f"{count:>{width}}\t{code}\t{name}\n" for (code, name), count in rows)

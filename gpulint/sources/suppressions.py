@@ -72,12 +72,15 @@ def read(text: str, resolve: Callable[[str], str | None]) -> tuple[list[Suppress
         if (directive := _DIRECTIVE.search(comment.text)) is not None:
             _directive(comment, directive["rest"].strip(), resolve, found, troubles, open_blocks)
         elif (noqa := _NOQA.search(comment.text)) is not None:
-            codes = re.findall(r"[A-Za-z]+[0-9]+", noqa["codes"]) if noqa["codes"] else None
-            own = None if codes is None else tuple(code.upper() for code in codes if code.upper().startswith("GPU"))
-            if own is None or own:
-                found.append(_made(comment, "noqa", own, *comment.statement))
+            listed = re.findall(r"[A-Za-z]+[0-9]+", noqa["codes"] or "")
+            ours = tuple(code.upper() for code in listed if code.upper().startswith("GPU"))
+            if ours or not listed:
+                found.append(_made(comment, "noqa", ours or None, *comment.statement))
     for comment, codes, reason in open_blocks:
-        end = min((row - 1 for row, indent in dedents if row > comment.row and indent < comment.indent), default=None)
+        end = min(
+            (row - 1 for row, indent in dedents if row > comment.row and indent < comment.indent),
+            default=None,
+        )
         found.append(_made(comment, "disable", codes, comment.row, end or last_row, reason))
     return found, troubles
 
@@ -146,12 +149,14 @@ def _comments(text: str) -> tuple[list[_Comment], list[tuple[int, int]], int]:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             last_row = max(last_row, token.end[0])
             if token.type == tokenize.COMMENT:
-                own = not token.line[: token.start[1]].strip()
+                ours = tuple(code.upper() for code in listed if code.upper().startswith("GPU"))
                 raw.append((token.start[0], token.start[1], token.string, own, len(spans)))
             elif token.type == tokenize.NEWLINE:
                 spans.append((start or token.start[0], token.end[0]))
                 start = None
-            elif token.type not in (tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER) and start is None:
+            elif (
+                token.type not in (tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER) and start is None
+            ):
                 start = token.start[0]
                 starts.append(token.start)
     except (tokenize.TokenError, SyntaxError):

@@ -24,9 +24,7 @@ def contexts(module: ir.Module, numbers: Collection[int]) -> dict[int, str]:
 
 def _entries(body: Sequence[ir.Statement], context: str) -> Iterator[tuple[int, str]]:
     """(number, context) of each statement, handler and case; lowering numbers them before what they hold."""
-    pending: list[tuple[ir.Statement | ir.Handler | ir.Case, str]] = [
-        (each, context) for each in reversed(body)
-    ]
+    pending: list[tuple[ir.Statement | ir.Handler | ir.Case, str]] = [(each, context) for each in reversed(body)]
     while pending:
         node, context = pending.pop()
         yield node.number, context

@@ -265,9 +265,7 @@ class Parameter(Node):
 
     __slots__ = ("annotation", "default", "kind", "name")
 
-    def __init__(
-        self, number: int, name: str, kind: str, default: Expr | None, annotation: Expr | None
-    ) -> None:
+    def __init__(self, number: int, name: str, kind: str, default: Expr | None, annotation: Expr | None) -> None:
         self.number = number
         self.name = name
         self.kind = kind
@@ -412,9 +410,7 @@ class ImportFrom(Node):
 
     __slots__ = ("level", "module", "names")
 
-    def __init__(
-        self, number: int, module: str, level: int, names: tuple[tuple[str, str | None], ...]
-    ) -> None:
+    def __init__(self, number: int, module: str, level: int, names: tuple[tuple[str, str | None], ...]) -> None:
         self.number = number
         self.module = module
         self.level = level

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import DEVICE_WORDS, DeviceName, Plan, Report, Rule, Severity, Site, confidence, events, values
+from gpulint.api import (
+    DEVICE_WORDS,
+    DeviceName,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    confidence,
+    events,
+    values,
+)
 
 
 class CrossDeviceOp(Rule):
@@ -56,9 +67,11 @@ class CrossDeviceOp(Rule):
         context = event.where.context
         if context.device is not None or context.strategy is not None:
             return
-        homes: dict[str, values.Value] = {}
+        homes: dict[str, values.Tensor | values.Variable] = {}
         for value in event.inputs:
             device = _home(value)
+            if not isinstance(value, (values.Tensor, values.Variable)):
+                continue
             if device is not None and device.is_gpu and device.index is not None:
                 homes.setdefault(str(device), value)
         if len(homes) > 1:
@@ -68,13 +81,9 @@ class CrossDeviceOp(Rule):
                 event.site,
                 f"inputs live on {places}",
                 confidence=confidence(event.where),
-                related=tuple((value.site, f"on `{name}`") for name, value in sorted(homes.items()) if _placed(value)),
+                related=tuple((value.site, f"on `{name}`") for name, value in sorted(homes.items())),
                 supersedes=scopes,
             )
-
-
-def _placed(value: values.Value) -> bool:
-    return isinstance(value, (values.Tensor, values.Variable))
 
 
 def _home(value: values.Value) -> DeviceName | None:

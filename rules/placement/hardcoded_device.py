@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import DEVICE_WORDS, Plan, Report, Rule, Severity, confidence, events, is_test, mentions, values
+from gpulint.api import (
+    DEVICE_WORDS,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    confidence,
+    events,
+    is_test,
+    mentions,
+    values,
+)
 
 
 class HardcodedDevice(Rule):
@@ -56,7 +67,11 @@ class HardcodedDevice(Rule):
         device = event.scope.device
         if device is None or not device.is_gpu or device.index is None or event.scope.chosen:
             return
-        if is_test(event.site.path) or event.where.context.strategy is not None or mentions(event.where.path, "devices"):
+        if (
+            is_test(event.site.path)
+            or event.where.context.strategy is not None
+            or mentions(event.where.path, "devices")
+        ):
             return
         if isinstance(event.argument, values.Constant):
             yield Report(

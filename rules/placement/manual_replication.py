@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import DEVICE_WORDS, Plan, Report, Rule, Severity, Site, Where, callers, confidence, events, values
+from gpulint.api import (
+    DEVICE_WORDS,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    Where,
+    callers,
+    confidence,
+    events,
+    values,
+)
 
 
 class ManualReplication(Rule):
@@ -105,7 +117,7 @@ def _in_loop(where: Where, site: Site, scope: Site) -> Site:
     """The construction, or the call of a builder, in the file and function of the device scope."""
     place = site
     for caller in callers(where.caller):
-        if caller.site is None or place.path == scope.path and place.node > scope.node:
+        if caller.site is None or (place.path == scope.path and place.node > scope.node):
             break
         place = caller.site
     return place

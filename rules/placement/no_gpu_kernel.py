@@ -55,7 +55,8 @@ class NoGpuKernel(Rule):
             name = event.name.replace("tensorflow.", "tf.", 1)
             yield Report(
                 event.site,
-                f"`{name}` has no GPU kernel" + (f" for {event.dtype}" if has_gpu_kernel(event.name, None) is None else ""),
+                f"`{name}` has no GPU kernel"
+                + (f" for {event.dtype}" if has_gpu_kernel(event.name, None) is None else ""),
                 confidence=confidence(event.where),
                 related=((scope.site, f"it is pinned to `{scope.device}` here"),),
                 supersedes=(scope.site,),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import DEVICE_WORDS, Plan, Report, Rule, STRATEGY_WORDS, Severity, confidence, events
+from gpulint.api import DEVICE_WORDS, STRATEGY_WORDS, Plan, Report, Rule, Severity, confidence, events
 
 
 class UnknownDevice(Rule):

@@ -53,7 +53,7 @@ class EnvNotString(Rule):
                 kind = type(value.value).__name__
                 yield Report(
                     event.site,
-                    f"`{event.key or 'an environment variable'}` is set to {value.value!r}, which is {kind} and no string",
+                    f"`{event.key or 'an environment variable'}` is set to {value.value!r}, {kind} instead of a string",
                     confidence=confidence(event.where),
                 )
                 return

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import CONFIG_WORDS, Condition, Literal, Plan, Report, Rule, Severity, compatible, confidence, events, length_of, together, values
+from gpulint.api import (
+    CONFIG_WORDS,
+    Condition,
+    Literal,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    compatible,
+    confidence,
+    events,
+    length_of,
+    together,
+    values,
+)
 
 
 class GrowthOneGpu(Rule):

@@ -53,7 +53,7 @@ class LateDeviceConfig(Rule):
     speaks_of = CONFIG_WORDS
 
     def on_runtime_configured(self, event: events.RuntimeConfigured, plan: Plan) -> Iterator[Report]:
-        late = event.state == "yes" or event.state == "maybe" and event.what == "memory_growth"
+        late = event.state == "yes" or (event.state == "maybe" and event.what == "memory_growth")
         if not late or event.repeats or is_test(event.site.path):
             return
         message = f"{event.what.replace('_', ' ')} configured after the runtime is initialised"
@@ -65,4 +65,3 @@ class LateDeviceConfig(Rule):
             confidence=confidence(event.where),
             related=((event.since, "this initialises it"),) if event.since is not None else (),
         )
-

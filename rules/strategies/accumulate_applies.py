@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Path, Plan, Report, Rule, Severity, Site, Where, confidence, events, mentions, values, words
+from gpulint.api import (
+    Path,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    Where,
+    confidence,
+    events,
+    mentions,
+    values,
+    words,
+)
 
 
 class AccumulateApplies(Rule):
@@ -105,9 +118,7 @@ class AccumulateApplies(Rule):
 def _every_nth(path: Path) -> bool:
     """Whether a condition of the path is `x % n == constant` and speaks of accumulation."""
     return any(
-        literal.holds
-        and literal.condition.operator in ("==", "truth")
-        and mentions(frozenset({literal}), "%")
+        literal.holds and literal.condition.operator in ("==", "truth") and mentions(frozenset({literal}), "%")
         for literal in path
     )
 

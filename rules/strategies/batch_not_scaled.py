@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, Site, confidence, events, possible, together, values, words
+from gpulint.api import (
+    STRATEGY_WORDS,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    confidence,
+    events,
+    possible,
+    together,
+    values,
+    words,
+)
 
 
 class BatchNotScaled(Rule):

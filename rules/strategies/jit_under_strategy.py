@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, Site, confidence, events, together, values
+from gpulint.api import (
+    STRATEGY_WORDS,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    confidence,
+    events,
+    together,
+    values,
+)
 
 
 class JitUnderStrategy(Rule):

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, blamed, chain, confidence, events, together, values
+from gpulint.api import (
+    STRATEGY_WORDS,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    blamed,
+    chain,
+    confidence,
+    events,
+    together,
+    values,
+)
 
 
 class ModelOutsideScope(Rule):
@@ -93,9 +105,7 @@ class ModelOutsideScope(Rule):
         ):
             yield self._report(event, model, strategy, f"{how} under the strategy")
 
-    def _report(
-        self, event: events.Event, model: values.Model, strategy: values.Strategy, how: str
-    ) -> Report:
+    def _report(self, event: events.Event, model: values.Model, strategy: values.Strategy, how: str) -> Report:
         place = blamed(model, strategy)
         related = [(strategy.site, "the strategy is made here"), (event.site, how)]
         if model.site != place:

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, blamed, confidence, events, possible, together, values
+from gpulint.api import (
+    STRATEGY_WORDS,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    blamed,
+    confidence,
+    events,
+    possible,
+    together,
+    values,
+)
 
 
 class OptimizerOutsideScope(Rule):
@@ -69,7 +81,7 @@ class OptimizerOutsideScope(Rule):
             return
         given = event.arguments.get("optimizer", 0)
         if event.where.context.strategy is None and (
-            given is None or isinstance(given, values.Constant) and isinstance(given.value, str)
+            given is None or (isinstance(given, values.Constant) and isinstance(given.value, str))
         ):
             if together(event.where, event.model.where):
                 yield Report(
@@ -94,9 +106,7 @@ class OptimizerOutsideScope(Rule):
             if not models or any(model.where.context.strategy is strategy for model in models):
                 yield from self._outside(event, optimizer, strategy)
 
-    def _outside(
-        self, event: events.Event, optimizer: values.Optimizer, strategy: values.Strategy
-    ) -> Iterator[Report]:
+    def _outside(self, event: events.Event, optimizer: values.Optimizer, strategy: values.Strategy) -> Iterator[Report]:
         if optimizer.library.startswith(LEGACY):
             return
         if optimizer.where.context.strategy is None and together(event.where, optimizer.where, strategy.where):

@@ -78,7 +78,10 @@ class PerReplicaRead(Rule):
                 event.site,
                 f"the result of `strategy.run` is used as one tensor ({HOW.get(event.how, event.how)})",
                 confidence=confidence(event.where, value.strategy.where),
-                related=((value.site, "it comes from here"), (value.strategy.site, "the strategy is made here")),
+                related=(
+                    (value.site, "it comes from here"),
+                    (value.strategy.site, "the strategy is made here"),
+                ),
             )
 
 

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import STRATEGY_WORDS, Path, Plan, Report, Rule, Severity, confidence, events, parse_device, possible, values
+from gpulint.api import (
+    STRATEGY_WORDS,
+    Path,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    confidence,
+    events,
+    parse_device,
+    possible,
+    values,
+)
 
 
 class SingleDeviceStrategy(Rule):

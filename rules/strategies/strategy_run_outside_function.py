@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, Site, chain, confidence, events, possible, values
+from gpulint.api import (
+    STRATEGY_WORDS,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    chain,
+    confidence,
+    events,
+    possible,
+    values,
+)
 
 
 class StrategyRunOutsideFunction(Rule):

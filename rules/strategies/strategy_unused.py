@@ -82,6 +82,4 @@ class StrategyUnused(Rule):
         for event in self._built:
             trains = any(together(event.where, other.where) for other in self._training)
             if event.strategy.site not in self._used and trains:
-                yield Report(
-                    event.site, "the strategy is never entered", confidence=confidence(event.where)
-                )
+                yield Report(event.site, "the strategy is never entered", confidence=confidence(event.where))

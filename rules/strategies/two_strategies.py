@@ -75,5 +75,9 @@ class TwoStrategies(Rule):
                 event.site,
                 "made under one strategy and used under another",
                 confidence=confidence(event.where, used.where),
-                related=((used.site, "it is made here"), (made.site, "under this one"), (now.site, "and used under this one")),
+                related=(
+                    (used.site, "it is made here"),
+                    (made.site, "under this one"),
+                    (now.site, "and used under this one"),
+                ),
             )

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, blamed, confidence, events, together, values
+from gpulint.api import (
+    STRATEGY_WORDS,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    blamed,
+    confidence,
+    events,
+    together,
+    values,
+)
 
 
 class VariableOutsideScope(Rule):
@@ -85,5 +96,8 @@ class VariableOutsideScope(Rule):
                 place,
                 f"{what} made outside `strategy.scope()` and updated by every replica",
                 confidence=confidence(event.where, made, replica.strategy.where),
-                related=((replica.strategy.site, "the strategy is made here"), (event.site, "it is updated here")),
+                related=(
+                    (replica.strategy.site, "the strategy is made here"),
+                    (event.site, "it is updated here"),
+                ),
             )

@@ -155,9 +155,7 @@ def broken_promises(program: Program, module: str, claim: Claim, performance: Pe
         broken.append(f"{claim.busy} devices should compute, these did: {list(performance.busy)}")
     if claim.copies:
         expected = {(each.module, each.row) for each in program.expectations if each.code == "GPU102"}
-        found = {
-            (Path(path).relative_to(program.root).as_posix(), row) for path, row in performance.crossings
-        }
+        found = {(Path(path).relative_to(program.root).as_posix(), row) for path, row in performance.crossings}
         if not expected or not expected <= found:
             broken.append(f"copies between devices on {sorted(found)}, GPU102 expected on {sorted(expected)}")
     return broken

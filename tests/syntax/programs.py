@@ -5,13 +5,9 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 _NAMES = st.sampled_from(["a", "b", "x1", "tf", "strategy", "é"])
-_LITERALS = st.sampled_from(
-    ["0", "12", "0xF", "1.5e-3", "2j", "None", "True", "...", "'s'", 'b"\\x01"', 'r"\\d"']
-)
+_LITERALS = st.sampled_from(["0", "12", "0xF", "1.5e-3", "2j", "None", "True", "...", "'s'", 'b"\\x01"', 'r"\\d"'])
 _STRINGS = st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), max_size=8)
-_BINARY = st.sampled_from(
-    ["+", "-", "*", "/", "//", "%", "@", "**", "<<", "|", "and", "or", "<", "is not", "not in"]
-)
+_BINARY = st.sampled_from(["+", "-", "*", "/", "//", "%", "@", "**", "<<", "|", "and", "or", "<", "is not", "not in"])
 _UNARY = st.sampled_from(["-", "+", "~", "not "])
 
 
@@ -64,14 +60,10 @@ def _block(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         st.builds("for {}, {} in {}:\n{}".format, _NAMES, _NAMES, EXPRESSIONS, body),
         st.builds("while {}:\n{}\nelse:\n{}".format, EXPRESSIONS, body, body),
         st.builds("with {} as {}:\n{}".format, EXPRESSIONS, _NAMES, body),
-        st.builds(
-            "try:\n{}\nexcept {} as {}:\n{}\nfinally:\n{}".format, body, EXPRESSIONS, _NAMES, body, body
-        ),
+        st.builds("try:\n{}\nexcept {} as {}:\n{}\nfinally:\n{}".format, body, EXPRESSIONS, _NAMES, body, body),
         st.builds("@{}\ndef {}(p, /, q={}, *r, **s):\n{}".format, _NAMES, _NAMES, EXPRESSIONS, body),
         st.builds("class {}({}, m={}):\n{}".format, _NAMES, _NAMES, EXPRESSIONS, body),
-        st.builds(
-            "match {}:\n    case [1, {}]:\n{}".format, EXPRESSIONS, _NAMES, body.map(lambda b: _indented([b]))
-        ),
+        st.builds("match {}:\n    case [1, {}]:\n{}".format, EXPRESSIONS, _NAMES, body.map(lambda b: _indented([b]))),
     )
 
 

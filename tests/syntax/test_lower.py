@@ -262,9 +262,7 @@ def test_a_function_that_yields_itself_is_a_generator(body: str, generates: bool
 
 
 def test_words_are_the_names_and_attributes_of_the_file() -> None:
-    words = lowered(
-        "import a.b as c\ndef d(e): return f.g(h=1)\n'i'  # j\nmatch k:\n  case l.M(): pass\n"
-    ).words
+    words = lowered("import a.b as c\ndef d(e): return f.g(h=1)\n'i'  # j\nmatch k:\n  case l.M(): pass\n").words
     assert words >= set("abcdefgklM") | {"h"}
     assert not words & {"i", "j"}
 

@@ -95,9 +95,7 @@ def _cut(rows: list[str], span: Span) -> str:
     if span.row == span.end_row:
         return rows[span.row - 1][span.column - 1 : span.end_column - 1]
     middle = rows[span.row : span.end_row - 1]
-    return "\n".join(
-        [rows[span.row - 1][span.column - 1 :], *middle, rows[span.end_row - 1][: span.end_column - 1]]
-    )
+    return "\n".join([rows[span.row - 1][span.column - 1 :], *middle, rows[span.end_row - 1][: span.end_column - 1]])
 
 
 @pytest.mark.parametrize(
@@ -145,9 +143,7 @@ CALL_ON_ROW_FOUR = "import a\n\nif a:\n\tx = f(é, 'ü', tf.add(1))\n"
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
 def test_rows_and_columns_do_not_depend_on_line_ends(line_end: str) -> None:
     text = source(CALL_ON_ROW_FOUR.replace("\n", line_end))
-    (call,) = [
-        n for n in nodes(parse(text)) if isinstance(n, ir.Call) and isinstance(n.function, ir.Attribute)
-    ]
+    (call,) = [n for n in nodes(parse(text)) if isinstance(n, ir.Call) and isinstance(n.function, ir.Attribute)]
     assert spans(text, [call.number])[call.number] == ("program.py", 4, 16, 4, 25)
 
 

@@ -1,0 +1,36 @@
+# `make demo` and `make test` need only Python and make: each makes .venv and installs what it needs into it.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint bench clean
+
+demo: $(VENV)/demo
+	@$(BIN)/gpulint check --isolated --exit-zero fixtures/demo
+
+test: $(VENV)/dev
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/gpulint check .
+
+bench: $(VENV)/dev
+	$(BIN)/python benchmarks/check.py gpulint
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/demo: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/dev: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]" "tensorflow-cpu>=2.16; platform_machine == 'x86_64'" "tensorflow>=2.16; platform_machine != 'x86_64'"
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build *.egg-info
