@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 .PHONY: demo test lint bench clean
 
 demo: $(VENV)/demo
-	@$(BIN)/gpulint check --isolated --exit-zero fixtures/demo
+	@$(BIN)/gpulint check --isolated --exit-zero fixtures/placement/weighted_classifier.py
 
 test: $(VENV)/dev
 	$(BIN)/python -m pytest

@@ -149,7 +149,7 @@ def _comments(text: str) -> tuple[list[_Comment], list[tuple[int, int]], int]:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             last_row = max(last_row, token.end[0])
             if token.type == tokenize.COMMENT:
-                ours = tuple(code.upper() for code in listed if code.upper().startswith("GPU"))
+                own = not token.line[: token.start[1]].strip()
                 raw.append((token.start[0], token.start[1], token.string, own, len(spans)))
             elif token.type == tokenize.NEWLINE:
                 spans.append((start or token.start[0], token.end[0]))
