@@ -9,6 +9,7 @@ from typing import Any
 
 from gpulint.sources.source import Source
 from gpulint.syntax import ir
+from gpulint.syntax.outline import Outline, outline
 from gpulint.syntax.parse import CannotParse, parse
 
 MAX_MODULES = 2000
@@ -40,6 +41,8 @@ class Project:
         self._roots = [os.path.abspath(root) for root in roots]
         self._read = read
         self._syntax: dict[str, ir.Module | None] = {}
+        self._outlines: dict[str, Outline | None] = {}
+        self._mentions: dict[tuple[str, frozenset[str]], bool | None] = {}
         self._found: dict[tuple[str, str], str | None] = {}
         self.scopes: dict[str, tuple[ModuleScope, str]] = {}
         """Modules already run for an importer, by path, with what their import does to the runtime."""
@@ -55,6 +58,21 @@ class Project:
             except CannotParse:
                 self._syntax[path] = None
         return self._syntax[path]
+
+    def outline_of(self, path: str) -> Outline | None:
+        """A first look at the module at `path`; None when it cannot be read or is no Python."""
+        if path not in self._outlines:
+            source = self._read(path)
+            self._outlines[path] = outline(source) if source is not None else None
+        return self._outlines[path]
+
+    def mentions(self, path: str, words: frozenset[str]) -> bool | None:
+        """Whether the code of a module uses one of the words; None where a first look says nothing."""
+        key = (path, words)
+        if key not in self._mentions:
+            first = self.outline_of(path)
+            self._mentions[key] = first.mentions(words) if first is not None else None
+        return self._mentions[key]
 
     def keep(self, module: ir.Module) -> None:
         """Remember a module that was parsed elsewhere."""

@@ -37,12 +37,12 @@ def analyse(source: Source, project: Project, target: str, words: frozenset[str]
     `words` are identifiers: where neither the file nor what it imports has one of them, nothing is run and the
     Plan is empty. None runs everything.
     """
+    if words is not None and not is_relevant(project, source, words):
+        return Plan(source.path, target)
     syntax = parse(source)
     project.keep(syntax)
     scope = ModuleScope(syntax, "__main__", is_graph_mode(syntax))
     plan = Plan(syntax.path, target, graph_mode=scope.graph_mode, referenced=syntax.words)
-    if words is not None and not is_relevant(project, syntax, words):
-        return plan
     interp = Interpreter(project, scope, plan)
 
     def release() -> None:

@@ -27,6 +27,8 @@ class Raised(NamedTuple):
 
 def reports_of(plan: Plan, rules: Iterable[type[Rule]]) -> list[Raised]:
     """What the rules have to say of a plan."""
+    if not plan.events:
+        return []
     instances = [rule() for rule in rules]
     listeners: dict[str, list[tuple[Rule, Callable[..., Any]]]] = defaultdict(list)
     for instance in instances:

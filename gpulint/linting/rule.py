@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 from gpulint.linting.finding import Confidence, Severity
@@ -60,6 +61,7 @@ class Rule:
     """Codes of rules whose reports explain the same place better."""
 
     @classmethod
+    @cache
     def subscriptions(cls) -> dict[str, str]:
         """Event class name → name of the method that receives it."""
         return {

@@ -49,7 +49,7 @@ def render(plan: Plan, source: Source, color: bool = False) -> str:
     placed = place(plan, source)
     lines = source.text.splitlines()
     width = len(str(max((one.span.row for one in placed), default=1)))
-    out = [_paint(plan.path, "1", color), ""]
+    out = [_paint(source.path, "1", color), ""]
     if plan.graph_mode:
         out += ["TF1 graph-mode code: gpulint reads it, and the rules about TensorFlow 2 stay silent.", ""]
     last = 0

@@ -75,7 +75,7 @@ class AccumulateApplies(Rule):
     code = "GPU212"
     name = "accumulate-applies"
     severity = Severity.ERROR
-    speaks_of = frozenset({"apply_gradients", "apply", "minimize"})
+    speaks_of = frozenset({"GradientTape"})
     why = "the effective batch is that of one micro-step"
     instead = "add the gradients up and apply their sum every n-th step, or use `gradient_accumulation_steps`"
 
