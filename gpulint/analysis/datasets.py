@@ -79,7 +79,7 @@ def source(interp: Interpreter, name: str, known: Fact, arguments: Arguments, si
 
 
 def _batched(interp: Interpreter, dataset: Dataset, size: Value, site: Site) -> Dataset:
-    batch = Batch(size, site, interp.where(), members.blame(interp, site))
+    batch = Batch(size, site, interp.where(), members.blame(interp, site)[0])
     result = Dataset(dataset.site, dataset.source, dataset.steps, batch, dataset.distributed)
     interp.emit(events.DatasetBatched(site, interp.where(), result, size))
     return result

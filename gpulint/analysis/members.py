@@ -149,14 +149,14 @@ def _fill_fields(interp: Interpreter, cls: UserClass, made: Object, arguments: A
 
 def make_model(interp: Interpreter, site: Site, library: str, cls: UserClass | None = None) -> Model:
     model = Model(site, interp.where(), library, cls)
-    model.blame = blame(interp, site)
+    model.blame, model.seen = blame(interp, site)
     interp.emit(events.ModelBuilt(site, interp.where(), model))
     return model
 
 
 def make_optimizer(interp: Interpreter, site: Site, library: str, cls: UserClass | None = None) -> Optimizer:
     optimizer = Optimizer(site, interp.where(), library, cls)
-    optimizer.blame = blame(interp, site)
+    optimizer.blame, optimizer.seen = blame(interp, site)
     runtime.initialised(interp, "yes", site)
     interp.emit(events.OptimizerBuilt(site, interp.where(), optimizer))
     return optimizer
@@ -164,7 +164,7 @@ def make_optimizer(interp: Interpreter, site: Site, library: str, cls: UserClass
 
 def make_metric(interp: Interpreter, site: Site, library: str, cls: UserClass | None = None) -> Metric:
     metric = Metric(site, interp.where(), library, cls)
-    metric.blame = blame(interp, site)
+    metric.blame, metric.seen = blame(interp, site)
     runtime.initialised(interp, "yes", site)
     interp.emit(events.MetricBuilt(site, interp.where(), metric))
     return metric
@@ -172,7 +172,7 @@ def make_metric(interp: Interpreter, site: Site, library: str, cls: UserClass | 
 
 def make_variable(interp: Interpreter, site: Site, dtype: str | None) -> Variable:
     variable = Variable(site, interp.where(), dtype)
-    variable.blame = blame(interp, site)
+    variable.blame, variable.seen = blame(interp, site)
     runtime.initialised(interp, "yes", site)
     interp.emit(events.VariableBuilt(site, interp.where(), variable))
     return variable
@@ -181,45 +181,45 @@ def make_variable(interp: Interpreter, site: Site, dtype: str | None) -> Variabl
 # -------------------------------------------------------------------------------- blame
 
 
-def blame(interp: Interpreter, site: Site) -> Site | None:
+def blame(interp: Interpreter, site: Site) -> tuple[Site | None, Strategy | None]:
     """The call to change for something made at `site` in the wrong place: in the innermost function of the
-    present call chain that can see a strategy. None where no function can."""
+    present call chain that can see a strategy, and that strategy. (None, None) where no function can."""
     frame: Frame | None = interp.frame
     place = site
     while frame is not None:
-        if _sees_strategy(interp, frame):
-            return place
+        if (strategy := _seen_strategy(interp, frame)) is not None:
+            return place, strategy
         if frame.caller.site is None or frame.parent is None:
-            return None
+            return None, None
         if not isinstance(frame.definition, ir.ClassDef):
             place = frame.caller.site
         frame = frame.parent
+    return None, None
+
+
+def _seen_strategy(interp: Interpreter, frame: Frame) -> Strategy | None:
+    for value in list(frame.locals.values()):
+        if (found := _strategy_in(value, interp.path, 1)) is not None:
+            return found
+    if frame.locals is frame.module.globals or frame.definition is None:
+        return None
+    words = interp.words_of(frame.definition)
+    for scope in (*frame.closure, frame.module.globals):
+        for name, value in list(scope.items()):
+            if name in words and (found := _strategy_in(value, interp.path, 1)) is not None:
+                return found
     return None
 
 
-def _sees_strategy(interp: Interpreter, frame: Frame) -> bool:
-    if any(_has_strategy(value, interp.path, 1) for value in list(frame.locals.values())):
-        return True
-    if frame.locals is frame.module.globals or frame.definition is None:
-        return False
-    words = interp.words_of(frame.definition)
-    return any(
-        name in words and _has_strategy(value, interp.path, 1)
-        for scope in (*frame.closure, frame.module.globals)
-        for name, value in list(scope.items())
-    )
-
-
-def _has_strategy(value: Any, path: Path, depth: int) -> bool:
+def _strategy_in(value: Any, path: Path, depth: int) -> Strategy | None:
+    """A multi-replica strategy that a value is, can be, or keeps as an attribute."""
     if isinstance(value, Join):
-        return any(
-            _has_strategy(option, path, depth) for guard, option in value.alternatives if compatible(path, guard)
-        )
-    if isinstance(value, Strategy):
-        return value.is_multi_replica
-    if isinstance(value, Instance) and depth:
-        return any(_has_strategy(part, path, depth - 1) for part in value.attributes.values())
-    return False
+        parts = [option for guard, option in value.alternatives if compatible(path, guard)]
+    elif isinstance(value, Instance) and depth:
+        parts, depth = list(value.attributes.values()), depth - 1
+    else:
+        return value if isinstance(value, Strategy) and value.is_multi_replica else None
+    return next((found for part in parts if (found := _strategy_in(part, path, depth)) is not None), None)
 
 
 # ---------------------------------------------------------------------------- attributes

@@ -14,7 +14,6 @@ from gpulint.analysis.state import MISSING, Outcome
 from gpulint.analysis.truth import compare
 from gpulint.analysis.values import (
     NONE,
-    DeviceList,
     Function,
     Items,
     ListedDevice,
@@ -146,15 +145,28 @@ def for_(interp: Interpreter, node: ir.For) -> int:
     loop = Loop(interp.site(node), iterable, exact)
     rounds: list[Value] = elements
     if not exact:
-        rounds = elements * (2 if len(interp.loops) < MAX_ROUND_DEPTH else 1)
-        if isinstance(iterable, DeviceList):
-            rounds = [ListedDevice(iterable, None, turn) for turn in range(len(rounds))]
+        turns = range(2 if len(interp.loops) < MAX_ROUND_DEPTH else 1)
+        rounds = [_of_turn(element, turn) for turn in turns for element in elements]
 
     def start(element: Value) -> bool:
         access.assign(interp, node.target, element)
         return True
 
     return _loop(interp, node, loop, [partial(start, element) for element in rounds])
+
+
+def _of_turn(element: Value, turn: int) -> Value:
+    """What stands for the elements of a loop in one round: another value than in the round before, so that
+    conditions about the two do not meet."""
+    if turn == 0:
+        return element
+    if isinstance(element, Unknown):
+        return Unknown(("turn", turn, element.symbol))
+    if isinstance(element, ListedDevice):
+        return ListedDevice(element.list, element.index, turn)
+    if isinstance(element, Items) and element.items is not None:
+        return Items(element.kind, tuple(_of_turn(item, turn) for item in element.items))
+    return element
 
 
 def while_(interp: Interpreter, node: ir.While) -> int:

@@ -268,7 +268,7 @@ class Object(Value):
     """Something made at a place, with attributes. `cls` is the program's own class of it, if any;
     `library` the canonical name of the library class it is an instance of, if any."""
 
-    __slots__ = ("attributes", "blame", "cls", "library", "site", "where")
+    __slots__ = ("attributes", "blame", "cls", "library", "seen", "site", "where")
 
     def __init__(self, site: Site, where: Where = NOWHERE, library: str = "", cls: UserClass | None = None) -> None:
         self.site = site
@@ -279,6 +279,8 @@ class Object(Value):
         self.blame: Site | None = None
         """The call to change if it was made in the wrong place: in the innermost function around it that
         could see a strategy. None where no function could."""
+        self.seen: Strategy | None = None
+        """That strategy."""
 
     @property
     def symbol(self) -> Symbol:

@@ -34,7 +34,9 @@ class Outline(NamedTuple):
 @lru_cache(maxsize=16)
 def _uses(words: frozenset[str]) -> re.Pattern[bytes]:
     one = "|".join(sorted(words))
-    return re.compile(rf"\.\s*(?:{one})\b|\b(?:{one})\s*\(|\bimport\b[^\n]*\b(?:{one})\b|^\s+(?:{one})\s*(?:,|$|as\b)".encode(), re.M)
+    return re.compile(
+        rf"\.\s*(?:{one})\b|\b(?:{one})\s*\(|\bimport\b[^\n]*\b(?:{one})\b|^\s+(?:{one})\s*(?:,|$|as\b)".encode(), re.M
+    )
 
 
 def outline(source: Source) -> Outline | None:

@@ -81,6 +81,8 @@ class AccumulateApplies(Rule):
 
     def __init__(self) -> None:
         self._divided: set[Site] = set()
+        self._suspects: dict[Site, Report] = {}
+        self._accumulates: set[Site] = set()
 
     def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:
         if event.name == "operator./" and len(event.inputs) == 2 and _speaks_of_accumulation(event.inputs[1]):
@@ -91,15 +93,23 @@ class AccumulateApplies(Rule):
         for tensor in event.gradients:
             gradient = tensor.gradient
             if gradient is None or gradient.accumulated:
-                continue
-            if problem := self._problem(event.where, gradient):
-                yield Report(
+                self._accumulates.add(event.site)
+            elif problem := self._problem(event.where, gradient):
+                self._suspects.setdefault(
                     event.site,
-                    problem,
-                    confidence=confidence(event.where, gradient.where),
-                    related=((gradient.site, "the gradients are taken here"),),
+                    Report(
+                        event.site,
+                        problem,
+                        confidence=confidence(event.where, gradient.where),
+                        related=((gradient.site, "the gradients are taken here"),),
+                    ),
                 )
-                return
+        return iter(())
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        for site, report in self._suspects.items():
+            if site not in self._accumulates:
+                yield report
 
     def _problem(self, applied: Where, gradient: values.Gradient) -> str:
         loops = applied.context.loops

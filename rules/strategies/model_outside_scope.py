@@ -90,10 +90,13 @@ class ModelOutsideScope(Rule):
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event in self._outside:
-            for strategy in self._used:
-                if event.model.blame is not None and together(event.where, event.model.where, strategy.where):
-                    yield self._report(event, event.model, strategy, "fitted outside it too: the strategy is not used")
-                    break
+            strategy = event.model.seen
+            if (
+                strategy is not None
+                and strategy in self._used
+                and together(event.where, event.model.where, strategy.where)
+            ):
+                yield self._report(event, event.model, strategy, "fitted outside it too: the strategy is not used")
 
     def _inside(self, event: events.Event, model: values.Model, how: str) -> Iterator[Report]:
         strategy = event.where.context.strategy
