@@ -20,6 +20,7 @@ from gpulint.analysis.values import (
     DeviceList,
     External,
     Items,
+    Join,
     ListedDevice,
     Mapping,
     Object,
@@ -47,11 +48,22 @@ _READS = {"float": "float", "int": "int", "bool": "bool", "round": "float"}
 def call(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
     """A call of the builtin `name`."""
     if handler := _FUNCTIONS.get(name):
-        return handler(interp, [interp.choose(value) for value in arguments.positional], arguments, site)
+        values = [interp.choose(value) for value in arguments.positional]
+        joined = next((position for position, value in enumerate(values) if isinstance(value, Join)), None)
+        if joined is not None:
+            at = joined
+            return interp.each(values[at], lambda option: call(interp, name, _with(arguments, at, option), site), site)
+        return handler(interp, values, arguments, site)
     if name not in ("isinstance", "issubclass", "id", "type", "callable", "hasattr", "repr", "vars", "dir"):
         for value in arguments.all():
             members.escaped(interp, value, "passed", site)
     return _unknown(name, arguments)
+
+
+def _with(arguments: Arguments, position: int, value: Value) -> Arguments:
+    """The arguments with another value at a position."""
+    positional = arguments.positional
+    return arguments._replace(positional=(*positional[:position], value, *positional[position + 1 :]))
 
 
 def _unknown(name: str, arguments: Arguments) -> Value:
