@@ -1,0 +1,192 @@
+"""`gpulint check` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gpulint.cli.main import main
+
+PINNED = 'import tensorflow as tf\n\nwith tf.device("/gpu:0"):\n    x = tf.zeros(4)\n'
+CLEAN = "import tensorflow as tf\n\nx = tf.zeros(4)\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pinned.py").write_text(PINNED)
+    (tmp_path / "clean.py").write_text(CLEAN)
+    return tmp_path
+
+
+def check(*arguments: str, stdin: str | bytes | None = None, **environment: str) -> Result:
+    return CliRunner(env=environment).invoke(main, ["check", *arguments], input=stdin)
+
+
+def test_findings_exit_with_1_and_their_absence_with_0(project: Path) -> None:
+    assert check("pinned.py").exit_code == 1
+    clean = check("clean.py")
+    assert (clean.exit_code, clean.stdout) == (0, "All checks passed!\n")
+
+
+def test_the_text_output_shows_source_reason_and_remedy(project: Path) -> None:
+    assert check("pinned.py").stdout == (
+        "warning[GPU101] operations are pinned to `/gpu:0`\n"
+        "  --> pinned.py:3:6\n"
+        '3 | with tf.device("/gpu:0"):\n'
+        "  |      ^^^^^^^^^^^^^^^^^^^\n"
+        "  = why: the work is confined to this one GPU, whatever the machine has\n"
+        "  = help: leave the placement to TensorFlow, or make the model in `strategy.scope()` to use every GPU\n"
+        "  = rule: hardcoded-device\n"
+        "\n"
+        "Found 1 warning in 1 file.\n"
+    )
+
+
+def test_concise_output_is_one_line_a_finding(project: Path) -> None:
+    out = check("--output-format", "concise").stdout
+    assert out.splitlines()[0] == "pinned.py:3:6: GPU101 operations are pinned to `/gpu:0`"
+
+
+def test_github_output_escapes_and_places(project: Path) -> None:
+    out = check("--output-format", "github").stdout
+    assert out.startswith("::warning title=gpulint (GPU101),file=pinned.py,line=3,endLine=3,col=6,endColumn=25::")
+    assert out.count("\n") == 1
+
+
+def test_json_output_has_every_field_of_the_contract(project: Path) -> None:
+    (finding,) = json.loads(check("--output-format", "json").stdout)
+    assert set(finding) == {
+        "filename", "location", "end_location", "cell", "code", "name", "message", "severity", "confidence", "url",
+        "fix", "noqa_row", "related", "fingerprint", "evidence",
+    }  # fmt: skip
+    assert finding["location"] == {"row": 3, "column": 6}
+    assert (finding["code"], finding["severity"], finding["evidence"]) == ("GPU101", "warning", "static")
+
+
+def test_a_fingerprint_survives_moved_lines(project: Path) -> None:
+    def fingerprint() -> str:
+        return str(json.loads(check("--output-format", "json").stdout)[0]["fingerprint"])
+
+    before = fingerprint()
+    (project / "pinned.py").write_text("# a comment\n\n" + PINNED)
+    assert fingerprint() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["--select", "GPU2"], 0),
+        (["--select", "hardcoded-device"], 1),
+        (["--ignore", "GPU1"], 0),
+        (["--select", "GPU2", "--extend-select", "GPU101"], 1),
+        (["--per-file-ignores", "pinned.py:GPU101"], 0),
+        (["--per-file-ignores", "other/*:GPU101"], 1),
+        (["--exit-zero"], 0),
+        (["--max-warnings", "1"], 0),
+    ],
+)
+def test_selection_decides_the_exit_status(project: Path, arguments: list[str], status: int) -> None:
+    assert check(*arguments).exit_code == status
+
+
+def test_an_unknown_rule_is_an_error_with_the_nearest_one(project: Path) -> None:
+    result = check("--select", "hardcoded-devise")
+    assert result.exit_code == 2
+    assert "did you mean `hardcoded-device`?" in result.stderr
+
+
+def test_statistics_count_by_rule(project: Path) -> None:
+    assert check("--statistics").stdout == "1\tGPU101\thardcoded-device\n"
+
+
+def test_standard_input_has_the_name_it_is_given(project: Path) -> None:
+    out = check("-", "--stdin-filename", "piped.py", "--output-format", "concise", stdin=PINNED).stdout
+    assert out.startswith("piped.py:3:6: GPU101")
+
+
+def test_a_missing_path_is_an_error(project: Path) -> None:
+    result = check("nowhere.py")
+    assert result.exit_code == 1
+    assert "nowhere.py: no such file" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("data", "place"),
+    [
+        (b"import tensorflow as tf\nx = (1,\n", "2:5"),
+        (b"import tensorflow as tf\nname = '\xff'\n", "2:9"),
+        (b"import tensorflow as tf\nx = '\0'\n", "2:6"),
+        (b"# coding: nonsense\nimport tensorflow\n", "1:1"),
+        (b"import tensorflow as tf\nprint 'two'\n", "2:1"),
+    ],
+)
+def test_unreadable_files_give_one_diagnostic_and_the_run_goes_on(project: Path, data: bytes, place: str) -> None:
+    (project / "broken.py").write_bytes(data)
+    result = check("--output-format", "concise")
+    assert result.exit_code == 1
+    assert [line.split(" ")[:2] for line in result.stdout.splitlines()[:-1]] == [
+        [f"broken.py:{place}:", "GPU001"],
+        ["pinned.py:3:6:", "GPU101"],
+    ]
+
+
+def test_files_that_do_not_speak_of_tensorflow_are_left_alone(project: Path) -> None:
+    (project / "other.py").write_text("this is no python\n")
+    assert check("other.py").exit_code == 0
+
+
+def test_show_files_lists_what_would_be_checked(project: Path) -> None:
+    assert check("--show-files").stdout == "clean.py\npinned.py\n"
+
+
+def test_color_is_for_terminals_and_those_who_force_it(project: Path) -> None:
+    assert "\x1b[" not in check("pinned.py").stdout
+    assert "\x1b[" in check("pinned.py", FORCE_COLOR="1").stdout
+    assert "\x1b[" not in check("pinned.py", FORCE_COLOR="1", NO_COLOR="1").stdout
+
+
+def test_escapes_in_source_do_not_reach_the_terminal(project: Path) -> None:
+    (project / "pinned.py").write_text(PINNED.replace("):", "):  # \x1b[31m red"))
+    assert "\x1b" not in check("pinned.py").stdout
+
+
+def test_a_suppression_silences_its_statement(project: Path) -> None:
+    (project / "pinned.py").write_text(PINNED.replace("):", "):  # gpulint: ignore[GPU101] one card"))
+    assert check("pinned.py").exit_code == 0
+
+
+def test_findings_in_a_helper_are_shown_only_when_it_is_checked(project: Path) -> None:
+    (project / "helper.py").write_text(
+        "import tensorflow as tf\n\n\ndef at(d):\n    with tf.device(d):\n        pass\n"
+    )
+    (project / "caller.py").write_text("import tensorflow as tf\nfrom helper import at\n\nat('/gpu:0')\n")
+    assert check("caller.py").exit_code == 0
+    out = check("caller.py", "helper.py", "--output-format", "concise").stdout
+    assert out.startswith("helper.py:5:10: GPU101")
+
+
+def test_a_rule_can_be_explained_by_code_or_name() -> None:
+    runner = CliRunner()
+    assert runner.invoke(main, ["rule", "GPU101"]).stdout == runner.invoke(main, ["explain", "hardcoded-device"]).stdout
+    wrong = runner.invoke(main, ["rule", "GPU10l"])
+    assert wrong.exit_code == 2
+    assert "did you mean" in wrong.stderr
+    listed = runner.invoke(main, ["rule", "--all"]).stdout.splitlines()
+    assert [line for line in listed if line.startswith("GPU201")]
+
+
+def test_a_plan_says_what_happens_and_how_sure_that_is(project: Path) -> None:
+    (project / "train.py").write_text(
+        "import sys\nimport tensorflow as tf\n\nif sys.argv[1:]:\n    s = tf.distribute.MirroredStrategy()\n"
+        "    with s.scope():\n        m = tf.keras.Sequential([])\n"
+    )
+    runner = CliRunner()
+    text = runner.invoke(main, ["plan", "train.py"]).stdout
+    assert "may     Sequential: one copy on each replica of MirroredStrategy" in text
+    notes = json.loads(runner.invoke(main, ["plan", "train.py", "--output-format", "json"]).stdout)["notes"]
+    model = next(note for note in notes if note["kind"] == "model")
+    assert (model["certainty"], model["scopes"]) == ("may", ["MirroredStrategy scope"])

@@ -1,0 +1,181 @@
+"""The knowledge tables: spellings, facts, kernels; and, on TensorFlow itself, that they are true."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from gpulint.knowledge import canonical, fact, has_gpu_kernel
+from gpulint.knowledge.devices import parse_device
+from gpulint.knowledge.facts import Kind
+from gpulint.knowledge.names import ALIASES
+from gpulint.knowledge.runtime import RUNTIME
+from gpulint.knowledge.strategies import STRATEGIES
+from gpulint.knowledge.table import _api, aliases
+
+
+@pytest.mark.parametrize(
+    ("spelling", "name"),
+    [
+        ("keras.layers.Dense", "tensorflow.keras.layers.Dense"),
+        ("tf_keras.layers.Dense", "tensorflow.keras.layers.Dense"),
+        ("tensorflow.python.keras.layers.core.Dense", "tensorflow.keras.layers.Dense"),
+        ("keras.src.layers.core.dense.Dense", "tensorflow.keras.layers.Dense"),
+        ("tensorflow.compat.v2.keras.models.Model", "tensorflow.keras.Model"),
+        ("tensorflow.keras.models.Sequential", "tensorflow.keras.Sequential"),
+        ("tensorflow.math.reduce_mean", "tensorflow.reduce_mean"),
+        ("tensorflow.losses.mse", canonical("tensorflow.keras.losses.mean_squared_error")),
+        ("tensorflow.python.distribute.mirrored_strategy.MirroredStrategy", "tensorflow.distribute.MirroredStrategy"),
+        ("tensorflow.compat.v1.device", "tensorflow.device"),
+        ("tensorflow.compat.v1.placeholder", "tensorflow.compat.v1.placeholder"),
+        ("numpy.mean", "numpy.mean"),
+    ],
+)
+def test_every_spelling_reaches_one_name(spelling: str, name: str) -> None:
+    assert canonical(spelling) == name
+
+
+def test_facts_say_what_a_name_is() -> None:
+    kinds = {
+        "tensorflow.keras.Model": Kind.MODEL,
+        "tensorflow.keras.applications.ResNet50": Kind.MODEL_FACTORY,
+        "tensorflow.keras.optimizers.legacy.Adam": Kind.OPTIMIZER,
+        "tensorflow.data.Dataset.from_tensor_slices": Kind.DATASET,
+        "tensorflow.reduce_mean": Kind.REDUCTION,
+        "tensorflow.distribute.MirroredStrategy": Kind.STRATEGY,
+    }
+    assert {name: known.kind for name in kinds if (known := fact(name))} == kinds
+    assert fact("tensorflow.no_such_name") is None
+
+
+def test_kernels_are_answered_by_name_and_dtype() -> None:
+    assert has_gpu_kernel("tensorflow.strings.lower", None) is False
+    assert has_gpu_kernel("tensorflow.linalg.cholesky", "float32") is True
+    assert has_gpu_kernel("tensorflow.linalg.cholesky", "float16") is False
+    assert has_gpu_kernel("tensorflow.linalg.cholesky", None) is None
+    assert has_gpu_kernel("tensorflow.matmul", "float32") is None
+
+
+@pytest.mark.parametrize("text", ["", "/", "gpu", "/GPU:0", "/cpu", "gpu:*", "/device:gpu:1", "/job:w/task:1/GPU:2"])
+def test_legal_device_names_parse(text: str) -> None:
+    assert parse_device(text) is not None
+
+
+@pytest.mark.parametrize("text", ["gpu0", "/GPU0", "cuda:0", "/gpu:0,1", "gpu:-1", "/device:GPU", "/cpu:0/gpu:0"])
+def test_malformed_device_names_do_not(text: str) -> None:
+    assert parse_device(text) is None
+
+
+# --------------------------------------------------------------------------- on TensorFlow
+
+
+def resolved(name: str) -> Any:
+    """The object behind a canonical name, None where this TensorFlow does not have it."""
+    import tensorflow as tf
+
+    found: Any = tf
+    for part in name.split(".")[1:]:
+        found = getattr(found, part, None)
+    return found
+
+
+def is_newest() -> bool:
+    """Whether the installed TensorFlow is the one that the tables were generated from."""
+    import tensorflow as tf
+
+    return bool(tf.__version__ == _api()["tensorflow"])
+
+
+@pytest.mark.tensorflow
+def test_generated_names_exist_and_are_what_the_table_says() -> None:
+    import keras
+
+    bases = {
+        "model": keras.Model,
+        "layer": keras.layers.Layer,
+        "optimizer": keras.optimizers.Optimizer,
+        "loss": keras.losses.Loss,
+        "metric": keras.metrics.Metric,
+    }
+    missing = []
+    for name, (kind, _, _) in _api()["facts"].items():
+        value = resolved(f"tensorflow.{name}")
+        if value is None:
+            missing.append(name)
+        elif kind in bases:
+            assert issubclass(value, bases[kind]), name
+        else:
+            assert callable(value), name
+    assert len(missing) <= (0 if is_newest() else 0.25 * len(_api()["facts"])), missing
+
+
+@pytest.mark.tensorflow
+def test_aliases_are_the_same_object() -> None:
+    checked = 0
+    for alias, name in aliases().items():
+        one, other = resolved(alias), resolved(name)
+        if one is not None and other is not None and alias not in ALIASES and is_newest():
+            assert one is other, alias
+            checked += 1
+    assert checked or not is_newest()
+
+
+@pytest.mark.tensorflow
+def test_names_typed_by_hand_exist() -> None:
+    exceptions = {"tensorflow.distribute.CentralStorageStrategy", "tensorflow.distribute.ParameterServerStrategy"}
+    for name in {*STRATEGIES, *RUNTIME} - exceptions:
+        if not name.startswith("tensorflow.python."):
+            assert resolved(name) is not None, name
+
+
+PROBE = """
+import os
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import tensorflow as tf
+from tensorflow.python.eager import context
+{statement}
+print(context.context()._initialized)
+"""
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize(
+    ("statement", "initialised"),
+    [
+        ("tf.config.list_physical_devices('GPU')", False),
+        ("tf.config.get_visible_devices('GPU')", False),
+        ("tf.keras.layers.Dense(1); tf.keras.Sequential([tf.keras.layers.Dense(1)])", False),
+        ("tf.keras.losses.MeanSquaredError(); tf.function(lambda x: x); tf.distribute.get_strategy()", False),
+        ("tf.config.list_logical_devices('GPU')", True),
+        ("tf.keras.optimizers.Adam()", True),
+        ("tf.keras.metrics.Mean()", True),
+        ("tf.data.Dataset.range(1)", True),
+        ("tf.keras.layers.Dropout(0.5)", True),
+        ("tf.distribute.MirroredStrategy()", True),
+        ("\\nwith tf.device('/cpu:0'): pass", True),
+    ],
+)
+def test_what_initialises_the_runtime_does(statement: str, initialised: bool) -> None:
+    code = PROBE.format(statement=statement.replace("\\n", "\n"))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.split()[-1] == str(initialised)
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize(
+    "call",
+    [
+        "tf.config.set_logical_device_configuration(tf.config.list_physical_devices('CPU')[0], "
+        "[tf.config.LogicalDeviceConfiguration()] * 2)",
+        "tf.config.threading.set_inter_op_parallelism_threads(2)",
+        "tf.config.threading.set_intra_op_parallelism_threads(2)",
+    ],
+)
+def test_configuration_after_an_operation_raises(call: str) -> None:
+    statement = f"tf.constant(1.0)\ntry:\n    {call}\n    print('accepted')\nexcept RuntimeError:\n    print('raised')"
+    code = PROBE.format(statement=statement)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert "raised" in done.stdout

@@ -1,0 +1,44 @@
+"""Every rule's page is a test: its example triggers the rule and nothing else, what to write instead is silent."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from gpulint.linting.engine import Checker
+from gpulint.linting.pack import load
+from gpulint.linting.rule import Rule
+from gpulint.linting.selection import Catalogue
+from gpulint.settings import Settings, SettingsFinder
+
+PACK = load(installed=False)
+SECTIONS = ("What it does", "Why is this bad", "Example", "Use instead")
+BLOCK = re.compile(r"## (Example|Use instead)\n+ *```python\n(.*?)```", re.DOTALL)
+
+
+def codes_in(text: str, directory: Path) -> set[str]:
+    path = directory / "program.py"
+    path.write_text(text, encoding="utf-8")
+    finder = SettingsFinder(Settings(root=str(directory), select=("ALL",)))
+    return {finding.code for finding in Checker(finder, Catalogue(PACK)).check([str(path)]).findings}
+
+
+@pytest.mark.parametrize("rule", PACK, ids=lambda rule: rule.code)
+def test_a_page_has_all_sections(rule: type[Rule]) -> None:
+    page = rule.__doc__ or ""
+    assert [section for section in SECTIONS if f"## {section}\n" not in page] == []
+    assert page.partition("\n")[0].strip()
+
+
+@pytest.mark.parametrize("rule", PACK, ids=lambda rule: rule.code)
+def test_the_example_shows_the_rule_and_the_remedy_is_silent(rule: type[Rule], tmp_path: Path) -> None:
+    blocks = dict(BLOCK.findall(rule.__doc__ or ""))
+    assert codes_in(textwrap.dedent(blocks["Example"]), tmp_path) == {rule.code}
+    assert codes_in(textwrap.dedent(blocks["Use instead"]), tmp_path) <= {"GPU002"}
+
+
+def test_codes_and_names_are_unique() -> None:
+    assert len({rule.code for rule in PACK}) == len({rule.name for rule in PACK}) == len(PACK)
