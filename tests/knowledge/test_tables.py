@@ -74,12 +74,17 @@ def test_malformed_device_names_do_not(text: str) -> None:
 
 def resolved(name: str) -> Any:
     """The object behind a canonical name, None where this TensorFlow does not have it."""
+    import keras
     import tensorflow as tf
 
-    found: Any = tf
-    for part in name.split(".")[1:]:
-        found = getattr(found, part, None)
-    return found
+    def follow(start: Any, parts: list[str]) -> Any:
+        for part in parts:
+            start = getattr(start, part, None)
+        return start
+
+    parts = name.split(".")[1:]
+    found = follow(tf, parts)
+    return follow(keras, parts[1:]) if found is None and parts[0] == "keras" else found
 
 
 def is_newest() -> bool:
