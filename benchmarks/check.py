@@ -97,12 +97,13 @@ class Clock:
 def profile(files: list[str]) -> None:
     """Print where gpulint's CPU time goes."""
     start = time.process_time()
+    import libcst
+
     import gpulint.analysis.modules as modules
     import gpulint.analysis.program as program
     import gpulint.linting.engine as engine
     import gpulint.syntax.lower as lower
     import gpulint.syntax.spans as spans
-    import libcst
     from gpulint.linting.pack import load
     from gpulint.linting.selection import Catalogue
     from gpulint.settings import SettingsFinder

@@ -154,7 +154,7 @@ def call_function(
     interp.runs[identity] = total + 1
     frame = interp.frame_for(
         function,
-        Caller(site, function.name, caller, caller.known, caller.depth + 1),
+        Caller(site, function.name, caller, caller.known, caller.depth + 1, len(interp.context.loops)),
         receiver,
     )
     frame.on_yield = on_yield

@@ -55,6 +55,8 @@ class Context(NamedTuple):
     """Where the function was wrapped in tf.function, inside a traced body."""
     maybe_traced: bool = False
     """Inside a function behind a decorator that gpulint does not know."""
+    maybe_scoped: bool = False
+    """Inside a context manager that is not known and may be a strategy's scope."""
     loops: tuple[Loop, ...] = ()
     guards: tuple[Site, ...] = ()
     """Conditions (`if`, conditional expressions) around the place whose outcome is unknown, within `loops`."""
@@ -67,6 +69,11 @@ class Context(NamedTuple):
         if self.replica is not None:
             return self.replica.strategy
         return self.scopes[-1].strategy if self.scopes else None
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether no strategy is in force for certain."""
+        return self.strategy is None and not self.maybe_scoped
 
     @property
     def device(self) -> DeviceScope | None:
@@ -86,6 +93,8 @@ class Caller(NamedTuple):
     """False where an entry point is a function that nobody in the program calls: what holds at its
     start is not known."""
     depth: int = 0
+    loops: int = 0
+    """How many loops are around the call."""
 
 
 class Where(NamedTuple):

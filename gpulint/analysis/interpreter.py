@@ -45,7 +45,7 @@ MAX_ENTRY_STEPS = 60_000
 MAX_DEPTH = 20
 """Calls inside calls; a deeper one gives Unknown."""
 
-MAX_FORKS = 6
+MAX_FORKS = 8
 """Ways in which one statement is run separately; the others are taken as one."""
 
 
@@ -243,9 +243,9 @@ class Interpreter:
         found = run_import(self.project, path, dotted, self.plan.target, self.import_depth + 1)
         if found is None:
             return None
-        scope, effect = found
+        scope, effect, since = found
         if effect in ("driver", "maybe", "yes"):
-            runtime.initialised(self, effect, Site(path, 0))
+            runtime.initialised(self, effect, since or Site(path, 0))
         return scope
 
     # --------------------------------------------------------------------- paths and forks

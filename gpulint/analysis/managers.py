@@ -10,6 +10,7 @@ from gpulint.analysis.contexts import Context, DeviceScope, StrategyScope
 from gpulint.analysis.control import NORMAL, STOPS, Halts
 from gpulint.analysis.events import DeviceEntered, ScopeEntered, StrategyUsed
 from gpulint.analysis.state import alternatives
+from gpulint.analysis.symbols import Symbol
 from gpulint.analysis.values import Arguments, Bound, Constant, Function, Instance, Manager, Unknown, Value
 from gpulint.places import Site
 from gpulint.syntax import ir
@@ -56,12 +57,33 @@ def inside(interp: Interpreter, manager: Value, site: Site, run: Callable[[Value
             nothing = Unknown(("exit", site))
             interp.call(Bound(manager, leave[0]), Arguments((nothing, nothing, nothing)), site)
     else:
+        if _may_be_scope(manager):
+            interp.context = before._replace(maybe_scoped=True)
         completion = run(manager if not isinstance(manager, Unknown) else Unknown(("entered", site)))
     interp.settle()
     interp.context = before
     if isinstance(manager, Manager) and manager.kind == "stack":
         close(interp, manager)
     return completion
+
+
+_OPAQUE = frozenset({"joined", "result", "call", "conditional", "run", "entered"})
+
+
+def _may_be_scope(manager: Value) -> bool:
+    """Whether an unknown manager may enter a strategy: it comes from code of the program that was not followed, or
+    its name speaks of a scope."""
+    if not isinstance(manager, Unknown):
+        return False
+    if any("scope" in word.lower() or "strateg" in word.lower() for word in manager.symbol.words):
+        return True
+    head, *rest = manager.symbol.parts
+    return head in _OPAQUE and not (rest and isinstance(rest[0], (tuple, Symbol)) and _is_library(rest[0]))
+
+
+def _is_library(name: object) -> bool:
+    words = name.words if isinstance(name, Symbol) else ()
+    return (isinstance(name, tuple) and name[:1] == ("external",)) or "external" in words
 
 
 def push(interp: Interpreter, manager: Manager, site: Site) -> Value:

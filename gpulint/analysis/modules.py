@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from gpulint.places import Site
 from gpulint.sources.source import Source
 from gpulint.syntax import ir
 from gpulint.syntax.outline import Outline, outline
@@ -44,8 +45,8 @@ class Project:
         self._outlines: dict[str, Outline | None] = {}
         self._mentions: dict[tuple[str, frozenset[str]], bool | None] = {}
         self._found: dict[tuple[str, str], str | None] = {}
-        self.scopes: dict[str, tuple[ModuleScope, str]] = {}
-        """Modules already run for an importer, by path, with what their import does to the runtime."""
+        self.scopes: dict[str, tuple[ModuleScope, str, Site | None]] = {}
+        """Modules already run for an importer, by path, with what their import does to the runtime and where."""
 
     def syntax_of(self, path: str) -> ir.Module | None:
         """The lowered module at `path`; None when it cannot be read or parsed."""

@@ -178,7 +178,9 @@ def _receiver(interp: Interpreter, owner: UserClass, site: Site) -> Value:
     return known
 
 
-def run_import(project: Project, path: str, dotted: str, target: str, depth: int) -> tuple[ModuleScope, str] | None:
+def run_import(
+    project: Project, path: str, dotted: str, target: str, depth: int
+) -> tuple[ModuleScope, str, Site | None] | None:
     """Run a module as an import does, once for the project: its scope, and what that did to the runtime.
 
     None when it cannot be read. A module that is being imported already is given as far as it got.
@@ -189,7 +191,7 @@ def run_import(project: Project, path: str, dotted: str, target: str, depth: int
             return None
         name = dotted or os.path.splitext(os.path.basename(path))[0]
         scope = ModuleScope(syntax, name, is_graph_mode(syntax))
-        project.scopes[path] = (scope, "no")
+        project.scopes[path] = (scope, "no", None)
         interp = Interpreter(project, scope, Plan(path, target))
         interp.step_limit = MAX_ENTRY_STEPS
         interp.import_depth = depth
@@ -198,5 +200,10 @@ def run_import(project: Project, path: str, dotted: str, target: str, depth: int
         except (Exhausted, Halts):
             pass
         state = interp.runtime["state"]
-        project.scopes[path] = (scope, str(state.value) if isinstance(state, Constant) else "no")
+        since = interp.runtime["since"]
+        project.scopes[path] = (
+            scope,
+            str(state.value) if isinstance(state, Constant) else "no",
+            since.value if isinstance(since, Constant) and isinstance(since.value, Site) else None,
+        )
     return project.scopes[path]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 from gpulint.analysis.paths import EVERYWHERE, Path, compatible
 from gpulint.analysis.values import Join, Unknown, Value, same
 
-MAX_ALTERNATIVES = 8
+MAX_ALTERNATIVES = 12
 """A join of more alternatives than this is Unknown."""
 
 

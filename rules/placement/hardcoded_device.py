@@ -69,6 +69,7 @@ class HardcodedDevice(Rule):
             return
         if (
             is_test(event.site.path)
+            or not plan.referenced.isdisjoint(PER_PROCESS)
             or event.where.context.strategy is not None
             or mentions(event.where.path, "devices")
         ):
@@ -79,3 +80,7 @@ class HardcodedDevice(Rule):
                 f"operations are pinned to `{event.argument.value}`",
                 confidence=confidence(event.where),
             )
+
+
+PER_PROCESS = frozenset({"hvd", "horovod", "local_rank", "LOCAL_RANK"})
+"""Names that say each process has one GPU of its own, which is number 0 to it."""

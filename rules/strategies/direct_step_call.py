@@ -86,10 +86,11 @@ class DirectStepCall(Rule):
             return
         if caller.site is None and not caller.known:
             return
+        is_step = caller.site is not None and caller.loops == len(event.where.context.loops)
         yield Report(
-            caller.site or event.site,
+            caller.site if is_step and caller.site is not None else event.site,
             f"`{caller.function}` is called directly, not through `strategy.run`"
-            if caller.function and caller.site
+            if is_step
             else "gradients are applied outside `strategy.run`",
             confidence=confidence(event.where, strategy.where),
             related=((strategy.site, "the strategy is made here"), (event.site, "it applies gradients here")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, confidence, events, possible, values
+from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, Site, confidence, events, possible, values
 
 
 class LossNotAveraged(Rule):
@@ -86,25 +86,32 @@ class LossNotAveraged(Rule):
     why = "gradients are summed over replicas, so each step is replicas × too large"
     instead = "divide by the global batch size: `tf.nn.compute_average_loss(per_example, global_batch_size=…)`"
 
+    def __init__(self) -> None:
+        self._suspects: list[tuple[Site, Report]] = []
+        self._scaled: set[Site] = set()
+
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
         replica = event.where.context.replica
         if replica is None or event.reduced_already:
-            return
+            return iter(())
         for tensor in event.gradients:
             gradient = tensor.gradient
-            if gradient is None or gradient.scaled:
-                continue
-            for loss in possible(gradient.loss, event.where):
-                if isinstance(loss, values.Tensor) and loss.reduced and (text := _problem(loss.reduced, plan.target)):
-                    yield Report(
-                        loss.reduced.site,
-                        text,
-                        confidence=confidence(event.where, replica.strategy.where),
-                        related=(
-                            (gradient.site, "its gradient is taken here"),
-                            (replica.site, "each replica runs this"),
-                        ),
-                    )
+            for loss in possible(gradient.loss, event.where) if gradient is not None else ():
+                reduced = loss.reduced if isinstance(loss, values.Tensor) else None
+                if gradient is None or reduced is None:
+                    continue
+                if gradient.scaled or reduced.how == "scaled":
+                    self._scaled.add(event.site)
+                elif text := _problem(reduced, plan.target):
+                    places = ((gradient.site, "its gradient is taken here"), (replica.site, "each replica runs this"))
+                    sure = confidence(event.where, replica.strategy.where)
+                    report = Report(reduced.site, text, confidence=sure, related=places)
+                    self._suspects.append((event.site, report))
+        return iter(())
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        """A loss that is scaled on some other path is left to its author, who knows."""
+        yield from (report for site, report in self._suspects if site not in self._scaled)
 
 
 def _problem(reduced: values.Reduced, target: str) -> str:

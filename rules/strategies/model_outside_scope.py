@@ -80,7 +80,7 @@ class ModelOutsideScope(Rule):
         yield from self._inside(event, event.model, "compiled")
 
     def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
-        if event.where.context.strategy is None and event.model.where.context.strategy is None:
+        if event.where.context.is_outside and event.model.where.context.is_outside:
             self._outside.append(event)
         yield from self._inside(event, event.model, "fitted")
 
@@ -103,7 +103,7 @@ class ModelOutsideScope(Rule):
         if (
             strategy is not None
             and strategy.is_multi_replica
-            and model.where.context.strategy is None
+            and model.where.context.is_outside
             and together(event.where, model.where, strategy.where)
         ):
             yield self._report(event, model, strategy, f"{how} under the strategy")

@@ -80,7 +80,7 @@ class OptimizerOutsideScope(Rule):
         if strategy is None or not strategy.is_multi_replica or event.arguments.open:
             return
         given = event.arguments.get("optimizer", 0)
-        if event.where.context.strategy is None and (
+        if event.where.context.is_outside and (
             given is None or (isinstance(given, values.Constant) and isinstance(given.value, str))
         ):
             if together(event.where, event.model.where):
@@ -109,7 +109,7 @@ class OptimizerOutsideScope(Rule):
     def _outside(self, event: events.Event, optimizer: values.Optimizer, strategy: values.Strategy) -> Iterator[Report]:
         if optimizer.library.startswith(LEGACY):
             return
-        if optimizer.where.context.strategy is None and together(event.where, optimizer.where, strategy.where):
+        if optimizer.where.context.is_outside and together(event.where, optimizer.where, strategy.where):
             place = blamed(optimizer, strategy)
             yield Report(
                 place,

@@ -87,7 +87,7 @@ class VariableOutsideScope(Rule):
     def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> Iterator[Report]:
         replica = event.where.context.replica
         made = event.target.where
-        if replica is None or made.context.strategy is not None:
+        if replica is None or not made.context.is_outside:
             return
         if together(event.where, made, replica.strategy.where):
             place = blamed(event.target, replica.strategy)
