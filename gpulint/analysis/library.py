@@ -23,6 +23,7 @@ from gpulint.analysis.values import (
     ListedDevice,
     Loss,
     Manager,
+    Optimizer,
     Partial,
     Strategy,
     Tape,
@@ -33,7 +34,7 @@ from gpulint.analysis.values import (
     Value,
     symbol_of,
 )
-from gpulint.knowledge import fact
+from gpulint.knowledge import LEGACY_OPTIMIZERS, fact
 from gpulint.knowledge.devices import DeviceName, parse_device
 from gpulint.knowledge.facts import Fact, Kind
 from gpulint.places import Site
@@ -110,6 +111,10 @@ def _layer(interp: Interpreter, name: str, known: Fact, arguments: Arguments, si
 
 
 def _optimizer(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+    inner = arguments.get("inner_optimizer", 0) if name.endswith(".LossScaleOptimizer") else None
+    if inner is not None:
+        wrapped = interp.choose(inner)
+        name = wrapped.library if isinstance(wrapped, Optimizer) else LEGACY_OPTIMIZERS
     return members.make_optimizer(interp, site, name)
 
 

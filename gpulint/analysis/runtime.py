@@ -29,7 +29,7 @@ UNKNOWN = "unknown"
 def state(interp: Interpreter) -> tuple[str, Site | None]:
     """What is known of the runtime on the present path ("unknown" where paths differ), and since when."""
     value = interp.choose(interp.runtime["state"])
-    since = interp.choose(interp.runtime["since"])
+    since = alternatives(interp.runtime["since"], interp.path)[0][1]
     if not isinstance(value, Constant):
         return UNKNOWN, None
     place = since.value if isinstance(since, Constant) else None

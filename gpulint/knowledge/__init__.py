@@ -14,7 +14,7 @@ from gpulint.knowledge.runtime import RUNTIME
 from gpulint.knowledge.strategies import STRATEGIES
 from gpulint.knowledge.table import generated, kernels
 
-__all__ = ["canonical", "fact", "has_gpu_kernel", "method_params"]
+__all__ = ["LEGACY_OPTIMIZERS", "canonical", "fact", "has_gpu_kernel", "method_params"]
 
 OTHER_LIBRARIES = {"tensorflow_datasets.load": Fact(Kind.DATASET, ("name", "split"))}
 """Names of other libraries whose values TensorFlow programs train on."""
