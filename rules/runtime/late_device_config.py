@@ -52,8 +52,17 @@ class LateDeviceConfig(Rule):
     instead = "configure devices first, right after the imports"
     speaks_of = CONFIG_WORDS
 
+    def __init__(self) -> None:
+        self._grows_anyway = False
+
+    def on_environment_set(self, event: events.EnvironmentSet, plan: Plan) -> Iterator[Report]:
+        self._grows_anyway = self._grows_anyway or event.key == "TF_FORCE_GPU_ALLOW_GROWTH"
+        return iter(())
+
     def on_runtime_configured(self, event: events.RuntimeConfigured, plan: Plan) -> Iterator[Report]:
-        late = event.state == "yes" or (event.state == "maybe" and event.what == "memory_growth")
+        late = event.state == "yes" or (
+            event.state == "maybe" and event.what == "memory_growth" and not self._grows_anyway
+        )
         if not late or event.repeats or is_test(event.site.path):
             return
         message = f"{event.what.replace('_', ' ')} configured after the runtime is initialised"
