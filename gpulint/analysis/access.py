@@ -70,7 +70,9 @@ def load(interp: Interpreter, name: str, node: ir.Node) -> Value:
 def store(interp: Interpreter, name: str, value: Value) -> None:
     frame = interp.frame
     if type(value) is Constant and type(value.value) is int and name not in value.named:
-        value = Constant(value.value, value.origin, (*value.named[:7], name))
+        renamed = Constant(value.value, value.origin, (*value.named[:7], name))
+        renamed.is_passed = value.is_passed
+        value = renamed
     interp.state.write(frame.declared.get(name, frame.locals), name, value)
 
 

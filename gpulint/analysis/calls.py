@@ -250,9 +250,14 @@ def bind(names: dict[str, Value], function: Function, arguments: Arguments, symb
                 value = Constant(value.value, value.origin, value.named, True)
             if value is None:
                 value = Unknown(("parameter", symbol, name))
-        if type(value) is Constant and type(value.value) is int and name not in value.named:
+        if type(value) is Constant and type(value.value) is int:
             value = Constant(value.value, value.origin, (*value.named[:7], name))
+            value.is_passed = name not in function.defaults or value.origin != _origin(function.defaults[name])
         names[name] = value
+
+
+def _origin(value: Value) -> Site | None:
+    return value.origin if isinstance(value, Constant) else None
 
 
 def _keys(arguments: Arguments) -> Any:

@@ -73,13 +73,13 @@ def _fit(interp: Interpreter, model: Model, arguments: Arguments, site: Site) ->
     data = interp.choose(arguments.of("x", _FIT_PARAMS) or arguments.get("generator") or NONE)
     size = arguments.of("batch_size", _FIT_PARAMS)
     interp.emit(events.ModelFitted(site, interp.where(), model, data, size, arguments))
-    if model.cls is not None and (step := model.cls.find("train_step")) is not None:
+    if model.cls is not None and (step := model.cls.find("train_step") or model.cls.find("call")) is not None:
         _train_step(interp, model, step[0], data, site)
     return Unknown(("history", site))
 
 
 def _train_step(interp: Interpreter, model: Model, step: Value, data: Value, site: Site) -> None:
-    """Keras traces `train_step` and runs it under the strategy that the model was made in."""
+    """Keras traces `train_step`, or its own around `call`, under the strategy that the model was made in."""
     before = interp.context
     strategy = model.where.context.strategy
     replica = Replica(site, strategy) if strategy is not None and strategy.is_multi_replica else before.replica

@@ -38,10 +38,11 @@ class Constant(Value):
     """A value of a builtin type that the source spells out.
 
     `named` are the variables and parameters that it went through; `origin` is where the literal stands;
-    `is_default` says that it is the default of a parameter, which callers can override.
+    `is_default` says that it is the default of a parameter, which callers can override; `is_passed` that a caller
+    gave it as an argument.
     """
 
-    __slots__ = ("_symbol", "is_default", "named", "origin", "value")
+    __slots__ = ("_symbol", "is_default", "is_passed", "named", "origin", "value")
 
     def __init__(
         self,
@@ -54,6 +55,7 @@ class Constant(Value):
         self.origin = origin
         self.named = named
         self.is_default = is_default
+        self.is_passed = False
         self._symbol: Symbol | None = None
 
     @property

@@ -96,7 +96,9 @@ class BatchNotScaled(Rule):
         for dataset in possible(data, event.where):
             if isinstance(dataset, values.Dataset) and dataset.batch is not None:
                 batch = dataset.batch
-                self._batches.append((event, strategy, batch.size, batch.blame or batch.site))
+                passed = isinstance(batch.size, values.Constant) and batch.size.is_passed
+                place = batch.blame if passed and batch.blame is not None else batch.site
+                self._batches.append((event, strategy, batch.size, place))
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         treated = {name for size in self._global if isinstance(size, values.Constant) for name in size.named}
