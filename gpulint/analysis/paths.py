@@ -78,6 +78,17 @@ def _contradict(a: Literal, b: Literal) -> bool:
     return first[1] > second[2] or second[1] > first[2]
 
 
+def _has_room(literals: tuple[Literal, ...]) -> bool:
+    """Whether a whole number can satisfy what all the literals say of it together."""
+    least, greatest = _WHOLE
+    for literal in literals:
+        if (said := _interval(literal)) is not None:
+            least, greatest = max(least, said[1]), min(greatest, said[2])
+    only = least if least == greatest else None
+    excluded = {one.condition.operand for one in literals if one.condition.operator == "==" and not one.holds}
+    return least <= greatest and (only is None or only not in excluded)
+
+
 class _Index(NamedTuple):
     """A path's literals by what they are about, and the compound conditions that do not hold on it."""
 
@@ -110,10 +121,11 @@ def compatible(a: Path, b: Path) -> bool:
     if len(index.literals) > len(other.literals):
         index, other = other, index
     for subject, literals in index.literals.items():
-        for second in other.literals.get(subject, ()):
-            for first in literals:
-                if _contradict(first, second):
-                    return False
+        others = other.literals.get(subject, ())
+        if any(_contradict(first, second) for first in literals for second in others):
+            return False
+        if others and len(literals) + len(others) > 2 and not _has_room((*literals, *others)):
+            return False
     if index.excluded or other.excluded:
         together = a | b
         return not any(way <= together for ways in (*index.excluded, *other.excluded) for way in ways)

@@ -1,0 +1,50 @@
+"""Programs that would take for ever if the analysis had no bounds: it ends, and says where it stopped."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpulint.analysis import Plan, Project, analyse
+from gpulint.analysis.interpreter import MAX_STEPS
+from gpulint.linting.engine import on_deep_stack
+from gpulint.sources.source import Source
+
+HEAD = "import tensorflow as tf\n\nstrategy = tf.distribute.MirroredStrategy()\n"
+
+
+def plan_of(body: str) -> tuple[Plan, int]:
+    """The plan of a program and how many steps it took, read off its events' bounds."""
+    text = HEAD + body
+    source = Source("program.py", text.encode(), text, "utf-8")
+    plan = on_deep_stack(lambda: analyse(source, Project([], lambda path: None), "2.21"))
+    return plan, len(plan.events)
+
+
+CHAIN = "".join(
+    f"def f{i}(x):\n    a = f{i + 1}(x)\n    b = f{i + 1}(a)\n    return f{i + 1}(b)\n\n" for i in range(40)
+)
+BRANCHES = "def main(args):\n    x = 0\n" + "".join(
+    f"    if args.c{i}:\n        x = x + {i}\n    else:\n        x = x * {i}\n" for i in range(40)
+)
+MUTUAL = (
+    "def even(n):\n    return odd(n - 1) if n else 1\n\n"
+    "def odd(n):\n    return even(n - 1) if n else 0\n\neven(tf.x())\n"
+)
+LOOPS = "".join("    " * depth + f"for i{depth} in tf.r{depth}():\n" for depth in range(14)) + "    " * 14 + "x = 1\n"
+RETURNS = "def f(a):\n" + "".join(f"    if a == {i}:\n        return {i}\n" for i in range(200)) + "\nx = f(tf.x())\n"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [CHAIN + "def f40(x):\n    return x\n\nf0(1)\n", BRANCHES, MUTUAL, LOOPS, RETURNS],
+    ids=["calls", "branches", "mutual recursion", "nested loops", "early returns"],
+)
+def test_the_work_stays_small(body: str) -> None:
+    plan, events = plan_of(body)
+    assert plan.is_complete
+    assert events < MAX_STEPS / 100
+
+
+def test_a_bound_that_was_reached_is_noted() -> None:
+    plan, _ = plan_of(CHAIN + "def f40(x):\n    return x\n\nf0(1)\n")
+    assert {bound for bound, _ in plan.bounds} == {"call depth"}
