@@ -82,5 +82,6 @@ class HardcodedDevice(Rule):
             )
 
 
-PER_PROCESS = frozenset({"hvd", "horovod", "local_rank", "LOCAL_RANK"})
-"""Names that say each process has one GPU of its own, which is number 0 to it."""
+PER_PROCESS = frozenset({"hvd", "horovod", "local_rank", "LOCAL_RANK", "dali", "dali_tf", "DALIDataset"})
+"""Names that say each process has one GPU of its own, which is number 0 to it: Horovod, launchers, NVIDIA DALI
+(whose TensorFlow dataset has to stand in the scope of the process's GPU)."""
