@@ -36,14 +36,11 @@ if TYPE_CHECKING:
     from gpulint.analysis.modules import ModuleScope, Project
     from gpulint.analysis.plan import Plan
 
-MAX_STEPS = 400_000
+MAX_STEPS = 200_000
 """Expressions and statements evaluated for one program before the rest of it is given up."""
 
-MAX_ENTRY_STEPS = 60_000
+MAX_ENTRY_STEPS = 20_000
 """The same for one entry point that nobody calls."""
-
-MAX_DEPTH = 20
-"""Calls inside calls; a deeper one gives Unknown."""
 
 MAX_FORKS = 8
 """Ways in which one statement is run separately; the others are taken as one."""

@@ -79,7 +79,7 @@ def _run_entries(interp: Interpreter, scope: ModuleScope, words: frozenset[str] 
         if id(function.definition) in interp.entered:
             continue
         mark = interp.state.mark()
-        interp.step_limit = min(interp.steps + MAX_ENTRY_STEPS, MAX_STEPS * 4)
+        interp.step_limit = min(interp.steps + MAX_ENTRY_STEPS, 2 * MAX_STEPS)
         interp.frame = interp.module_frame.entry()
         interp.state.write(interp.runtime, "state", Unknown(("runtime",)))
         try:
