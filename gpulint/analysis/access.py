@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from gpulint.analysis import imports, members, runtime
+from gpulint.analysis import imports, mappings, members, runtime
 from gpulint.analysis.control import Halts
 from gpulint.analysis.state import MISSING
 from gpulint.analysis.values import (
@@ -167,10 +167,10 @@ def _assign_item(interp: Interpreter, target: ir.Subscript, value: Value) -> Non
     if isinstance(container, External) and container.name == "os.environ":
         runtime.environment_set(interp, key, value, interp.site(target))
     elif isinstance(container, Mapping):
-        if isinstance(key, Constant):
-            interp.state.write(container.entries, key.value, value)
-        else:
+        interp.state.write(container.entries, mappings.key_of(key), value)
+        if not isinstance(key, Constant):
             interp.state.write(container.state, "complete", False)
+            members.escaped(interp, value, "stored", interp.site(target))
     elif isinstance(container, Items) and container.items is not None:
         items = list(container.items)
         if isinstance(key, Constant) and isinstance(key.value, int) and -len(items) <= key.value < len(items):
@@ -273,9 +273,8 @@ def item(interp: Interpreter, container: Value, key: Value, node: ir.Node) -> Va
             return container.element
         if items and all(type(one) is type(items[0]) for one in items) and not isinstance(items[0], Constant):
             return items[0]
-    elif isinstance(container, Mapping):
-        if isinstance(key, Constant) and key.value in container.entries:
-            return interp.choose(container.entries[key.value])
+    elif isinstance(container, Mapping) and (entry := mappings.entry(interp, container, key)) is not None:
+        return entry
     elif isinstance(container, DeviceList) and (index is None or isinstance(index, int)):
         return ListedDevice(container, index)
     elif isinstance(container, Tensor):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpulint.analysis import members, tensors
+from gpulint.analysis import mappings, members, tensors
 from gpulint.analysis.paths import Condition
 from gpulint.analysis.truth import either, length_symbol
 from gpulint.analysis.values import (
@@ -326,7 +326,7 @@ def method(interp: Interpreter, receiver: Value, name: str, arguments: Arguments
     if isinstance(receiver, Items):
         return _of_items(interp, receiver, name, arguments, site)
     if isinstance(receiver, Mapping):
-        return _of_mapping(interp, receiver, name, arguments, site)
+        return mappings.method(interp, receiver, name, arguments, site)
     if name == "format":
         template = receiver.value if isinstance(receiver, Constant) else None
         for value in arguments.all():
@@ -477,37 +477,6 @@ def _of_items(interp: Interpreter, receiver: Items, name: str, arguments: Argume
         if receiver.items is not None:
             _blur(interp, receiver, receiver.items[0] if receiver.items else None)
         return NONE
-    return Unknown(("call", ("attribute", symbol_of(receiver), name), tuple(symbol_of(v) for v in arguments.all())))
-
-
-def _of_mapping(interp: Interpreter, receiver: Mapping, name: str, arguments: Arguments, site: Site) -> Value:
-    key = arguments.get("", 0)
-    complete = receiver.state["complete"]
-    if name in ("get", "pop", "setdefault") and key is not None:
-        default = arguments.get("", 1) or NONE
-        if isinstance(key, Constant):
-            if key.value in receiver.entries:
-                return interp.choose(receiver.entries[key.value])
-            if complete and name != "setdefault":
-                return default
-        return Unknown(("item", symbol_of(receiver), symbol_of(key)))
-    if name == "items" and complete:
-        return Items("list", tuple(Items("tuple", (Constant(k), v)) for k, v in receiver.entries.items()))
-    if name == "values" and complete:
-        return Items("list", tuple(receiver.entries.values()))
-    if name == "keys" and complete:
-        return Items("list", tuple(Constant(k) for k in receiver.entries))
-    if name == "update":
-        if isinstance(key, Mapping):
-            for k, v in key.entries.items():
-                interp.state.write(receiver.entries, k, v)
-        for word, value in arguments.keywords.items():
-            interp.state.write(receiver.entries, word, value)
-        if key is not None and not (isinstance(key, Mapping) and key.state["complete"]):
-            interp.state.write(receiver.state, "complete", False)
-        return NONE
-    if name == "copy":
-        return Mapping(dict(receiver.entries), complete, receiver.symbol)
     return Unknown(("call", ("attribute", symbol_of(receiver), name), tuple(symbol_of(v) for v in arguments.all())))
 
 

@@ -10,7 +10,7 @@ from gpulint.analysis.contexts import Caller, Context
 from gpulint.analysis.control import NORMAL, Halts
 from gpulint.analysis.events import FunctionEntered, FunctionTraced, TracedCalled
 from gpulint.analysis.paths import compatible
-from gpulint.analysis.state import MISSING, join
+from gpulint.analysis.state import MISSING, common_path, join
 from gpulint.analysis.values import (
     NONE,
     Arguments,
@@ -192,30 +192,31 @@ def run_frame(interp: Interpreter, frame: Frame, definition: ir.FunctionDef | ir
     if frame.returns_here:
         ((outcome, value, left),) = frame.exits
         interp.path = outcome.path
-        interp.context = _after(interp, frame, context, [left])
+        interp.context = _after(interp, frame, context, left)
         return _result(frame, definition, value)
     interp.state.take_back(frame.mark)
     interp.path, interp.context = base, context
     if not frame.exits:
         raise Halts
     outcomes = [outcome for outcome, _, _ in frame.exits]
-    interp.state.join(outcomes, base)
-    common = outcomes[0].path
-    for outcome in outcomes[1:]:
-        common &= outcome.path
-    interp.path = common
-    interp.context = _after(interp, frame, context, [left for _, _, left in frame.exits])
+    interp.path = common_path(outcomes)
+    contexts = [_after(interp, frame, context, left) for _, _, left in frame.exits]
+    if any(one != contexts[0] for one in contexts):
+        interp.diverged = list(zip(outcomes, contexts, strict=True))
+    else:
+        interp.state.join(outcomes, base)
+        interp.context = contexts[0]
     symbol = ("result", frame.caller.site, id(definition))
     value = join([(outcome.path - base, value) for outcome, value, _ in frame.exits], symbol)
     return _result(frame, definition, value if isinstance(value, Value) else Unknown(symbol))
 
 
-def _after(interp: Interpreter, frame: Frame, before: Context, ends: list[Context]) -> Context:
+def _after(interp: Interpreter, frame: Frame, before: Context, end: Context) -> Context:
     """The context after a call: as before, unless the function entered something by hand and left it open."""
-    if not frame.enters or any((end.scopes, end.devices) != (ends[0].scopes, ends[0].devices) for end in ends):
+    if not frame.enters:
         return before
     interp.frame.enters = True
-    return before._replace(scopes=ends[0].scopes, devices=ends[0].devices)
+    return before._replace(scopes=end.scopes, devices=end.devices)
 
 
 def _result(frame: Frame, definition: ir.FunctionDef | ir.Lambda, value: Value) -> Value:

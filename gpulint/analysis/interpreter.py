@@ -14,7 +14,7 @@ from gpulint.analysis.contexts import Caller, Context, Where
 from gpulint.analysis.control import NORMAL, STOPS, Exhausted, Halts
 from gpulint.analysis.events import Event
 from gpulint.analysis.paths import EVERYWHERE, Condition, Literal, Path, compatible
-from gpulint.analysis.state import Outcome, State, choose, join
+from gpulint.analysis.state import Outcome, State, choose, common_path, join
 from gpulint.analysis.truth import truth
 from gpulint.analysis.values import (
     Arguments,
@@ -282,7 +282,7 @@ class Interpreter:
         self.path, self.context = base, before
         if not outcomes:
             return STOPS
-        self.path = _common(outcomes)
+        self.path = common_path(outcomes)
         if any(context != contexts[0] for context in contexts):
             self.diverged = list(zip(outcomes, contexts, strict=True))
         else:
@@ -378,13 +378,6 @@ def words_in(node: object) -> Iterator[str]:
                 yield present.name
             for cls in type(present).__mro__:
                 stack += [getattr(present, slot) for slot in getattr(cls, "__slots__", ()) if slot != "number"]
-
-
-def _common(outcomes: list[Outcome]) -> Path:
-    path = outcomes[0].path
-    for outcome in outcomes[1:]:
-        path &= outcome.path
-    return path
 
 
 def _compound(yes: list[Path], no: list[Path]) -> tuple[Path | None, Path | None]:

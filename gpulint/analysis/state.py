@@ -32,6 +32,11 @@ class Outcome(NamedTuple):
     changes: Changes
 
 
+def common_path(outcomes: list[Outcome]) -> Path:
+    """What the paths of several outcomes share."""
+    return frozenset.intersection(*(outcome.path for outcome in outcomes))
+
+
 class State:
     """Writes to the dicts of frames and objects, remembered in order."""
 

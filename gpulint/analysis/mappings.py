@@ -1,0 +1,86 @@
+"""Dicts: looking something up, and their methods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gpulint.analysis.paths import Condition, Literal, Path
+from gpulint.analysis.state import MISSING, join
+from gpulint.analysis.values import (
+    NONE,
+    Arguments,
+    Constant,
+    Items,
+    Join,
+    Mapping,
+    Unknown,
+    Value,
+    symbol_of,
+)
+from gpulint.places import Site
+
+if TYPE_CHECKING:
+    from gpulint.analysis.interpreter import Interpreter
+
+MAX_CHOICES = 8
+"""Entries of a dict that a key which is not known chooses between; of a larger one the entry is unknown."""
+
+
+def key_of(key: Value) -> Any:
+    """What stands for a key in `Mapping.entries`: the constant itself, or the symbol of one that is not known."""
+    return key.value if isinstance(key, Constant) else symbol_of(key)
+
+
+def entry(interp: Interpreter, container: Mapping, key: Value, default: Value | None = None) -> Value | None:
+    """What a dict holds under a key; `default` where it certainly holds nothing, None where that is not known.
+
+    A key that is not known gives one of the entries, each on the path on which the key is the one. Numbers and
+    strings are not told apart like that: which of them it is, is the caller's choice.
+    """
+    entries = container.entries
+    complete = container.state["complete"]
+    if (own := entries.get(key_of(key), MISSING)) is not MISSING:
+        return interp.choose(own)
+    if isinstance(key, Constant):
+        return default if complete else None
+    if isinstance(key, Join) or not complete or not 0 < len(entries) <= MAX_CHOICES:
+        return None
+    if any(isinstance(value, Constant) for value in entries.values()):
+        return None
+    subject = symbol_of(key)
+    chosen = [Literal(Condition("==", subject, one), True) for one in entries]
+    ways: list[tuple[Path, Value]] = [
+        (frozenset({literal}), interp.choose(value)) for literal, value in zip(chosen, entries.values(), strict=True)
+    ]
+    if default is not None:
+        ways.append((frozenset(literal._replace(holds=False) for literal in chosen), default))
+    found = join(ways, ("item", symbol_of(container), subject))
+    return interp.choose(found) if isinstance(found, Value) else None
+
+
+def method(interp: Interpreter, receiver: Mapping, name: str, arguments: Arguments, site: Site) -> Value:
+    """`receiver.name(…)` of a dict."""
+    key = arguments.get("", 0)
+    complete = receiver.state["complete"]
+    if name in ("get", "pop", "setdefault") and key is not None:
+        default = arguments.get("", 1) or NONE
+        found = entry(interp, receiver, key, None if name == "setdefault" else default)
+        return found or Unknown(("item", symbol_of(receiver), symbol_of(key)))
+    if name == "items" and complete:
+        return Items("list", tuple(Items("tuple", (Constant(k), v)) for k, v in receiver.entries.items()))
+    if name == "values" and complete:
+        return Items("list", tuple(receiver.entries.values()))
+    if name == "keys" and complete:
+        return Items("list", tuple(Constant(k) for k in receiver.entries))
+    if name == "update":
+        if isinstance(key, Mapping):
+            for k, v in key.entries.items():
+                interp.state.write(receiver.entries, k, v)
+        for word, value in arguments.keywords.items():
+            interp.state.write(receiver.entries, word, value)
+        if key is not None and not (isinstance(key, Mapping) and key.state["complete"]):
+            interp.state.write(receiver.state, "complete", False)
+        return NONE
+    if name == "copy":
+        return Mapping(dict(receiver.entries), complete, receiver.symbol)
+    return Unknown(("call", ("attribute", symbol_of(receiver), name), tuple(symbol_of(v) for v in arguments.all())))
