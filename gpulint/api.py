@@ -14,7 +14,7 @@ from gpulint.knowledge import fact, has_gpu_kernel
 from gpulint.knowledge.devices import DeviceName, parse_device
 from gpulint.knowledge.words import CONFIG_WORDS, DEVICE_WORDS, ENVIRONMENT_WORDS, STRATEGY_WORDS
 from gpulint.linting.finding import Confidence, Severity
-from gpulint.linting.rule import Report, Rule
+from gpulint.linting.rule import Report, Rule, Said
 from gpulint.places import Site
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "Replica",
     "Report",
     "Rule",
+    "Said",
     "Severity",
     "Site",
     "StrategyScope",

@@ -121,9 +121,12 @@ def _load(path: str, seen: tuple[str, ...]) -> Settings | None:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: {error}") from None
     if os.path.basename(path) == "pyproject.toml":
-        table = document.get("tool", {}).get("gpulint")
+        tools = document.get("tool", {})
+        table = tools.get("gpulint") if isinstance(tools, dict) else None
         if table is None:
             return None
+        if not isinstance(table, dict):
+            raise SettingsError(f"{_place(path, data, 'gpulint')}: `tool.gpulint` must be a table, not {table!r}")
     else:
         table = document
     base = Settings()

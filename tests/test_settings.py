@@ -56,12 +56,77 @@ def test_a_circle_of_extends_is_an_error(tmp_path: Path) -> None:
         ('target-tensorflow = "new"', r"gpulint\.toml:1: `target-tensorflow` must be a version"),
         ("[lint.severity]\nGPU101 = 'loud'", r"must be a table of error, warning, info or off"),
         ("[lint\n", r"gpulint\.toml: "),
+        ("lint = 3", r"gpulint\.toml:1: unknown key `lint`"),
+        ("qwertyuiop = 1", r"gpulint\.toml:1: unknown key `qwertyuiop`; known keys: include, exclude"),
+        ('[lint]\n\nselect = "GPU1"', r"gpulint\.toml:3: `lint\.select` must be a list of strings, not 'GPU1'"),
+        ("include = [1]", r"gpulint\.toml:1: `include` must be a list of strings, not \[1\]"),
+        ("output-format = 1", r"gpulint\.toml:1: `output-format` must be a string, not 1"),
+        ("max-warnings = true", r"gpulint\.toml:1: `max-warnings` must be a whole number, not True"),
+        ("target-tensorflow = 2.16", r"gpulint\.toml:1: `target-tensorflow` must be a version"),
+        ("[lint]\nper-file-ignores = []", r"gpulint\.toml:2: `lint\.per-file-ignores` must be a table, not \[\]"),
+        ("[lint.per-file-ignores]\n'a.py' = 'GPU1'", r"gpulint\.toml:1: .* must be a table of lists of strings"),
+        ("extend = 1", r"gpulint\.toml:1: `extend` must be a path"),
+        ("extend = 'nowhere.toml'", r"nowhere\.toml: No such file"),
     ],
 )
 def test_a_wrong_file_is_named_with_line_and_remedy(tmp_path: Path, text: str, message: str) -> None:
     path = write(tmp_path / "gpulint.toml", text)
     with pytest.raises(SettingsError, match=message):
         load(str(path))
+
+
+@pytest.mark.parametrize("text", ["[tool]\ngpulint = 3", "\ntool.gpulint = 'yes'"])
+def test_a_tool_table_that_is_none_is_an_error(tmp_path: Path, text: str) -> None:
+    path = write(tmp_path / "pyproject.toml", text)
+    with pytest.raises(SettingsError, match=r"pyproject\.toml.*: `tool\.gpulint` must be a table"):
+        load(str(path))
+
+
+def test_a_pyproject_whose_tool_is_no_table_says_nothing_of_gpulint(tmp_path: Path) -> None:
+    assert load(str(write(tmp_path / "pyproject.toml", "tool = 3"))) is None
+
+
+def test_bytes_that_are_no_utf8_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "gpulint.toml").write_bytes(b"src = ['\xff']")
+    with pytest.raises(SettingsError, match=r"gpulint\.toml: "):
+        load(str(tmp_path / "gpulint.toml"))
+
+
+def test_in_one_directory_the_dotted_file_comes_first_and_pyproject_last(tmp_path: Path) -> None:
+    directory = str(tmp_path)
+    write(tmp_path / "pyproject.toml", '[tool.gpulint]\ntarget-tensorflow = "2.16"')
+    assert SettingsFinder().of_directory(directory).target_tensorflow == "2.16"
+    write(tmp_path / "gpulint.toml", 'target-tensorflow = "2.17"')
+    assert SettingsFinder().of_directory(directory).target_tensorflow == "2.17"
+    write(tmp_path / ".gpulint.toml", 'target-tensorflow = "2.18"')
+    assert SettingsFinder().of_directory(directory).target_tensorflow == "2.18"
+
+
+def test_settings_know_the_directory_and_file_they_come_from(tmp_path: Path) -> None:
+    write(tmp_path / "base" / "gpulint.toml", 'src = ["lib"]')
+    path = write(tmp_path / "own" / "gpulint.toml", 'extend = "../base/gpulint.toml"')
+    settings = load(str(path))
+    assert settings is not None
+    assert (settings.root, settings.source, settings.src) == (str(tmp_path / "own"), str(path), ("lib",))
+
+
+def test_isolated_reads_no_file_and_a_fixed_file_serves_all(tmp_path: Path) -> None:
+    write(tmp_path / "gpulint.toml", 'target-tensorflow = "2.17"')
+    assert SettingsFinder(isolated=True).of_directory(str(tmp_path)).target_tensorflow == Settings().target_tensorflow
+    fixed = Settings(target_tensorflow="2.19")
+    assert SettingsFinder(fixed).of_directory(str(tmp_path)).target_tensorflow == "2.19"
+
+
+def test_the_table_of_the_probe_is_left_to_the_probe(tmp_path: Path) -> None:
+    settings = load(str(write(tmp_path / "gpulint.toml", "[probe]\nanything = 1")))
+    assert settings is not None
+    assert settings.select == ()
+
+
+def test_an_unknown_key_of_an_override_is_said_with_the_nearest(tmp_path: Path) -> None:
+    finder = SettingsFinder(overrides=(parse_override("lint.selct=['GPU2']"),))
+    with pytest.raises(SettingsError, match=r"--config: unknown key `lint\.selct`; did you mean `lint\.select`\?"):
+        finder.of_directory(str(tmp_path))
 
 
 def test_overrides_stand_above_files(tmp_path: Path) -> None:

@@ -69,11 +69,16 @@ def load(interp: Interpreter, name: str, node: ir.Node) -> Value:
 
 def store(interp: Interpreter, name: str, value: Value) -> None:
     frame = interp.frame
+    interp.state.write(frame.declared.get(name, frame.locals), name, named(value, name))
+
+
+def named(value: Value, name: str) -> Value:
+    """The value after it went through a variable, an attribute or a key of that name: whole numbers know it."""
     if type(value) is Constant and type(value.value) is int and name not in value.named:
         renamed = Constant(value.value, value.origin, (*value.named[:7], name))
         renamed.is_passed = value.is_passed
-        value = renamed
-    interp.state.write(frame.declared.get(name, frame.locals), name, value)
+        return renamed
+    return value
 
 
 def enclosing(interp: Interpreter) -> tuple[dict[str, Value], ...]:
@@ -152,7 +157,7 @@ def _assign_attribute(interp: Interpreter, target: ir.Attribute, value: Value) -
     receiver = interp.choose(interp.evaluate(target.value))
     if isinstance(receiver, Object):
         members.stored(interp, receiver, target.name, value, interp.site(target))
-        interp.state.write(receiver.attributes, target.name, value)
+        interp.state.write(receiver.attributes, target.name, named(value, target.name))
     elif isinstance(receiver, ModuleValue):
         interp.state.write(receiver.scope.globals, target.name, value)
     elif isinstance(receiver, UserClass):
@@ -167,6 +172,8 @@ def _assign_item(interp: Interpreter, target: ir.Subscript, value: Value) -> Non
     if isinstance(container, External) and container.name == "os.environ":
         runtime.environment_set(interp, key, value, interp.site(target))
     elif isinstance(container, Mapping):
+        if isinstance(key, Constant) and isinstance(key.value, str):
+            value = named(value, key.value)
         interp.state.write(container.entries, mappings.key_of(key), value)
         if not isinstance(key, Constant):
             interp.state.write(container.state, "complete", False)

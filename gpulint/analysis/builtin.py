@@ -155,6 +155,16 @@ def _copy(kind: str) -> Callable[..., Value]:
     return run
 
 
+def _dict(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    from gpulint.analysis import access
+
+    given = values[0] if values else None
+    entries = dict(given.entries) if isinstance(given, Mapping) else {}
+    entries |= {name: access.named(value, name) for name, value in arguments.keywords.items()}
+    complete = given is None or (isinstance(given, Mapping) and given.state["complete"])
+    return Mapping(entries, complete and not arguments.open, ("dict", site))
+
+
 def _enumerate(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
     if not values:
         return _unknown("enumerate", arguments)
@@ -298,6 +308,7 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "list": _copy("list"),
     "tuple": _copy("tuple"),
     "set": _copy("set"),
+    "dict": _dict,
     "enumerate": _enumerate,
     "zip": _zip,
     "map": _map,

@@ -143,10 +143,11 @@ def call_function(
     if caller.depth >= MAX_DEPTH or interp.active.count(identity) >= MAX_RECURSION:
         interp.plan.reached("call depth", site)
         return unknown
-    key = (identity, _keys(arguments), _context_key(interp))
+    key = (identity, _keys(arguments), () if function.memoized else _context_key(interp))
     earlier = [value for path, value in interp.executions.setdefault(key, []) if compatible(path, interp.path)]
     total = interp.runs.get(identity, 0)
-    if on_yield is None and (len(earlier) >= MAX_REPEATS or total >= MAX_RUNS):
+    repeats = 1 if function.memoized else MAX_REPEATS
+    if on_yield is None and (len(earlier) >= repeats or total >= MAX_RUNS):
         if not earlier:
             interp.plan.reached("runs of one function", site)
         return earlier[-1] if earlier else unknown
@@ -315,6 +316,15 @@ def opaque(function: Value) -> Value:
     if isinstance(function, Function):
         return Function(function.definition, function.module, function.closure, function.defaults, function.owner, True)
     return function
+
+
+def memoized(function: Value) -> Value:
+    """A function behind `functools.cache` or its like."""
+    if not isinstance(function, Function):
+        return function
+    kept = Function(function.definition, function.module, function.closure, function.defaults, function.owner)
+    kept.memoized = True
+    return kept
 
 
 def trace(interp: Interpreter, function: Value, jit: Value, site: Site) -> Value:

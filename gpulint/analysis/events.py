@@ -13,6 +13,7 @@ from gpulint.analysis.values import (
     Arguments,
     Dataset,
     Function,
+    Layer,
     Metric,
     Model,
     Object,
@@ -188,6 +189,15 @@ class ModelCalled(Event):
     "variables", "train_on_batch"."""
 
     model: Model
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class WeightsUsed(Event):
+    """The weights of a model or layer are read, set, saved or loaded as a whole: `get_weights`, `set_weights`,
+    `save`, `save_weights`, `load_weights`, `clone_model` (`how`)."""
+
+    owner: Model | Layer
     how: str
 
 

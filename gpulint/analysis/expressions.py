@@ -368,7 +368,7 @@ def mapping(interp: Interpreter, node: ir.Mapping_) -> Value:
             continue
         key = interp.choose(interp.evaluate(key_node))
         if isinstance(key, Constant):
-            entries[key.value] = value
+            entries[key.value] = access.named(value, key.value) if isinstance(key.value, str) else value
         else:
             complete = False
     return Mapping(entries, complete, ("dict", interp.site(node)))

@@ -23,6 +23,7 @@ from gpulint.analysis.values import (
     ListedDevice,
     Loss,
     Manager,
+    Model,
     Optimizer,
     Partial,
     Strategy,
@@ -97,6 +98,8 @@ def _model(interp: Interpreter, name: str, known: Fact, arguments: Arguments, si
 
 def _model_factory(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
     runtime.initialised(interp, "yes", site)
+    if name.endswith(".clone_model") and isinstance(original := arguments.of("model", known.params), Model):
+        interp.emit(events.WeightsUsed(site, interp.where(), original, "clone_model"))
     return members.make_model(interp, site, name)
 
 
@@ -364,7 +367,7 @@ SPECIAL: dict[str, Handler] = {
     "functools.wraps": lambda interp, arguments, site: External("functools.wraps()"),
     "functools.lru_cache": lambda interp, arguments, site: External("functools.lru_cache()"),
     "functools.wraps()": lambda interp, arguments, site: arguments.get("", 0) or NONE,
-    "functools.lru_cache()": lambda interp, arguments, site: arguments.get("", 0) or NONE,
+    "functools.lru_cache()": lambda interp, arguments, site: calls.memoized(arguments.get("", 0) or NONE),
     "contextlib.nullcontext": _null_context,
     "contextlib.suppress": _null_context,
     "contextlib.ExitStack": _exit_stack,
@@ -393,8 +396,12 @@ def decorate(interp: Interpreter, name: str, function: Value, site: Site) -> Val
     """What a library decorator makes of a function."""
     if name == "tensorflow.function":
         return calls.trace(interp, function, NONE, site)
-    if name in ("builtins.property", "functools.cached_property"):
+    if name == "builtins.property":
         return Descriptor("property", function)
+    if name == "functools.cached_property":
+        return Descriptor("property", calls.memoized(function))
+    if name in MEMOIZING:
+        return calls.memoized(function)
     if name == "builtins.staticmethod":
         return Descriptor("static", function)
     if name == "builtins.classmethod":
@@ -406,12 +413,12 @@ def decorate(interp: Interpreter, name: str, function: Value, site: Site) -> Val
     return calls.opaque(function)
 
 
+MEMOIZING = frozenset({"functools.lru_cache", "functools.cache", "functools.lru_cache()"})
+"""Decorators after which a function runs once for the same arguments."""
+
 TRANSPARENT = frozenset(
     {
         "abc.abstractmethod",
-        "functools.lru_cache",
-        "functools.cache",
-        "functools.lru_cache()",
         "functools.wraps()",
         "typing.overload",
         "typing.override",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpulint.analysis import builtin, datasets, distribution, managers, members, tensors, training
+from gpulint.analysis.events import WeightsUsed
 from gpulint.analysis.values import (
     NONE,
     Arguments,
@@ -69,6 +70,8 @@ def call(interp: Interpreter, receiver: Value, name: str, arguments: Arguments, 
         return builtin.method(interp, receiver, name, arguments, site)
     if isinstance(receiver, (Layer, Loss)) and name in ("__call__", "call"):
         return interp.call(receiver, arguments, site)
+    if isinstance(receiver, Layer) and name in training.WEIGHTS:
+        interp.emit(WeightsUsed(site, interp.where(), receiver, name))
     if isinstance(receiver, Traced) and name == "get_concrete_function":
         return receiver
     if isinstance(receiver, UserClass):

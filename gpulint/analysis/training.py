@@ -14,6 +14,7 @@ from gpulint.analysis.values import (
     Constant,
     Dataset,
     Function,
+    Layer,
     Model,
     Optimizer,
     Tape,
@@ -42,6 +43,9 @@ _USES = {
     "call": "call",
 }
 
+WEIGHTS = frozenset({"get_weights", "set_weights", "save", "save_weights", "load_weights"})
+"""Methods of models and layers that read or write all their weights."""
+
 
 def model_method(interp: Interpreter, model: Model, name: str, arguments: Arguments, site: Site) -> Value:
     """`model.name(…)` where the method is Keras's own."""
@@ -53,6 +57,10 @@ def model_method(interp: Interpreter, model: Model, name: str, arguments: Argume
         runtime.initialised(interp, "yes", site)
         interp.emit(events.ModelCalled(site, interp.where(), model, _USES[name]))
         return tensors.derived(interp, site, arguments.all()) if _USES[name] == "call" else Unknown(("used", site))
+    if name in WEIGHTS:
+        interp.emit(events.WeightsUsed(site, interp.where(), model, name))
+    elif name == "get_layer":
+        return Layer(model.site, model.where, "tensorflow.keras.layers.Layer")
     for value in arguments.all():
         members.escaped(interp, value, "passed", site)
     return Unknown(("call", ("attribute", model.symbol, name), site))

@@ -111,7 +111,7 @@ class ModuleValue(Value):
 class Function(Value):
     """A function of the program with the scopes it closes over, innermost first."""
 
-    __slots__ = ("closure", "defaults", "definition", "module", "name", "opaque", "owner")
+    __slots__ = ("closure", "defaults", "definition", "memoized", "module", "name", "opaque", "owner")
 
     def __init__(
         self,
@@ -129,6 +129,8 @@ class Function(Value):
         self.owner = owner
         self.opaque = opaque
         """Behind a decorator that gpulint does not know (it may trace)."""
+        self.memoized = False
+        """Behind `functools.cache` or its like: it runs once for the same arguments."""
         self.name = definition.name if isinstance(definition, ir.FunctionDef) else "<lambda>"
 
 

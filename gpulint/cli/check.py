@@ -16,9 +16,7 @@ from gpulint.linting.selection import Catalogue, Selection
 from gpulint.output.summary import statistics
 from gpulint.output.view import FORMATS, View, counts, render
 from gpulint.settings import SettingsError, shown
-from gpulint.sources.decoding import Undecodable, decode
 from gpulint.sources.discovery import MissingPath, discover
-from gpulint.sources.source import Source
 
 
 @click.command("check")
@@ -73,8 +71,8 @@ def command(
         rule_paths = [os.path.join(settings.root, path) for path in settings.rule_paths]
         catalogue = Catalogue(pack.load(rule_paths, installed=not isolated))
         Selection(catalogue, settings)
-        given = _standard_input(stdin_filename) if "-" in paths else None
-        files = [given.path] if given is not None else discover(paths or (".",), finder)
+        given = {stdin_filename or "-": sys.stdin.buffer.read()} if "-" in paths else {}
+        files = list(given) or discover(paths or (".",), finder)
         if show_files:
             click.echo("".join(f"{path}\n" for path in files), nl=False)
             return
@@ -88,9 +86,6 @@ def command(
         sys.exit(1)
     except (SettingsError, pack.PackError) as error:
         raise UserError(str(error)) from None
-    except _Unreadable as error:
-        click.echo(f"gpulint: {error}", err=True)
-        sys.exit(1)
     form = output_format or settings.output_format
     if form not in FORMATS:
         raise UserError(f"output-format: there is no format `{form}`; there are {', '.join(FORMATS)}")
@@ -107,18 +102,6 @@ def command(
         click.echo(f"gpulint: {result.files} files, {result.analysed} that speak of TensorFlow", err=True)
     limit = max_warnings if max_warnings is not None else settings.max_warnings
     sys.exit(_status(result, limit, exit_zero))
-
-
-class _Unreadable(Exception):
-    """Standard input that is no text."""
-
-
-def _standard_input(name: str | None) -> Source:
-    path = name or "-"
-    try:
-        return decode(path, sys.stdin.buffer.read())
-    except Undecodable as error:
-        raise _Unreadable(f"{path}:{error.row}:{error.column}: {error.message}") from None
 
 
 def _overrides(choices: dict[str, Any]) -> dict[str, Any]:

@@ -23,6 +23,8 @@ class Raised(NamedTuple):
         yield self.report.site
         for site, _ in self.report.related:
             yield site
+        if self.report.unless is not None:
+            yield from self.report.unless.sites
 
 
 def reports_of(plan: Plan, rules: Iterable[type[Rule]]) -> list[Raised]:

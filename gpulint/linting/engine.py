@@ -10,20 +10,22 @@ import sys
 import threading
 import traceback
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from gpulint.analysis import Plan, Project, analyse
 from gpulint.linting.dispatch import Raised, reports_of, without_explained
 from gpulint.linting.finding import Finding, Related
+from gpulint.linting.prose import is_said
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.linting.silence import silence
 from gpulint.places import Site, Span
 from gpulint.settings import Settings, SettingsFinder
 from gpulint.sources.decoding import Undecodable, decode
 from gpulint.sources.source import Source
-from gpulint.syntax.parse import CannotParse
+from gpulint.syntax import ir
+from gpulint.syntax.parse import CannotParse, parse
 
 SYNTAX_ERROR = "GPU001"
 """The code of files that cannot be read or parsed; it cannot be turned off."""
@@ -57,17 +59,17 @@ class Checker:
         self._selections: dict[Settings, Selection] = {}
         self._projects: dict[tuple[str, ...], Project] = {}
         self._sources: dict[str, Source | None] = {}
+        self._given: dict[str, bytes] = {}
         self._result = CheckResult()
         self._raised: list[Raised] = []
 
-    def check(self, files: Sequence[str], given: Source | None = None) -> CheckResult:
-        """Check files by path; `given` is the content of one of them that is not on disk as it is.
+    def check(self, files: Sequence[str], given: Mapping[str, bytes] | None = None) -> CheckResult:
+        """Check files by path; `given` is the content, by path, of those that are not on disk as they are.
 
         Raises SettingsError.
         """
         shown = {os.path.abspath(path): path for path in files}
-        if given is not None:
-            self._sources[os.path.abspath(given.path)] = replace(given, path=os.path.abspath(given.path))
+        self._given = {os.path.abspath(path): data for path, data in (given or {}).items()}
         for path in shown:
             self._selection(path)
         on_deep_stack(lambda: self._run(list(shown)))
@@ -126,9 +128,7 @@ class Checker:
             return self._sources[path]
         self._sources[path] = None
         try:
-            with open(path, "rb") as file:
-                data = file.read()
-            self._sources[path] = decode(path, data)
+            self._sources[path] = decode(path, self._bytes(path))
         except OSError as error:
             if report:
                 self._unreadable(path, f"cannot be read: {error.strerror or error}", 1, 1)
@@ -136,6 +136,12 @@ class Checker:
             if report:
                 self._unreadable(path, error.message, error.row, error.column)
         return self._sources[path]
+
+    def _bytes(self, path: str) -> bytes:
+        if (data := self._given.get(path)) is not None:
+            return data
+        with open(path, "rb") as file:
+            return file.read()
 
     def _unreadable(self, path: str, message: str, row: int, column: int) -> None:
         rule = self._catalogue.rule(SYNTAX_ERROR)
@@ -181,7 +187,10 @@ class Checker:
             contexts = _contexts(source, [one.report.site.node for one in raised])
             spans = self._spans([site for one in raised for site in one.sites])
             for one in raised:
+                said = one.report.unless
                 if one.rule.code in off or one.report.site not in spans:
+                    continue
+                if said is not None and is_said(said, spans, self._read, _syntax):
                     continue
                 finding = _finding(one, spans, contexts, selection)
                 key = (finding.span, finding.code)
@@ -251,9 +260,12 @@ def _finding(raised: Raised, spans: dict[Site, Span], contexts: dict[int, str], 
 
 def _contexts(source: Source, nodes: list[int]) -> dict[int, str]:
     from gpulint.syntax.enclosing import contexts
-    from gpulint.syntax.parse import parse
 
-    return on_deep_stack(lambda: contexts(parse(source), nodes))
+    return contexts(_syntax(source), nodes)
+
+
+def _syntax(source: Source) -> ir.Module:
+    return on_deep_stack(lambda: parse(source))
 
 
 def _text_of(source: Source, span: Span) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from gpulint.linting.finding import Confidence, Severity
 from gpulint.places import Site
@@ -14,12 +14,22 @@ if TYPE_CHECKING:
     from gpulint.analysis.plan import Plan
 
 
+class Said(NamedTuple):
+    """Prose that takes a report back: one of `words` in a comment beside or above one of `sites`, or in a line of
+    the docstring around it that is also about `subject`. Words are lower case."""
+
+    sites: tuple[Site, ...]
+    words: frozenset[str]
+    subject: str
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """What a rule yields: a place and what is wrong there.
 
     `why` and `instead` default to the rule's own. `related` are (site, message) pairs. `supersedes` names
     sites that this report already explains, so that rules listing this one in `yields_to` stay silent there.
+    `unless` is what the author can have written beside the code that makes it right.
     """
 
     site: Site
@@ -29,6 +39,7 @@ class Report:
     confidence: Confidence = Confidence.HIGH
     related: tuple[tuple[Site, str], ...] = ()
     supersedes: tuple[Site, ...] = ()
+    unless: Said | None = None
 
 
 class Rule:

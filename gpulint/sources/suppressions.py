@@ -7,11 +7,11 @@ one; `disable[…]` covers from there to the matching `enable[…]`, or to the e
 
 from __future__ import annotations
 
-import io
 import re
-import tokenize
 from collections.abc import Callable
 from dataclasses import dataclass
+
+from gpulint.sources.comments import Comment, comments_of
 
 MENTIONS = re.compile(r"#[^\n]*\b(?:gpulint\s*:|noqa)", re.IGNORECASE)
 """Text without a match has no suppression, and need not be tokenized."""
@@ -49,25 +49,14 @@ class Trouble:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Comment:
-    row: int
-    column: int
-    text: str
-    own_line: bool
-    statement: tuple[int, int]
-    """The rows of the logical line that it belongs to; for one on a line of its own, of the next."""
-    indent: int
-
-
 def read(text: str, resolve: Callable[[str], str | None]) -> tuple[list[Suppression], list[Trouble]]:
     """All suppressions of a file; `resolve` turns a code or name into a code, None where there is no such rule."""
     if not MENTIONS.search(text):
         return [], []
     found: list[Suppression] = []
     troubles: list[Trouble] = []
-    open_blocks: list[tuple[_Comment, tuple[str, ...], str]] = []
-    comments, dedents, last_row = _comments(text)
+    open_blocks: list[tuple[Comment, tuple[str, ...], str]] = []
+    comments, dedents, last_row = comments_of(text)
     for comment in comments:
         if (directive := _DIRECTIVE.search(comment.text)) is not None:
             _directive(comment, directive["rest"].strip(), resolve, found, troubles, open_blocks)
@@ -86,12 +75,12 @@ def read(text: str, resolve: Callable[[str], str | None]) -> tuple[list[Suppress
 
 
 def _directive(
-    comment: _Comment,
+    comment: Comment,
     rest: str,
     resolve: Callable[[str], str | None],
     found: list[Suppression],
     troubles: list[Trouble],
-    open_blocks: list[tuple[_Comment, tuple[str, ...], str]],
+    open_blocks: list[tuple[Comment, tuple[str, ...], str]],
 ) -> None:
     form = _FORM.match(rest)
     names = [name.strip() for name in form["codes"].split(",") if name.strip()] if form else []
@@ -125,46 +114,11 @@ def _directive(
 
 
 def _made(
-    comment: _Comment, kind: str, codes: tuple[str, ...] | None, first: int, last: int, reason: str = ""
+    comment: Comment, kind: str, codes: tuple[str, ...] | None, first: int, last: int, reason: str = ""
 ) -> Suppression:
     end = comment.column + len(comment.text)
     return Suppression(comment.row, comment.column, end, kind, codes, first, last, reason)
 
 
-def _trouble(comment: _Comment, what: str, message: str) -> Trouble:
+def _trouble(comment: Comment, what: str, message: str) -> Trouble:
     return Trouble(comment.row, comment.column, comment.column + len(comment.text), what, message)
-
-
-def _comments(text: str) -> tuple[list[_Comment], list[tuple[int, int]], int]:
-    """The comments of a file, the rows at which logical lines start with their indents, and the last row.
-
-    Text that Python cannot tokenize gives what was read up to there.
-    """
-    raw: list[tuple[int, int, str, bool, int]] = []
-    spans: list[tuple[int, int]] = []
-    starts: list[tuple[int, int]] = []
-    start: int | None = None
-    last_row = 1
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            last_row = max(last_row, token.end[0])
-            if token.type == tokenize.COMMENT:
-                own = not token.line[: token.start[1]].strip()
-                raw.append((token.start[0], token.start[1], token.string, own, len(spans)))
-            elif token.type == tokenize.NEWLINE:
-                spans.append((start or token.start[0], token.end[0]))
-                start = None
-            elif (
-                token.type not in (tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER) and start is None
-            ):
-                start = token.start[0]
-                starts.append(token.start)
-    except (tokenize.TokenError, SyntaxError):
-        pass
-    comments = []
-    for row, column, string, own, index in raw:
-        span = spans[index] if index < len(spans) else (row, row)
-        inside = span[0] <= row <= span[1]
-        statement = span if inside or own else (row, row)
-        comments.append(_Comment(row, column + 1, string, own, statement, column))
-    return comments, starts, last_row

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
+from typing import TypeAlias
 
 from gpulint.syntax import ir
+
+Definitions: TypeAlias = "tuple[ir.FunctionDef | ir.ClassDef, ...]"
 
 
 def contexts(module: ir.Module, numbers: Collection[int]) -> dict[int, str]:
@@ -13,24 +16,33 @@ def contexts(module: ir.Module, numbers: Collection[int]) -> dict[int, str]:
 
     Decorators, defaults and base classes belong to the scope around the definition.
     """
-    entries = list(_entries(module.body, ""))
+    return {
+        number: ".".join(definition.name for definition in around)
+        for number, around in enclosing(module, numbers).items()
+    }
+
+
+def enclosing(module: ir.Module, numbers: Collection[int]) -> dict[int, Definitions]:
+    """The functions and classes around each node, outermost first."""
+    entries = list(_entries(module.body))
     starts = [number for number, _ in entries]
-    result = {}
+    result: dict[int, Definitions] = {}
     for number in numbers:
         index = bisect_right(starts, number) - 1
-        result[number] = entries[index][1] if index >= 0 else ""
+        result[number] = entries[index][1] if index >= 0 else ()
     return result
 
 
-def _entries(body: Sequence[ir.Statement], context: str) -> Iterator[tuple[int, str]]:
-    """(number, context) of each statement, handler and case; lowering numbers them before what they hold."""
-    pending: list[tuple[ir.Statement | ir.Handler | ir.Case, str]] = [(each, context) for each in reversed(body)]
+def _entries(body: Sequence[ir.Statement]) -> Iterator[tuple[int, Definitions]]:
+    """(number, definitions around) of each statement, handler and case; lowering numbers them before what they
+    hold."""
+    pending: list[tuple[ir.Statement | ir.Handler | ir.Case, Definitions]] = [(each, ()) for each in reversed(body)]
     while pending:
-        node, context = pending.pop()
-        yield node.number, context
+        node, around = pending.pop()
+        yield node.number, around
         if isinstance(node, ir.FunctionDef | ir.ClassDef):
-            context = f"{context}.{node.name}" if context else node.name
-        pending.extend([(each, context) for each in reversed(_parts(node))])
+            around = (*around, node)
+        pending.extend([(each, around) for each in reversed(_parts(node))])
 
 
 def _parts(node: ir.Statement | ir.Handler | ir.Case) -> list[ir.Statement | ir.Handler | ir.Case]:

@@ -9,6 +9,7 @@ from gpulint.api import (
     Plan,
     Report,
     Rule,
+    Said,
     Severity,
     Site,
     confidence,
@@ -55,8 +56,8 @@ class BatchNotScaled(Rule):
     ```
 
     ## What is not reported
-    Any scaling, however indirect; sizes from flags, arguments or files; constants named or used as the global batch
-    (divided by the replica count, given as `global_batch_size`); toy sizes below 8; datasets made by
+    Any scaling, however indirect; sizes from flags, arguments or files; constants named, documented or used as the
+    global batch (divided by the replica count, given as `global_batch_size`); toy sizes below 8; datasets made by
     `distribute_datasets_from_function`, whose batch is per replica.
 
     ## At run time
@@ -114,6 +115,7 @@ class BatchNotScaled(Rule):
                 f"a batch of {size.value} whatever the number of replicas",
                 confidence=confidence(event.where, strategy.where),
                 related=((strategy.site, "it is split over the replicas of this strategy"),),
+                unless=Said((place, size.origin or place), SAID, "batch"),
             )
 
 
@@ -122,3 +124,6 @@ TOY = 8
 
 GLOBAL = frozenset({"global", "total", "effective", "overall", "worldwide", "eval", "test", "val", "validation"})
 """Words in a name that say the size is not one replica's, or not that of training."""
+
+SAID = frozenset({"global", "total", "overall", "effective"})
+"""Words in a comment or docstring that say so of the size."""

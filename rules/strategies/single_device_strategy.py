@@ -13,6 +13,7 @@ from gpulint.api import (
     Severity,
     confidence,
     events,
+    is_test,
     parse_device,
     possible,
     values,
@@ -49,7 +50,7 @@ class SingleDeviceStrategy(Rule):
     ```
 
     ## What is not reported
-    A choice by a flag or by what the machine has, devices that the program computes, CPU devices.
+    A choice by a flag or by what the machine has, devices that the program computes, CPU devices, tests.
 
     ## At run time
     One replica.
@@ -64,7 +65,7 @@ class SingleDeviceStrategy(Rule):
 
     def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
         devices = _literal_gpus(event.strategy.devices, event)
-        if devices is None or len(devices) != 1 or not _only_failed(event.where.path):
+        if is_test(event.site.path) or devices is None or len(devices) != 1 or not _only_failed(event.where.path):
             return
         fell_back = bool(event.where.path) and any(
             literal.condition.operator == "handler" for literal in event.where.path

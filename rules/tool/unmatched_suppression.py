@@ -27,7 +27,8 @@ class UnmatchedSuppression(Rule):
     import tensorflow as tf
 
     # gpulint: disable[GPU101] one card in this machine
-    x = tf.constant(1.0)
+    with tf.device("/gpu:0"):
+        x = tf.constant(1.0)
     # gpulint: enable[GPU101]
     ```
     """
