@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 MAX_ITEMS = 256
 """Longest sequence that is kept element by element."""
 
-_READS = {"float": "float", "int": "int", "bool": "bool", "round": "float"}
+_READS = {"float": "float", "int": "int", "bool": "bool"}
 
 
 def call(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
@@ -217,6 +217,8 @@ def _sum(interp: Interpreter, values: list[Value], arguments: Arguments, site: S
     if values:
         items, element = elements(interp, values[0], site)
         first = element or (items[0] if items else None)
+        if first is not values[0] and first is not None:
+            tensors.read_at(interp, first, "arithmetic", site)
         if isinstance(first, Tensor):
             return Tensor(site, reduced=first.reduced, gradient=first.gradient)
         if items and all(isinstance(item, Constant) and isinstance(item.value, int) for item in items):
@@ -235,8 +237,20 @@ def _iter(interp: Interpreter, values: list[Value], arguments: Arguments, site: 
     return values[0] if values else _unknown("iter", arguments)
 
 
+def _number(name: str) -> Callable[..., Value]:
+    def run(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
+        for value in values[:1]:
+            tensors.read_at(interp, value, "arithmetic", site)
+        return _unknown(name, arguments)
+
+    return run
+
+
 def _extreme(name: str) -> Callable[..., Value]:
     def run(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
+        if len(values) > 1:
+            for value in values:
+                tensors.read_at(interp, value, "compare", site)
         numbers = [v.value for v in values if isinstance(v, Constant) and isinstance(v.value, (int, float))]
         if len(numbers) == len(values) > 1:
             named = tuple(word for v in values if isinstance(v, Constant) for word in v.named)
@@ -316,6 +330,8 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "reversed": _ordered,
     "filter": lambda interp, values, arguments, site: _ordered(interp, values[1:], arguments, site),
     "sum": _sum,
+    "round": _number("round"),
+    "abs": _number("abs"),
     "next": _next,
     "iter": _iter,
     "max": _extreme("max"),

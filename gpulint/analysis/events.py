@@ -137,8 +137,8 @@ class Reduction(Event):
 
 @dataclass(frozen=True, slots=True)
 class ReplicaValueRead(Event):
-    """A per-replica value is used as if it were one tensor: `how` is "float", "int", "arithmetic", "numpy",
-    "print", "format", "bool", "compare" or "method"."""
+    """A per-replica value is used as if it were one tensor: `how` is "float", "int", "arithmetic", "op", "numpy",
+    "metric", "assign", "print", "format", "bool" or "compare"."""
 
     value: PerReplica
     how: str

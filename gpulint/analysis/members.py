@@ -275,6 +275,8 @@ def call_object(interp: Interpreter, receiver: Object, arguments: Arguments, sit
     if isinstance(receiver, Loss):
         return tensors.loss(interp, receiver, arguments, site)
     if isinstance(receiver, Metric):
+        for value in arguments.all():
+            tensors.read_at(interp, value, "metric", site)
         updated(interp, receiver, "__call__", site)
         return Tensor(site)
     for value in arguments.all():

@@ -61,7 +61,7 @@ def call(interp: Interpreter, receiver: Value, name: str, arguments: Arguments, 
     if isinstance(receiver, (Tensor, PerReplica)):
         return tensors.method(interp, receiver, name, site)
     if isinstance(receiver, Variable):
-        return _variable(interp, receiver, name, site)
+        return _variable(interp, receiver, name, arguments, site)
     if isinstance(receiver, Metric):
         return _metric(interp, receiver, name, arguments, site)
     if isinstance(receiver, Manager):
@@ -87,8 +87,10 @@ def call(interp: Interpreter, receiver: Value, name: str, arguments: Arguments, 
     )
 
 
-def _variable(interp: Interpreter, receiver: Variable, name: str, site: Site) -> Value:
+def _variable(interp: Interpreter, receiver: Variable, name: str, arguments: Arguments, site: Site) -> Value:
     if name in _UPDATES:
+        for value in arguments.all():
+            tensors.read_at(interp, value, "assign", site)
         members.updated(interp, receiver, name, site)
         return receiver
     if name in ("read_value", "value", "sparse_read"):
@@ -98,6 +100,8 @@ def _variable(interp: Interpreter, receiver: Variable, name: str, site: Site) ->
 
 def _metric(interp: Interpreter, receiver: Metric, name: str, arguments: Arguments, site: Site) -> Value:
     if name in ("update_state", "update_on_batch"):
+        for value in arguments.all():
+            tensors.read_at(interp, value, "metric", site)
         members.updated(interp, receiver, name, site)
         return NONE
     if name == "result":

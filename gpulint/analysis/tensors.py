@@ -72,6 +72,8 @@ _SCALES = frozenset(
     }
 )
 _PAIRS = frozenset({"tensorflow.clip_by_global_norm"})
+_TAKES_REPLICAS = frozenset({"tensorflow.print", "tensorflow.identity"})
+"""Ops that take a per-replica value as it is; the others raise ValueError (TensorFlow 2.21)."""
 _SHAPES = frozenset({"tensorflow.shape", "tensorflow.size"})
 
 
@@ -121,12 +123,14 @@ def flattened(values: Iterable[Value]) -> tuple[Value, ...]:
     return tuple(flat)
 
 
-def derived(interp: Interpreter, site: Site, inputs: Iterable[Value]) -> Value:
-    """A tensor that comes of these inputs; per replica where one of them is."""
+def derived(interp: Interpreter, site: Site, inputs: Iterable[Value], how: str = "op") -> Value:
+    """A tensor that comes of these inputs; per replica where one of them is, which is read then (`how`)."""
     context = interp.context
     scope = context.device if context.replica is None else None
     for value in inputs:
         if isinstance(value, PerReplica):
+            if how:
+                read_at(interp, value, how, site)
             return PerReplica(site, value.strategy, Tensor(site))
     device = scope.device if scope is not None and scope.device is not None and scope.device.index is not None else None
     return Tensor(site, device, scope=scope.site if scope else None)
@@ -142,7 +146,7 @@ def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: S
     dtype = named_dtype(given)
     if given is None and (name in _CREATES or name in _KEEPS_REDUCTION):
         dtype = dtype_of(first)
-    result = derived(interp, site, inputs)
+    result = derived(interp, site, inputs, "" if name in _TAKES_REPLICAS else "op")
     if not isinstance(result, Tensor):
         return result
     gradient = _gradient(inputs)
@@ -211,9 +215,7 @@ def loss(interp: Interpreter, receiver: Loss, arguments: Arguments, site: Site) 
 def operate(interp: Interpreter, name: str, operands: tuple[Value, ...], node: ir.Node) -> Value:
     """An operator with a tensor among its operands."""
     site = interp.site(node)
-    for operand in operands:
-        read_at(interp, operand, "arithmetic", site)
-    result = derived(interp, site, operands)
+    result = derived(interp, site, operands, "arithmetic")
     if not isinstance(result, Tensor):
         return result
     dtype = next(

@@ -102,13 +102,19 @@ class BatchNotScaled(Rule):
                 self._batches.append((event, strategy, batch.size, place))
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        treated = {name for size in self._global if isinstance(size, values.Constant) for name in size.named}
+        known = [size for size in self._global if isinstance(size, values.Constant)]
+        treated = {name for size in known for name in size.named}
+        sizes = {size.value for size in known}
         for event, strategy, size, place in self._batches:
             if not strategy.is_multi_replica or not together(event.where, strategy.where):
                 continue
             if not isinstance(size, values.Constant) or not isinstance(size.value, int) or size.value < TOY:
                 continue
-            if treated.intersection(size.named) or any(words(name) & GLOBAL for name in size.named):
+            if (
+                size.value in sizes
+                or treated.intersection(size.named)
+                or any(words(name) & GLOBAL for name in size.named)
+            ):
                 continue
             yield Report(
                 place,

@@ -11,11 +11,13 @@ class PerReplicaRead(Rule):
     """Per-replica result used as a tensor
 
     ## What it does
-    Finds the result of `strategy.run` used as one tensor: `float()`, arithmetic, `.numpy()`, printing, formatting.
+    Finds the result of `strategy.run` used as one tensor: `float()`, arithmetic, TensorFlow ops, `.numpy()`,
+    `update_state` of a metric, `assign` of a variable, printing, formatting.
 
     ## Why is this bad
-    It is one value for each replica. With two or more, `float` and arithmetic raise TypeError (TensorFlow 2.21) and
-    printing shows the parts; with one it works, so the fault shows only on the big machine.
+    It is one value for each replica. With two or more, `float` and arithmetic raise TypeError, ops and metrics
+    ValueError, `.numpy()` AttributeError (TensorFlow 2.21), and printing shows the parts; with one it works, so the
+    fault shows only on the big machine.
 
     ## Example
     ```python
@@ -48,8 +50,8 @@ class PerReplicaRead(Rule):
     ```
 
     ## What is not reported
-    Results that are reduced or taken apart with `experimental_local_results`, results that are only stored, and
-    strategies with one replica.
+    Results that are reduced or taken apart with `experimental_local_results`, results that are only stored or given
+    to `tf.print`, and strategies with one replica.
 
     ## At run time
     The error's text.
@@ -87,6 +89,9 @@ class PerReplicaRead(Rule):
 
 HOW = {
     "arithmetic": "arithmetic",
+    "assign": "assigning",
+    "metric": "updating a metric",
+    "op": "a TensorFlow op",
     "compare": "a comparison",
     "float": "`float`",
     "format": "formatting",
