@@ -132,6 +132,18 @@ def compatible(a: Path, b: Path) -> bool:
     return True
 
 
+@lru_cache(maxsize=16384)
+def has_one_replica(path: Path) -> bool:
+    """Whether a condition of the path says that a strategy has one replica, or the machine at most one GPU."""
+    for literal in path:
+        said = _interval(literal)
+        if said is not None and said[2] <= 1 and isinstance(said[0], Symbol):
+            head, *rest = said[0].parts
+            if head == "replicas" or (head == "len" and isinstance(rest[0], Symbol) and rest[0].parts[0] == "devices"):
+                return True
+    return False
+
+
 def mentions(path: Path, word: str) -> bool:
     """Whether a condition of the path is about a symbol that contains `word`."""
     return any(_speaks_of(literal.condition, word) for literal in path)

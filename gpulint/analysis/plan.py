@@ -37,6 +37,11 @@ class Plan:
     """Takes back what the program changed in modules that it shares with other programs of the project. To be
     called when the plan has been read, before another program is run."""
 
+    @property
+    def version(self) -> tuple[int, ...]:
+        """The targeted TensorFlow release as (major, minor)."""
+        return tuple(int(part) for part in self.target.split(".")[:2])
+
     def reached(self, bound: str, site: Site) -> None:
         """Note that a bound of the analysis was reached at `site`."""
         if (bound, site) not in self.bounds:

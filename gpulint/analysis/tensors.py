@@ -150,7 +150,8 @@ def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: S
     if not isinstance(result, Tensor):
         return result
     gradient = _gradient(inputs)
-    reduced = _reduced_by_op(name, fact, inputs, site)
+    over_batch = fact.kind is not Kind.REDUCTION or _is_over_batch(arguments.of("axis", fact.params))
+    reduced = _reduced_by_op(name, fact, inputs, site) if over_batch else None
     result = Tensor(
         site,
         result.device,
@@ -164,6 +165,13 @@ def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: S
     if name in _PAIRS and arguments.positional:
         return Items("tuple", (arguments.positional[0], Tensor(site)))
     return result
+
+
+def _is_over_batch(axis: Value | None) -> bool:
+    """Whether a reduction with this `axis` goes over the examples of a batch: over all axes, or the first."""
+    if isinstance(axis, Items) and axis.items is not None:
+        return any(isinstance(item, Constant) and item.value == 0 for item in axis.items)
+    return axis is None or (isinstance(axis, Constant) and (axis.value is None or axis.value == 0))
 
 
 def _all_shapes(name: str, inputs: tuple[Value, ...]) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from gpulint.analysis import Plan
+from gpulint.analysis.paths import has_one_replica
 from gpulint.linting.rule import Report, Rule
 from gpulint.places import Site
 
@@ -38,8 +39,9 @@ def reports_of(plan: Plan, rules: Iterable[type[Rule]]) -> list[Raised]:
             listeners[event_name].append((instance, getattr(instance, name)))
     raised: list[Raised] = []
     for event in plan.events:
+        graph_mode, alone = event.where.graph_mode, has_one_replica(event.where.path)
         for instance, method in listeners.get(type(event).__name__, ()):
-            if not event.where.graph_mode or instance.in_graph_mode:
+            if (instance.in_graph_mode or not graph_mode) and (instance.on_one_replica or not alone):
                 raised += [Raised(type(instance), report) for report in method(event, plan) or ()]
     for instance in instances:
         raised += [Raised(type(instance), report) for report in instance.on_end(plan)]

@@ -65,6 +65,8 @@ class Rule:
     on_by_default: ClassVar[bool] = True
     in_graph_mode: ClassVar[bool] = False
     """Whether it also reads TF1 graph-mode files."""
+    on_one_replica: ClassVar[bool] = True
+    """Whether it also reads events on paths where the program has seen that there is only one replica or GPU."""
     speaks_of: ClassVar[frozenset[str] | None] = None
     """Identifiers of which a program must have at least one for this rule to find anything in it; None when
     the rule looks at every program. Where no enabled rule has one, the program is not run at all."""

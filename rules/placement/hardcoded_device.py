@@ -49,7 +49,8 @@ class HardcodedDevice(Rule):
 
     ## What is not reported
     CPU devices, `None`, an index chosen by a loop, a flag, the environment, a local rank or a check of what
-    the machine has, parameters that callers give, test files, and TF1 graph-mode towers.
+    the machine has (a `try` that catches the RuntimeError too), parameters that callers give, a scope inside another one of the same device, test files, and
+    TF1 graph-mode towers.
 
     ## At run time
     All operations of these lines run on one GPU while the others idle.
@@ -72,9 +73,11 @@ class HardcodedDevice(Rule):
             or not plan.referenced.isdisjoint(PER_PROCESS)
             or event.where.context.strategy is not None
             or mentions(event.where.path, "devices")
+            or any("RuntimeError" in names for names in event.where.context.handlers)
         ):
             return
-        if isinstance(event.argument, values.Constant):
+        around = event.where.context.devices[:-1]
+        if isinstance(event.argument, values.Constant) and not (around and around[-1].device == device):
             yield Report(
                 event.site,
                 f"operations are pinned to `{event.argument.value}`",

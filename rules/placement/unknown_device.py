@@ -40,7 +40,7 @@ class UnknownDevice(Rule):
     ```
 
     ## What is not reported
-    Anything that the program itself does not fix.
+    Anything that the program itself does not fix, and a try that catches the RuntimeError.
 
     ## At run time
     RuntimeError, or soft placement on the CPU.
@@ -57,7 +57,8 @@ class UnknownDevice(Rule):
         device = event.device
         if device is None or device.index is None or event.gpus is None or device.job:
             return
-        if device.index >= event.gpus:
+        handled = any("RuntimeError" in names for names in event.where.context.handlers)
+        if device.index >= event.gpus and not handled:
             left = {0: "no GPU", 1: "one GPU"}.get(event.gpus, f"{event.gpus} GPUs")
             yield Report(
                 event.site,

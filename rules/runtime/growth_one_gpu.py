@@ -60,6 +60,7 @@ class GrowthOneGpu(Rule):
     why = "with two visible GPUs TensorFlow raises: memory growth cannot differ between them"
     instead = "set it for every GPU in a loop over `tf.config.list_physical_devices('GPU')`"
     speaks_of = CONFIG_WORDS
+    yields_to = ("GPU301",)
 
     def __init__(self) -> None:
         self._growth: list[tuple[events.RuntimeConfigured, values.ListedDevice]] = []

@@ -67,6 +67,7 @@ class BatchNotScaled(Rule):
     code = "GPU209"
     name = "batch-not-scaled"
     severity = Severity.WARNING
+    on_one_replica = False
     speaks_of = STRATEGY_WORDS
     why = "the batch is split over the replicas: each gets 1/N of it"
     instead = "multiply the per-replica size by `strategy.num_replicas_in_sync`"
@@ -113,7 +114,7 @@ class BatchNotScaled(Rule):
             if (
                 size.value in sizes
                 or treated.intersection(size.named)
-                or any(words(name) & GLOBAL for name in size.named)
+                or any(_says_enough(name) for name in size.named)
             ):
                 continue
             yield Report(
@@ -125,11 +126,20 @@ class BatchNotScaled(Rule):
             )
 
 
+def _says_enough(name: str) -> bool:
+    """Whether a name that the size went through says that it is the global one, or counts the replicas."""
+    own = words(name)
+    return bool(own & GLOBAL) or (bool(own & COUNTED) and "per" not in own and "each" not in own)
+
+
 TOY = 8
 """Batches smaller than this are taken for those of a test."""
 
 GLOBAL = frozenset({"global", "total", "effective", "overall", "worldwide", "eval", "test", "val", "validation"})
 """Words in a name that say the size is not one replica's, or not that of training."""
+
+COUNTED = frozenset({"gpus", "gpu", "ngpus", "ngpu", "replicas", "replica", "devices", "workers", "cores"})
+"""Words of names such as `NUM_GPUS`: what went through one is scaled, though by a number of the author's."""
 
 SAID = frozenset({"global", "total", "overall", "effective"})
 """Words in a comment or docstring that say so of the size."""

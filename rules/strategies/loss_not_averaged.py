@@ -82,6 +82,7 @@ class LossNotAveraged(Rule):
     code = "GPU208"
     name = "loss-not-averaged"
     severity = Severity.ERROR
+    on_one_replica = False
     speaks_of = STRATEGY_WORDS
     why = "gradients are summed over replicas, so each step is replicas × too large"
     instead = "divide by the global batch size: `tf.nn.compute_average_loss(per_example, global_batch_size=…)`"
@@ -102,7 +103,7 @@ class LossNotAveraged(Rule):
                     continue
                 if gradient.scaled or reduced.how == "scaled":
                     self._scaled.add(event.site)
-                elif text := _problem(reduced, plan.target):
+                elif text := _problem(reduced, plan.version):
                     places = ((gradient.site, "its gradient is taken here"), (replica.site, "each replica runs this"))
                     sure = confidence(event.where, replica.strategy.where)
                     report = Report(reduced.site, text, confidence=sure, related=places)
@@ -114,12 +115,12 @@ class LossNotAveraged(Rule):
         yield from (report for site, report in self._suspects if site not in self._scaled)
 
 
-def _problem(reduced: values.Reduced, target: str) -> str:
+def _problem(reduced: values.Reduced, version: tuple[int, ...]) -> str:
     if reduced.how == "mean":
         return "the loss is averaged over the replica's own batch only"
     if reduced.how == "sum":
         return "the loss is summed over the replica's own batch and never divided by the global batch size"
-    if reduced.how == "default" and tuple(int(part) for part in target.split(".")[:2]) < KERAS_3:
+    if reduced.how == "default" and version < KERAS_3:
         return "a Keras 2 loss object with its default reduction raises in a replica function"
     return ""
 

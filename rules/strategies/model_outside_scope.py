@@ -53,8 +53,9 @@ class ModelOutsideScope(Rule):
     ```
 
     ## What is not reported
-    Models built by a helper that is called in the scope, the path on which there is no strategy, models that are
-    never trained there, and strategies with one replica.
+    Models built by a helper that is called in the scope, the path on which there is no strategy or one replica,
+    models that are never trained there, a second model trained on one device beside one that is trained under the
+    strategy, and strategies with one replica.
 
     ## At run time
     Variables on one device only; one replica busy.
@@ -63,6 +64,7 @@ class ModelOutsideScope(Rule):
     code = "GPU201"
     name = "model-outside-scope"
     severity = Severity.ERROR
+    on_one_replica = False
     speaks_of = STRATEGY_WORDS
     why = "its variables live on one device: Keras raises, or every other GPU idles"
     instead = "build it inside `with strategy.scope():`"
@@ -70,6 +72,7 @@ class ModelOutsideScope(Rule):
     def __init__(self) -> None:
         self._used: list[values.Strategy] = []
         self._outside: list[events.ModelFitted] = []
+        self._trained: list[values.Strategy] = []
 
     def on_strategy_used(self, event: events.StrategyUsed, plan: Plan) -> Iterator[Report]:
         if event.how != "attribute" and event.strategy.is_multi_replica and event.strategy not in self._used:
@@ -80,6 +83,8 @@ class ModelOutsideScope(Rule):
         yield from self._inside(event, event.model, "compiled")
 
     def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
+        if (own := event.model.where.context.strategy) is not None:
+            self._trained.append(own)
         if event.where.context.is_outside and event.model.where.context.is_outside:
             self._outside.append(event)
         yield from self._inside(event, event.model, "fitted")
@@ -94,6 +99,7 @@ class ModelOutsideScope(Rule):
             if (
                 strategy is not None
                 and strategy in self._used
+                and strategy not in self._trained
                 and together(event.where, event.model.where, strategy.where)
             ):
                 yield self._report(event, event.model, strategy, "fitted outside it too: the strategy is not used")

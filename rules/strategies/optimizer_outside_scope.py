@@ -54,7 +54,8 @@ class OptimizerOutsideScope(Rule):
 
     ## What is not reported
     `compile` after the scope with an optimizer object made inside it, optimizers made by a helper that is called in the
-    scope, and `keras.optimizers.legacy`, whose variables are made later.
+    scope, a script that compiles and never trains, `keras.optimizers.legacy`, whose variables are made later, and
+    names of optimizers before TensorFlow 2.16, where `compile` enters the scope itself.
 
     ## At run time
     The error's text.
@@ -70,6 +71,8 @@ class OptimizerOutsideScope(Rule):
     def __init__(self) -> None:
         self._applied: list[tuple[events.GradientsApplied, values.Optimizer, values.Strategy]] = []
         self._models: list[values.Model] = []
+        self._compiled: list[events.ModelCompiled] = []
+        self._trained: list[values.Model] = []
 
     def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> Iterator[Report]:
         self._models.append(event.model)
@@ -83,16 +86,20 @@ class OptimizerOutsideScope(Rule):
         if event.where.context.is_outside and (
             given is None or (isinstance(given, values.Constant) and isinstance(given.value, str))
         ):
-            if together(event.where, event.model.where):
-                yield Report(
-                    event.site,
-                    "`compile` makes the optimizer outside the scope that the model was built in",
-                    confidence=confidence(event.where, event.model.where),
-                    related=((event.model.site, "the model is built under the strategy here"),),
-                )
+            if plan.version >= KERAS_3 and together(event.where, event.model.where):
+                self._compiled.append(event)
         for optimizer in possible(given, event.where):
             if isinstance(optimizer, values.Optimizer):
                 yield from self._outside(event, optimizer, strategy)
+
+    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
+        self._trained.append(event.model)
+        return iter(())
+
+    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
+        if event.how in ("evaluate", "train_on_batch"):
+            self._trained.append(event.model)
+        return iter(())
 
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
         replica = event.where.context.replica
@@ -101,6 +108,14 @@ class OptimizerOutsideScope(Rule):
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
+        for compiled in self._compiled:
+            if compiled.model in self._trained or compiled.where.caller.function:
+                yield Report(
+                    compiled.site,
+                    "`compile` makes the optimizer outside the scope that the model was built in",
+                    confidence=confidence(compiled.where, compiled.model.where),
+                    related=((compiled.model.site, "the model is built under the strategy here"),),
+                )
         for event, optimizer, strategy in self._applied:
             models = [model for model in self._models if together(event.where, model.where)]
             if not models or any(model.where.context.strategy is strategy for model in models):
@@ -118,6 +133,9 @@ class OptimizerOutsideScope(Rule):
                 related=((strategy.site, "the strategy is made here"), (event.site, "it is used here")),
             )
 
+
+KERAS_3 = (2, 16)
+"""The first TensorFlow with Keras 3. Before it, `compile` makes the optimizer in the model's own scope."""
 
 LEGACY = "tensorflow.keras.optimizers.legacy."
 """Optimizers that make their variables when they are first used."""

@@ -93,7 +93,7 @@ def _literal_gpus(value: values.Value | None, event: events.StrategyBuilt) -> li
         for item in items or ():
             text = item.value if isinstance(item, values.Constant) else None
             device = parse_device(text) if isinstance(text, str) else None
-            if device is None or not device.is_gpu:
+            if device is None or not device.is_gpu or (isinstance(item, values.Constant) and item.named):
                 return None
             found.append(str(text))
     return found

@@ -66,7 +66,7 @@ class StrategyRunOutsideFunction(Rule):
 
     ## What is not reported
     Callers that are traced anywhere on the way, functions wrapped later, functions behind a decorator that gpulint
-    does not know, and `fn` that is a `tf.function` itself or calls one.
+    does not know, `fn` that is a `tf.function` itself or calls one, and `fn` that computes nothing.
 
     ## At run time
     An eager operation log for each replica.
@@ -75,6 +75,7 @@ class StrategyRunOutsideFunction(Rule):
     code = "GPU207"
     name = "strategy-run-outside-function"
     severity = Severity.WARNING
+    on_one_replica = False
     speaks_of = STRATEGY_WORDS
     why = "every operation of every replica is dispatched from Python"
     instead = "call it from a function decorated with `@tf.function`"
@@ -82,6 +83,7 @@ class StrategyRunOutsideFunction(Rule):
     def __init__(self) -> None:
         self._eager: list[events.StrategyRun] = []
         self._traced_inside: set[Site] = set()
+        self._works: set[Site] = set()
 
     def on_strategy_run(self, event: events.StrategyRun, plan: Plan) -> Iterator[Report]:
         context = event.where.context
@@ -97,9 +99,23 @@ class StrategyRunOutsideFunction(Rule):
             self._traced_inside.add(event.where.context.replica.site)
         return iter(())
 
+    def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:
+        return self._work(event)
+
+    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
+        return self._work(event)
+
+    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
+        return self._work(event)
+
+    def _work(self, event: events.Event) -> Iterator[Report]:
+        if event.where.context.replica is not None:
+            self._works.add(event.where.context.replica.site)
+        return iter(())
+
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event in self._eager:
-            if event.site not in self._traced_inside:
+            if event.site in self._works and event.site not in self._traced_inside:
                 yield Report(
                     event.site,
                     "`strategy.run` is called in a loop without `tf.function`",

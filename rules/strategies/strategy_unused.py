@@ -40,7 +40,8 @@ class StrategyUnused(Rule):
 
     ## What is not reported
     Factories that return it, configurations that take it, attributes that others read,
-    `tf.distribute.experimental_set_strategy`, and modules that only make it.
+    `tf.distribute.experimental_set_strategy`, modules that only make it, and training that came before it or that
+    another strategy does.
 
     ## At run time
     One replica.
@@ -56,7 +57,7 @@ class StrategyUnused(Rule):
     def __init__(self) -> None:
         self._built: list[events.StrategyBuilt] = []
         self._used: set[Site] = set()
-        self._training: list[events.Event] = []
+        self._training: list[tuple[int, events.Event]] = []
 
     def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
         if event.strategy.is_multi_replica:
@@ -69,17 +70,22 @@ class StrategyUnused(Rule):
         return iter(())
 
     def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
-        self._training.append(event)
+        if event.model.where.context.is_outside:
+            self._train(event)
         return iter(())
 
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
-        self._training.append(event)
+        if event.where.context.is_outside:
+            self._train(event)
         return iter(())
+
+    def _train(self, event: events.Event) -> None:
+        self._training.append((len(self._built), event))
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         if not plan.is_complete:
             return
-        for event in self._built:
-            trains = any(together(event.where, other.where) for other in self._training)
+        for number, event in enumerate(self._built):
+            trains = any(made > number and together(event.where, other.where) for made, other in self._training)
             if event.strategy.site not in self._used and trains:
                 yield Report(event.site, "the strategy is never entered", confidence=confidence(event.where))

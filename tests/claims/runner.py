@@ -90,7 +90,11 @@ class Company:
     def _next(self, program: Path, claim: Claim) -> Performance:
         stage = self._free.get()
         try:
-            return _perform(stage, program, claim)
+            performance = _perform(stage, program, claim)
+            if performance.status == -signal.SIGSEGV:
+                # TensorFlow's own threads crash once in some hundred processes while they end.
+                performance = _perform(stage, program, claim)
+            return performance
         finally:
             self._free.put(stage)
 
