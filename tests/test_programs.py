@@ -11,12 +11,10 @@ from tests.programs import FIXTURES, Program, programs, read_program
 
 PROGRAMS = programs()
 
-FLAGGED_TWICE = ("GPU101", "GPU102", "GPU103", "GPU104", "GPU105", "GPU106", "GPU107") + (
-    "GPU301",
-    "GPU302",
-    "GPU303",
-    "GPU304",
-    "GPU306",
+FLAGGED_TWICE = (
+    *(f"GPU{number}" for number in range(101, 108)),
+    *(f"GPU{number}" for number in range(201, 216)),
+    *("GPU301", "GPU302", "GPU303", "GPU304", "GPU306"),
 )
 
 

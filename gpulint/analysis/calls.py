@@ -10,7 +10,7 @@ from gpulint.analysis.contexts import Caller, Context
 from gpulint.analysis.control import NORMAL, Halts
 from gpulint.analysis.events import FunctionEntered, FunctionTraced, TracedCalled
 from gpulint.analysis.paths import compatible
-from gpulint.analysis.state import MISSING, common_path, join
+from gpulint.analysis.state import common_path, join
 from gpulint.analysis.values import (
     NONE,
     Arguments,
@@ -224,9 +224,25 @@ def _result(frame: Frame, definition: ir.FunctionDef | ir.Lambda, value: Value) 
     """What a call gives for what its body returned: a generator gives what it yields."""
     if isinstance(definition, ir.FunctionDef) and definition.is_generator:
         symbol = ("result", frame.caller.site, id(definition))
-        element = join(frame.yielded, symbol) if frame.yielded else None
-        return Items("generator", None, element if element is not MISSING else None, symbol)
+        return Items("generator", None, _yielded(frame, symbol), symbol)
     return value
+
+
+def _yielded(frame: Frame, symbol: Any) -> Value | None:
+    """What stands for all that a generator yields: the first of them where they are alike."""
+    if not frame.yielded:
+        return None
+    first = frame.yielded[0][1]
+    if isinstance(first, Constant) or any(_shape(value) != _shape(first) for _, value in frame.yielded):
+        joined = join(frame.yielded, symbol)
+        return joined if isinstance(joined, Value) else None
+    return first
+
+
+def _shape(value: Value) -> Any:
+    if isinstance(value, Items) and value.items is not None:
+        return (value.kind, tuple(_shape(item) for item in value.items))
+    return type(value)
 
 
 def bind(names: dict[str, Value], function: Function, arguments: Arguments, symbol: Any, interp: Interpreter) -> None:

@@ -435,6 +435,8 @@ def iterate(interp: Interpreter, iterable: Value, node: ir.Node) -> tuple[list[V
             element = None
         if isinstance(element, Constant):
             element = None
+        if iterable.kind == "generator" and element is not None:
+            element = tensors.as_data(element)
         return [element or Unknown(("item", symbol_of(iterable), interp.site(node)))], False
     if isinstance(iterable, DeviceList):
         return [ListedDevice(iterable, None)], False

@@ -282,6 +282,15 @@ def _gradient_by_operator(name: str, operands: tuple[Value, ...]) -> Gradient | 
     return present
 
 
+def as_data(value: Value) -> Value:
+    """What a generator of the program gives to a loop: its tensors are batches, as a plain dataset's are."""
+    if isinstance(value, Items) and value.items is not None:
+        return Items(value.kind, tuple(as_data(item) for item in value.items), None, value.symbol)
+    if isinstance(value, Tensor) and not value.from_data and value.gradient is None:
+        return Tensor(value.site, value.device, value.dtype, value.reduced, scope=value.scope, from_data=True)
+    return value
+
+
 def element_of(interp: Interpreter, dataset: Dataset, node: ir.Node) -> Value:
     """What iterating over a dataset gives."""
     site = interp.site(node)

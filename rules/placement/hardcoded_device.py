@@ -49,8 +49,8 @@ class HardcodedDevice(Rule):
 
     ## What is not reported
     CPU devices, `None`, an index chosen by a loop, a flag, the environment, a local rank or a check of what
-    the machine has (a `try` that catches the RuntimeError too), parameters that callers give, a scope inside another one of the same device, test files, and
-    TF1 graph-mode towers.
+    the machine has (a `try` that catches the RuntimeError too), parameters that callers give, a scope inside
+    another one of the same device, test files, and TF1 graph-mode towers.
 
     ## At run time
     All operations of these lines run on one GPU while the others idle.

@@ -25,8 +25,8 @@ class JitUnderStrategy(Rule):
     Finds `jit_compile=True` on a model, or on a step that reduces across replicas, under a multi-replica strategy.
 
     ## Why is this bad
-    Collectives between replicas do not compile with XLA: InvalidArgumentError on the first step (TensorFlow 2.21;
-    tensorflow issue 56423, keras issue 18145).
+    Collectives between replicas and variables of other replicas do not compile with XLA: InvalidArgumentError on the
+    first step of `fit` or `evaluate` (TensorFlow 2.21; tensorflow issue 56423, keras issue 18145).
 
     ## Example
     ```python
@@ -36,6 +36,7 @@ class JitUnderStrategy(Rule):
     with strategy.scope():
         model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
         model.compile(optimizer="adam", loss="mse", jit_compile=True)
+    model.fit(tf.zeros((8, 1)), tf.zeros((8, 1)))
     ```
 
     ## Use instead
@@ -46,10 +47,11 @@ class JitUnderStrategy(Rule):
     with strategy.scope():
         model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
         model.compile(optimizer="adam", loss="mse")
+    model.fit(tf.zeros((8, 1)), tf.zeros((8, 1)))
     ```
 
     ## What is not reported
-    TPUs, paths with one device, and jitted inner functions without collectives.
+    TPUs, paths with one device, scripts that only predict, and jitted inner functions without collectives.
 
     ## At run time
     The error's text.
@@ -65,6 +67,8 @@ class JitUnderStrategy(Rule):
 
     def __init__(self) -> None:
         self._jitted: set[Site] = set()
+        self._compiled: list[events.ModelCompiled] = []
+        self._trained: list[values.Model] = []
 
     def on_function_traced(self, event: events.FunctionTraced, plan: Plan) -> Iterator[Report]:
         if isinstance(event.jit, values.Constant) and event.jit.value is True:
@@ -73,10 +77,18 @@ class JitUnderStrategy(Rule):
 
     def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> Iterator[Report]:
         jit = event.arguments.get("jit_compile")
-        for strategy in (event.model.where.context.strategy, event.where.context.strategy):
-            if isinstance(jit, values.Constant) and jit.value is True and _spans_gpus(strategy):
-                yield from self._report(event, strategy, event.site)
-                return
+        if isinstance(jit, values.Constant) and jit.value is True:
+            self._compiled.append(event)
+        return iter(())
+
+    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
+        self._trained.append(event.model)
+        return iter(())
+
+    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
+        if event.how in ("evaluate", "train_on_batch"):
+            self._trained.append(event.model)
+        return iter(())
 
     def on_strategy_run(self, event: events.StrategyRun, plan: Plan) -> Iterator[Report]:
         yield from self._in_jitted(event, event.strategy)
@@ -84,6 +96,13 @@ class JitUnderStrategy(Rule):
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
         if event.where.context.replica is not None:
             yield from self._in_jitted(event, event.where.context.replica.strategy)
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        for event in self._compiled:
+            strategies = (event.model.where.context.strategy, event.where.context.strategy)
+            strategy = next((one for one in strategies if _spans_gpus(one)), None)
+            if event.model in self._trained or event.where.caller.function:
+                yield from self._report(event, strategy, event.site)
 
     def _in_jitted(self, event: events.Event, strategy: values.Strategy) -> Iterator[Report]:
         wrapped = event.where.context.traced
