@@ -12,13 +12,14 @@ from gpulint.analysis.plan import Plan
 from gpulint.analysis.questions import blamed, chain, confidence, is_test, possible, together, words
 from gpulint.knowledge import fact, has_gpu_kernel
 from gpulint.knowledge.devices import DeviceName, parse_device
-from gpulint.knowledge.words import CONFIG_WORDS, DEVICE_WORDS, ENVIRONMENT_WORDS, STRATEGY_WORDS
+from gpulint.knowledge.words import CONFIG_WORDS, DEVICE_NAMES, DEVICE_WORDS, ENVIRONMENT_WORDS, STRATEGY_WORDS
 from gpulint.linting.finding import Confidence, Severity
 from gpulint.linting.rule import Report, Rule, Said
 from gpulint.places import Site
 
 __all__ = [
     "CONFIG_WORDS",
+    "DEVICE_NAMES",
     "DEVICE_WORDS",
     "ENVIRONMENT_WORDS",
     "STRATEGY_WORDS",

@@ -43,7 +43,8 @@ class Project:
         self._read = read
         self._syntax: dict[str, ir.Module | None] = {}
         self._outlines: dict[str, Outline | None] = {}
-        self._mentions: dict[tuple[str, frozenset[str]], bool | None] = {}
+        self.memory: dict[Any, Any] = {}
+        """What `relevance` found out about modules, which does not change during a run."""
         self._found: dict[tuple[str, str], str | None] = {}
         self.scopes: dict[str, tuple[ModuleScope, str, Site | None]] = {}
         """Modules already run for an importer, by path, with what their import does to the runtime and where."""
@@ -66,14 +67,6 @@ class Project:
             source = self._read(path)
             self._outlines[path] = outline(source) if source is not None else None
         return self._outlines[path]
-
-    def mentions(self, path: str, words: frozenset[str]) -> bool | None:
-        """Whether the code of a module uses one of the words; None where a first look says nothing."""
-        key = (path, words)
-        if key not in self._mentions:
-            first = self.outline_of(path)
-            self._mentions[key] = first.mentions(words) if first is not None else None
-        return self._mentions[key]
 
     def keep(self, module: ir.Module) -> None:
         """Remember a module that was parsed elsewhere."""

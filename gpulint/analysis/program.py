@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterable
 
 from gpulint.analysis.contexts import Context
 from gpulint.analysis.control import Exhausted, Halts
@@ -12,7 +13,7 @@ from gpulint.analysis.interpreter import MAX_ENTRY_STEPS, MAX_STEPS, Interpreter
 from gpulint.analysis.modules import ModuleScope, Project
 from gpulint.analysis.paths import EVERYWHERE
 from gpulint.analysis.plan import Plan
-from gpulint.analysis.relevance import is_relevant, spread
+from gpulint.analysis.relevance import Subject, relevant_words, spread
 from gpulint.analysis.values import (
     Arguments,
     Constant,
@@ -31,13 +32,13 @@ from gpulint.syntax import ir
 from gpulint.syntax.parse import parse
 
 
-def analyse(source: Source, project: Project, target: str, words: frozenset[str] | None = None) -> Plan:
+def analyse(source: Source, project: Project, target: str, subjects: Iterable[Subject] | None = None) -> Plan:
     """Run one file abstractly and say what it will do. Raises CannotParse.
 
-    `words` are identifiers: where neither the file nor what it imports has one of them, nothing is run and the
-    Plan is empty. None runs everything.
+    Where the program speaks of none of the subjects, nothing is run and the Plan is empty. None runs everything.
     """
-    if words is not None and not is_relevant(project, source, words):
+    words = relevant_words(project, source, subjects) if subjects is not None else None
+    if words is not None and not words:
         return Plan(source.path, target)
     syntax = parse(source)
     project.keep(syntax)

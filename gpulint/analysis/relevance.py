@@ -1,40 +1,112 @@
 """What need not be run: programs and functions in which no rule could find anything.
 
-A rule names the identifiers without which it has nothing to say (`Rule.speaks_of`). A program that has none of
-them, itself or in what it imports, is neither parsed nor run; nor is an entry point run that neither has one nor
-names a function that does.
+A rule names its subject (`Rule.speaks_of`, `Rule.itself`). A program that has none of its words, neither itself nor
+in the definitions that it names of what it imports, is neither parsed nor run; nor is an entry point run that
+neither has one nor names a function that does.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
 from gpulint.analysis.modules import Project
 from gpulint.sources.source import Source
-from gpulint.syntax.outline import Imported
+from gpulint.syntax.outline import Imported, in_any_form
 
-MAX_IMPORT_DEPTH = 2
+MAX_IMPORT_DEPTH = 3
 """How far imports are followed to see whether a program is relevant."""
 
 
-def is_relevant(project: Project, source: Source, words: frozenset[str]) -> bool:
-    """Whether a program, or a project module that it imports, has one of the words.
+class Subject(NamedTuple):
+    """What a rule speaks of.
 
-    True also where the file is no Python that a first look understands.
+    `words` are identifiers of which a program must have one, itself or in what it uses of its imports; written
+    `device(`, it must be called. `itself` is a regular expression that the file's own text must match, "" for none.
     """
-    if project.mentions(source.path, words) is not False:
+
+    words: frozenset[str]
+    itself: str = ""
+
+
+def relevant_words(project: Project, source: Source, subjects: Iterable[Subject]) -> frozenset[str]:
+    """The words of those subjects that a program speaks of.
+
+    All of them where the file is no Python that a first look understands.
+    """
+    found: set[str] = set()
+    for subject in subjects:
+        if (not subject.itself or _pattern(subject.itself).search(source.text)) and _is_used(
+            project, source.path, in_any_form(subject.words)
+        ):
+            found |= {word.rstrip("(") for word in subject.words}
+    return frozenset(found)
+
+
+@lru_cache(maxsize=64)
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(text)
+
+
+def _is_used(project: Project, path: str, words: frozenset[str]) -> bool:
+    """Whether a file has one of the words, names a definition of its imports that does, or runs one by importing."""
+    outline = project.outline_of(path)
+    if outline is None:
         return True
-    seen = level = {source.path}
-    for _ in range(MAX_IMPORT_DEPTH):
-        level = {path for importer in level for path in _imported_paths(project, importer)} - seen
-        seen |= level
-        if any(project.mentions(path, words) for path in level):
+    own = outline.words
+    if not own.isdisjoint(words):
+        return True
+    for module in _imported_paths(project, path):
+        if _runs(project, module, words, MAX_IMPORT_DEPTH - 1):
+            return True
+        if not own.isdisjoint(in_any_form(_speaking(project, module, words, MAX_IMPORT_DEPTH))):
             return True
     return False
 
 
-def _imported_paths(project: Project, importer: str) -> set[str]:
-    first = project.outline_of(importer)
-    imports = first.imports if first is not None else ()
-    return {path for one in imports for path in _paths(project, importer, one) if path is not None}
+def _runs(project: Project, path: str, words: frozenset[str], depth: int) -> bool:
+    """Whether importing a module runs code that has one of the words."""
+    key = ("runs", path, words, depth)
+    if key not in project.memory:
+        project.memory[key] = False
+        outline = project.outline_of(path)
+        if outline is not None:
+            project.memory[key] = not outline.body.isdisjoint(words) or (
+                depth > 1 and any(_runs(project, one, words, depth - 1) for one in _imported_paths(project, path))
+            )
+    return bool(project.memory[key])
+
+
+def _speaking(project: Project, path: str, words: frozenset[str], depth: int) -> frozenset[str]:
+    """The names of a module whose use leads to one of the words: its own definitions, and what it imports."""
+    key = ("speaking", path, words, depth)
+    if key not in project.memory:
+        project.memory[key] = frozenset()
+        outline = project.outline_of(path)
+        if outline is not None:
+            imported: set[str] = set()
+            if depth > 1:
+                for one in _imported_paths(project, path):
+                    imported |= _speaking(project, one, words, depth - 1)
+            numbered = dict(enumerate(outline.definitions.items()))
+            chosen = spread(numbered, words | in_any_form(frozenset(imported)))
+            project.memory[key] = frozenset({numbered[number][0] for number in chosen} | imported)
+    names: frozenset[str] = project.memory[key]
+    return names
+
+
+def _imported_paths(project: Project, importer: str) -> frozenset[str]:
+    key = ("imports", importer)
+    if key not in project.memory:
+        first = project.outline_of(importer)
+        imports = first.imports if first is not None else ()
+        project.memory[key] = frozenset(
+            path for one in imports for path in _paths(project, importer, one) if path is not None
+        )
+    paths: frozenset[str] = project.memory[key]
+    return paths
 
 
 def _paths(project: Project, importer: str, imported: Imported) -> list[str | None]:
@@ -46,8 +118,8 @@ def _paths(project: Project, importer: str, imported: Imported) -> list[str | No
     return [project.find(one, importer) for one in (module, *deeper)]
 
 
-def spread(named: dict[int, tuple[str, frozenset[str]]], words: frozenset[str]) -> set[int]:
-    """Of definitions (by id: name and words) those that have one of `words`, or the name of such a one."""
+def spread(named: Mapping[int, tuple[str, frozenset[str]]], words: frozenset[str]) -> set[int]:
+    """Of numbered definitions (name and words) those that have one of `words`, or the name of such a one."""
     wanted = set(words)
     chosen: set[int] = set()
     growing = True
@@ -56,6 +128,6 @@ def spread(named: dict[int, tuple[str, frozenset[str]]], words: frozenset[str]) 
         for identity, (name, own) in named.items():
             if identity not in chosen and not own.isdisjoint(wanted):
                 chosen.add(identity)
-                wanted.add(name)
+                wanted |= {name, f"{name}("}
                 growing = True
     return chosen

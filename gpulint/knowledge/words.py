@@ -16,7 +16,7 @@ STRATEGY_WORDS = frozenset(
 )
 """Without one of these a program makes no strategy."""
 
-DEVICE_WORDS = frozenset({"device", "DeviceSpec"})
+DEVICE_WORDS = frozenset({"device(", "DeviceSpec"})
 """Without one of these a program places nothing by hand."""
 
 CONFIG_WORDS = frozenset(
@@ -25,7 +25,6 @@ CONFIG_WORDS = frozenset(
         "set_logical_device_configuration",
         "set_virtual_device_configuration",
         "set_visible_devices",
-        "threading",
         "set_inter_op_parallelism_threads",
         "set_intra_op_parallelism_threads",
         "enable_op_determinism",
@@ -33,6 +32,9 @@ CONFIG_WORDS = frozenset(
     }
 )
 """Without one of these a program configures no device."""
+
+DEVICE_NAMES = r"(?i)device|gpu|cuda"
+"""What the text of a file that names a device matches."""
 
 ENVIRONMENT_WORDS = frozenset({"environ", "putenv"})
 """Without one of these a program sets no environment variable."""

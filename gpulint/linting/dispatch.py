@@ -41,7 +41,7 @@ def reports_of(plan: Plan, rules: Iterable[type[Rule]]) -> list[Raised]:
     for event in plan.events:
         graph_mode, alone = event.where.graph_mode, has_one_replica(event.where.path)
         for instance, method in listeners.get(type(event).__name__, ()):
-            if (instance.in_graph_mode or not graph_mode) and (instance.on_one_replica or not alone):
+            if (instance.in_graph_mode or not graph_mode) and (instance.in_one_replica or not alone):
                 raised += [Raised(type(instance), report) for report in method(event, plan) or ()]
     for instance in instances:
         raised += [Raised(type(instance), report) for report in instance.on_end(plan)]

@@ -115,7 +115,7 @@ class Checker:
         selection = self._selection(path)
         self._result.analysed += 1
         try:
-            plan = analyse(source, self._project(settings), settings.target_tensorflow, selection.words)
+            plan = analyse(source, self._project(settings), settings.target_tensorflow, selection.subjects)
         except CannotParse as error:
             self._unreadable(path, error.message, error.row, error.column)
             return

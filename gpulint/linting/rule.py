@@ -65,11 +65,14 @@ class Rule:
     on_by_default: ClassVar[bool] = True
     in_graph_mode: ClassVar[bool] = False
     """Whether it also reads TF1 graph-mode files."""
-    on_one_replica: ClassVar[bool] = True
+    in_one_replica: ClassVar[bool] = True
     """Whether it also reads events on paths where the program has seen that there is only one replica or GPU."""
     speaks_of: ClassVar[frozenset[str] | None] = None
-    """Identifiers of which a program must have at least one for this rule to find anything in it; None when
-    the rule looks at every program. Where no enabled rule has one, the program is not run at all."""
+    """Identifiers of which a program, or what it uses of its imports, must have at least one for this rule to find
+    anything in it (`device(`: it must be called); None when the rule looks at every program. A program of which no
+    enabled rule speaks is not run at all."""
+    itself: ClassVar[str] = ""
+    """A regular expression that the file's own text must match as well, where what it imports is not enough."""
     yields_to: ClassVar[tuple[str, ...]] = ()
     """Codes of rules whose reports explain the same place better."""
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import pathspec
 
+from gpulint.analysis.relevance import Subject
 from gpulint.linting.finding import Severity
 from gpulint.linting.pack import Pack
 from gpulint.linting.rule import Rule
@@ -102,11 +103,11 @@ class Selection:
         return Severity(self._severity.get(rule.code, rule.severity.value))
 
     @property
-    def words(self) -> frozenset[str] | None:
-        """Identifiers without which no rule of these finds anything; None when one looks everywhere."""
-        words: set[str] = set()
-        for rule in self.rules:
-            if rule.speaks_of is None and rule.subscriptions():
-                return None
-            words |= rule.speaks_of or frozenset()
-        return frozenset(words)
+    def subjects(self) -> frozenset[Subject] | None:
+        """What these rules speak of; None when one looks everywhere."""
+        rules = [rule for rule in self.rules if rule.subscriptions()]
+        return (
+            frozenset(Subject(rule.speaks_of, rule.itself) for rule in rules if rule.speaks_of is not None)
+            if all(rule.speaks_of is not None for rule in rules)
+            else None
+        )

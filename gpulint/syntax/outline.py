@@ -1,4 +1,5 @@
-"""A first look at a file, ten times cheaper than parsing it with LibCST: is it Python, what does it import?"""
+"""A first look at a file, ten times cheaper than parsing it with LibCST: is it Python, what does it import, which
+words does each of its definitions use?"""
 
 from __future__ import annotations
 
@@ -6,10 +7,11 @@ import ast
 import re
 import warnings
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import NamedTuple
 
 from gpulint.sources.source import Source
+
+_WORD = re.compile(r"[^\W\d]\w*(?:[ \t]*\()?")
 
 
 class Imported(NamedTuple):
@@ -21,22 +23,26 @@ class Imported(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """What a first look shows. `imports` are those outside functions and classes."""
+    """What a first look shows.
 
-    data: bytes
+    Words are those of the text, comments and strings included: `device(` where a parenthesis follows, else `device`.
+    `imports` are those outside functions and classes; `definitions` the words of each function and class of the
+    module by its name; `body` the words of what is left.
+    """
+
     imports: tuple[Imported, ...]
+    definitions: dict[str, frozenset[str]]
+    body: frozenset[str]
 
-    def mentions(self, words: frozenset[str]) -> bool:
-        """Whether one of the words occurs as code may use it: an attribute, a call, an imported name."""
-        return _uses(words).search(self.data) is not None
+    @property
+    def words(self) -> frozenset[str]:
+        """All words of the file."""
+        return self.body.union(*self.definitions.values())
 
 
-@lru_cache(maxsize=16)
-def _uses(words: frozenset[str]) -> re.Pattern[bytes]:
-    one = "|".join(sorted(words))
-    return re.compile(
-        rf"\.\s*(?:{one})\b|\b(?:{one})\s*\(|\bimport\b[^\n]*\b(?:{one})\b|^\s+(?:{one})\s*(?:,|$|as\b)".encode(), re.M
-    )
+def in_any_form(words: frozenset[str]) -> frozenset[str]:
+    """Words as an outline has them: a word without a parenthesis can be followed by one."""
+    return words | {f"{word}(" for word in words if not word.endswith("(")}
 
 
 def outline(source: Source) -> Outline | None:
@@ -47,7 +53,23 @@ def outline(source: Source) -> Outline | None:
             tree = ast.parse(source.text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return Outline(source.data, tuple(_imports(tree.body)))
+    lines = re.split(r"\r\n?|\n", source.text)
+    definitions: dict[str, frozenset[str]] = {}
+    rest: list[str] = []
+    last = 0
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            rest += lines[last : first - 1]
+            last = node.end_lineno or node.lineno
+            words = _words("\n".join(lines[first - 1 : last]))
+            definitions[node.name] = definitions.get(node.name, frozenset()) | words
+    rest += lines[last:]
+    return Outline(tuple(_imports(tree.body)), definitions, _words("\n".join(rest)))
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word.replace(" ", "").replace("\t", "") for word in set(_WORD.findall(text)))
 
 
 def _imports(body: list[ast.stmt]) -> Iterator[Imported]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import DEVICE_WORDS, Plan, Report, Rule, Severity, chain, confidence, events, together
+from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, chain, confidence, events, together
 
 
 class DeviceInScope(Rule):
@@ -49,7 +49,7 @@ class DeviceInScope(Rule):
     severity = Severity.WARNING
     why = "the operations of every replica go to this one GPU"
     instead = "leave the placement to the strategy"
-    speaks_of = DEVICE_WORDS
+    speaks_of = STRATEGY_WORDS
 
     def on_device_entered(self, event: events.DeviceEntered, plan: Plan) -> Iterator[Report]:
         strategy, device = event.where.context.strategy, event.scope.device

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.api import (
+    DEVICE_NAMES,
     DEVICE_WORDS,
     Plan,
     Report,
@@ -60,6 +61,7 @@ class HardcodedDevice(Rule):
     name = "hardcoded-device"
     severity = Severity.WARNING
     speaks_of = DEVICE_WORDS
+    itself = DEVICE_NAMES
     why = "the work is confined to this one GPU, whatever the machine has"
     instead = "leave the placement to TensorFlow, or make the model in `strategy.scope()` to use every GPU"
     yields_to = ("GPU102", "GPU104", "GPU105", "GPU107", "GPU211")

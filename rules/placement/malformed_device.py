@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpulint.api import DEVICE_WORDS, STRATEGY_WORDS, Plan, Report, Rule, Severity, confidence, events
+from gpulint.api import DEVICE_NAMES, DEVICE_WORDS, STRATEGY_WORDS, Plan, Report, Rule, Severity, confidence, events
 
 
 class MalformedDevice(Rule):
@@ -49,6 +49,7 @@ class MalformedDevice(Rule):
     instead = "write it as `/GPU:0`, or with the job and task in front"
     in_graph_mode = True
     speaks_of = DEVICE_WORDS | STRATEGY_WORDS
+    itself = DEVICE_NAMES
 
     def on_device_named(self, event: events.DeviceNamed, plan: Plan) -> Iterator[Report]:
         if event.device is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.api import (
+    DEVICE_NAMES,
     DEVICE_WORDS,
     Plan,
     Report,
@@ -68,6 +69,7 @@ class ManualReplication(Rule):
     why = "gradients are exchanged by hand, one device after the other"
     instead = "let `tf.distribute.MirroredStrategy` replicate the model"
     speaks_of = DEVICE_WORDS
+    itself = DEVICE_NAMES
     on_by_default = False
 
     def __init__(self) -> None:

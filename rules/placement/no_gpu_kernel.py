@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import DEVICE_WORDS, Plan, Report, Rule, Severity, confidence, events, has_gpu_kernel
+from gpulint.api import DEVICE_NAMES, DEVICE_WORDS, Plan, Report, Rule, Severity, confidence, events, has_gpu_kernel
 
 
 class NoGpuKernel(Rule):
@@ -46,6 +46,7 @@ class NoGpuKernel(Rule):
     why = "it runs on the CPU, with a copy each way, or raises with soft placement off"
     instead = "move it out of the device scope"
     speaks_of = DEVICE_WORDS
+    itself = DEVICE_NAMES
 
     def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:
         scope = event.where.context.device

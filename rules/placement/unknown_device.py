@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import DEVICE_WORDS, STRATEGY_WORDS, Plan, Report, Rule, Severity, confidence, events
+from gpulint.api import DEVICE_NAMES, DEVICE_WORDS, STRATEGY_WORDS, Plan, Report, Rule, Severity, confidence, events
 
 
 class UnknownDevice(Rule):
@@ -52,6 +52,7 @@ class UnknownDevice(Rule):
     why = "the work moves to the CPU without a word, or a strategy hangs on it"
     instead = "name a device that the configuration leaves; logical devices are numbered from 0"
     speaks_of = DEVICE_WORDS | STRATEGY_WORDS
+    itself = DEVICE_NAMES
 
     def on_device_named(self, event: events.DeviceNamed, plan: Plan) -> Iterator[Report]:
         device = event.device

@@ -45,6 +45,7 @@ class EnvNotString(Rule):
     why = "Python raises TypeError: environment values are strings"
     instead = "put quotes around it, or `str(…)`"
     speaks_of = ENVIRONMENT_WORDS
+    itself = r"environ|putenv"
     in_graph_mode = True
 
     def on_environment_set(self, event: events.EnvironmentSet, plan: Plan) -> Iterator[Report]:

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import ENVIRONMENT_WORDS, Plan, Report, Rule, Severity, confidence, events
+from gpulint.api import Plan, Report, Rule, Severity, confidence, events
+
+READ_BY_DRIVER = frozenset({"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"})
+READ_WITH_DEVICES = frozenset(
+    {
+        "TF_FORCE_GPU_ALLOW_GROWTH",
+        "TF_GPU_ALLOCATOR",
+        "TF_GPU_THREAD_MODE",
+        "TF_GPU_THREAD_COUNT",
+        "TF_FORCE_UNIFIED_MEMORY",
+        "TF_CUDA_MALLOC_ASYNC_SUPPORTED_PREALLOC",
+    }
+)
 
 
 class LateVisibleDevices(Rule):
@@ -47,7 +59,7 @@ class LateVisibleDevices(Rule):
     severity = Severity.WARNING
     why = "it is read only once, when the devices are first asked for: this has no effect"
     instead = "set it before the first call of TensorFlow, or use `tf.config.set_visible_devices`"
-    speaks_of = ENVIRONMENT_WORDS
+    speaks_of = READ_BY_DRIVER | READ_WITH_DEVICES
 
     def on_environment_set(self, event: events.EnvironmentSet, plan: Plan) -> Iterator[Report]:
         too_late = READ_BY_DRIVER if event.state == "driver" else READ_BY_DRIVER | READ_WITH_DEVICES
@@ -58,16 +70,3 @@ class LateVisibleDevices(Rule):
                 confidence=confidence(event.where),
                 related=((event.since, "the devices are asked for here"),) if event.since is not None else (),
             )
-
-
-READ_BY_DRIVER = frozenset({"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"})
-READ_WITH_DEVICES = frozenset(
-    {
-        "TF_FORCE_GPU_ALLOW_GROWTH",
-        "TF_GPU_ALLOCATOR",
-        "TF_GPU_THREAD_MODE",
-        "TF_GPU_THREAD_COUNT",
-        "TF_FORCE_UNIFIED_MEMORY",
-        "TF_CUDA_MALLOC_ASYNC_SUPPORTED_PREALLOC",
-    }
-)

@@ -67,7 +67,7 @@ class BatchNotScaled(Rule):
     code = "GPU209"
     name = "batch-not-scaled"
     severity = Severity.WARNING
-    on_one_replica = False
+    in_one_replica = False
     speaks_of = STRATEGY_WORDS
     why = "the batch is split over the replicas: each gets 1/N of it"
     instead = "multiply the per-replica size by `strategy.num_replicas_in_sync`"

@@ -61,7 +61,7 @@ class DatasetNotDistributed(Rule):
     code = "GPU205"
     name = "dataset-not-distributed"
     severity = Severity.WARNING
-    on_one_replica = False
+    in_one_replica = False
     speaks_of = STRATEGY_WORDS
     why = "every replica gets the same whole batch and does the same work"
     instead = "iterate over `strategy.experimental_distribute_dataset(dataset)`"

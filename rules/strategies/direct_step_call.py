@@ -73,7 +73,7 @@ class DirectStepCall(Rule):
     code = "GPU206"
     name = "direct-step-call"
     severity = Severity.WARNING
-    on_one_replica = False
+    in_one_replica = False
     speaks_of = STRATEGY_WORDS
     why = "the step runs on one replica and the other GPUs idle"
     instead = "call it as `strategy.run(step, args=(batch,))`"

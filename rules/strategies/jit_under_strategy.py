@@ -60,7 +60,7 @@ class JitUnderStrategy(Rule):
     code = "GPU215"
     name = "jit-under-strategy"
     severity = Severity.ERROR
-    on_one_replica = False
+    in_one_replica = False
     speaks_of = STRATEGY_WORDS
     why = "collectives between replicas do not compile with XLA: the first step raises"
     instead = "leave `jit_compile` off under this strategy, or jit only an inner function without collectives"

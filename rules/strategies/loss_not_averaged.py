@@ -82,7 +82,7 @@ class LossNotAveraged(Rule):
     code = "GPU208"
     name = "loss-not-averaged"
     severity = Severity.ERROR
-    on_one_replica = False
+    in_one_replica = False
     speaks_of = STRATEGY_WORDS
     why = "gradients are summed over replicas, so each step is replicas × too large"
     instead = "divide by the global batch size: `tf.nn.compute_average_loss(per_example, global_batch_size=…)`"

@@ -64,7 +64,7 @@ class ModelOutsideScope(Rule):
     code = "GPU201"
     name = "model-outside-scope"
     severity = Severity.ERROR
-    on_one_replica = False
+    in_one_replica = False
     speaks_of = STRATEGY_WORDS
     why = "its variables live on one device: Keras raises, or every other GPU idles"
     instead = "build it inside `with strategy.scope():`"

@@ -60,7 +60,7 @@ class PerReplicaRead(Rule):
     code = "GPU214"
     name = "per-replica-read"
     severity = Severity.ERROR
-    on_one_replica = False
+    in_one_replica = False
     speaks_of = STRATEGY_WORDS
     why = "it holds one value per replica: arithmetic and `float` raise, printing shows the parts"
     instead = "reduce it first: `strategy.reduce(tf.distribute.ReduceOp.MEAN, value, axis=None)`"

@@ -75,7 +75,7 @@ class StrategyRunOutsideFunction(Rule):
     code = "GPU207"
     name = "strategy-run-outside-function"
     severity = Severity.WARNING
-    on_one_replica = False
+    in_one_replica = False
     speaks_of = STRATEGY_WORDS
     why = "every operation of every replica is dispatched from Python"
     instead = "call it from a function decorated with `@tf.function`"

@@ -79,7 +79,7 @@ class VariableOutsideScope(Rule):
     code = "GPU213"
     name = "variable-outside-scope"
     severity = Severity.ERROR
-    on_one_replica = False
+    in_one_replica = False
     speaks_of = STRATEGY_WORDS
     why = "there is one copy, updated once by each replica across devices"
     instead = "make it inside `with strategy.scope():`"
