@@ -136,14 +136,15 @@ def call_function(
     """Run a function's body with these arguments, in the caller's context, and join its results."""
     definition = function.definition
     identity = id(definition)
-    unknown = Unknown(("call", (function.module.path, definition.number), _keys(arguments)))
+    passed = _keys(arguments)
+    unknown = Unknown(("call", (function.module.path, definition.number), passed))
     caller = interp.frame.caller
     if interp.frame.module.graph_mode and caller.depth >= 1:
         return unknown
     if caller.depth >= MAX_DEPTH or interp.active.count(identity) >= MAX_RECURSION:
         interp.plan.reached("call depth", site)
         return unknown
-    key = (identity, _keys(arguments), () if function.memoized else _context_key(interp))
+    key = (identity, passed, () if function.memoized else _context_key(interp))
     earlier = [value for path, value in interp.executions.setdefault(key, []) if compatible(path, interp.path)]
     total = interp.runs.get(identity, 0)
     repeats = 1 if function.memoized else MAX_REPEATS

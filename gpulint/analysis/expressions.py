@@ -20,6 +20,7 @@ from gpulint.analysis.values import (
     DeviceList,
     Function,
     Items,
+    Join,
     ListedDevice,
     Mapping,
     PerReplica,
@@ -89,6 +90,8 @@ def text(parts: tuple[str | None, ...], values: list[Value], node: ir.Node, inte
 
 def attribute(interp: Interpreter, node: ir.Attribute) -> Value:
     receiver = interp.evaluate(node.value)
+    if type(receiver) is not Join:
+        return access.attribute(interp, receiver, node.name, node)
     return interp.each(
         receiver,
         lambda option: access.attribute(interp, option, node.name, node),
@@ -105,6 +108,8 @@ def subscript(interp: Interpreter, node: ir.Subscript) -> Value:
         )
         return interp.each(container, lambda option: access.sliced(interp, option, bounds, node), node)
     index = interp.evaluate(node.index)
+    if type(container) is not Join and type(index) is not Join:
+        return access.item(interp, container, index, node)
     return interp.each(
         container,
         lambda option: interp.each(index, lambda key: access.item(interp, option, key, node), node),
@@ -152,6 +157,8 @@ def call(interp: Interpreter, node: ir.Call) -> Value:
     function = interp.evaluate(node.function)
     passed = arguments(interp, node.arguments)
     site = interp.site(node)
+    if type(function) is not Join:
+        return interp.call(function, passed, site)
     return interp.each(
         function,
         lambda option: interp.call(option, passed, site),
@@ -181,6 +188,8 @@ def unary(interp: Interpreter, node: ir.Unary) -> Value:
 def binary(interp: Interpreter, node: ir.Binary) -> Value:
     left = interp.choose(interp.evaluate(node.left))
     right = interp.choose(interp.evaluate(node.right))
+    if type(left) is not Join and type(right) is not Join:
+        return operate(interp, left, node.operator, right, node)
     return interp.each(
         left,
         lambda a: interp.each(right, lambda b: operate(interp, a, node.operator, b, node), node),
@@ -301,6 +310,8 @@ def comparison(interp: Interpreter, node: ir.Compare) -> Value:
             tensors.read(interp, left, "compare", node.left)
         if isinstance(left, (Tensor, PerReplica)) and sign not in ("is", "is not", "in", "not in"):
             return Tensor(interp.site(node))
+        if type(left) is not Join and type(right) is not Join:
+            return compare(left, sign, right)
         return interp.each(left, lambda a: interp.each(right, lambda b: compare(a, sign, b), node), node)
     for _, right_node in node.rest:
         interp.evaluate(right_node)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpulint.analysis.relevance import calls_at_import
 from gpulint.analysis.state import MISSING
 from gpulint.analysis.values import Constant, External, Imported, ModuleValue, Unknown, Value
 from gpulint.knowledge import canonical, fact
@@ -33,15 +34,12 @@ def import_(interp: Interpreter, node: ir.Import) -> int:
 MAX_EAGER_DEPTH = 2
 """Imports inside imports that are run at once, for what they do to the runtime; deeper ones when they are used."""
 
-_TENSORFLOW = frozenset({"tensorflow", "keras", "tf_keras"})
-
 
 def _run_now(interp: Interpreter, path: str, dotted: str) -> None:
-    """Importing a module runs it. One that does not speak of TensorFlow does nothing that matters."""
+    """Importing a module runs it. One that only defines things is left until it is used."""
     if interp.import_depth < MAX_EAGER_DEPTH and path not in interp.imported:
         interp.imported.add(path)
-        syntax = interp.project.syntax_of(path)
-        if syntax is not None and not syntax.words.isdisjoint(_TENSORFLOW):
+        if calls_at_import(interp.project, path, MAX_EAGER_DEPTH - interp.import_depth):
             interp.run_module(path, dotted)
 
 

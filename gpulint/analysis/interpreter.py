@@ -249,7 +249,7 @@ class Interpreter:
 
     def choose(self, value: Value) -> Value:
         """What of a value is possible on the present path."""
-        return choose(value, self.path)
+        return value if type(value) is not Join else choose(value, self.path)
 
     def fork(self, arms: list[tuple[Path, Callable[[], int]]]) -> int:
         """Run each arm from the present state on its own path, then join what they changed.
@@ -329,8 +329,9 @@ class Interpreter:
 
         Raises Halts when it ends every path.
         """
-        value = choose(value, self.path)
-        if not isinstance(value, Join):
+        if type(value) is Join:
+            value = choose(value, self.path)
+        if type(value) is not Join:
             return use(value)
         results: list[tuple[Path, Value]] = []
 

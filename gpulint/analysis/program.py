@@ -13,14 +13,12 @@ from gpulint.analysis.interpreter import MAX_ENTRY_STEPS, MAX_STEPS, Interpreter
 from gpulint.analysis.modules import ModuleScope, Project
 from gpulint.analysis.paths import EVERYWHERE
 from gpulint.analysis.plan import Plan
-from gpulint.analysis.relevance import Subject, relevant_words, spread
+from gpulint.analysis.relevance import Subject, relevant_words, speaking_imports, spread
 from gpulint.analysis.values import (
     Arguments,
     Constant,
     Descriptor,
     Function,
-    Imported,
-    ModuleValue,
     Traced,
     Unknown,
     UserClass,
@@ -111,7 +109,7 @@ def _entries(
         id(function.definition): (function.name, interp.words_of(function.definition)) for function, _ in candidates
     }
     if words is not None:
-        relevant = spread(named, words | _relevant_imports(interp, scope, words))
+        relevant = spread(named, words | speaking_imports(interp.project, scope.path, words))
         candidates = [pair for pair in candidates if id(pair[0].definition) in relevant]
     mentions = Counter(name for _, own in named.values() for name in own)
 
@@ -120,24 +118,6 @@ def _entries(
         return mentions[function.name] > own
 
     return sorted(candidates, key=lambda pair: is_named(pair[0]))
-
-
-def _relevant_imports(interp: Interpreter, scope: ModuleScope, words: frozenset[str]) -> frozenset[str]:
-    """Global names that were imported from project modules which have one of the words."""
-    found = set()
-    for name, value in scope.globals.items():
-        path = value.path if isinstance(value, Imported) else _module_of(value)
-        if path is not None and path != scope.path:
-            syntax = interp.project.syntax_of(path)
-            if syntax is not None and not syntax.words.isdisjoint(words):
-                found.add(name)
-    return frozenset(found)
-
-
-def _module_of(value: object) -> str | None:
-    if isinstance(value, (Function, UserClass)):
-        return value.module.path
-    return value.scope.path if isinstance(value, ModuleValue) else None
 
 
 def _function_of(value: object) -> Function | None:

@@ -50,6 +50,13 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(text)
 
 
+def speaking_imports(project: Project, path: str, words: frozenset[str]) -> frozenset[str]:
+    """The names of definitions that a file can import and whose use leads to one of the words."""
+    wanted = in_any_form(words)
+    found = [_speaking(project, module, wanted, MAX_IMPORT_DEPTH) for module in _imported_paths(project, path)]
+    return frozenset().union(*found)
+
+
 def _is_used(project: Project, path: str, words: frozenset[str]) -> bool:
     """Whether a file has one of the words, names a definition of its imports that does, or runs one by importing."""
     outline = project.outline_of(path)
@@ -58,12 +65,9 @@ def _is_used(project: Project, path: str, words: frozenset[str]) -> bool:
     own = outline.words
     if not own.isdisjoint(words):
         return True
-    for module in _imported_paths(project, path):
-        if _runs(project, module, words, MAX_IMPORT_DEPTH - 1):
-            return True
-        if not own.isdisjoint(in_any_form(_speaking(project, module, words, MAX_IMPORT_DEPTH))):
-            return True
-    return False
+    if any(_runs(project, module, words, MAX_IMPORT_DEPTH - 1) for module in _imported_paths(project, path)):
+        return True
+    return not own.isdisjoint(in_any_form(speaking_imports(project, path, words)))
 
 
 def _runs(project: Project, path: str, words: frozenset[str], depth: int) -> bool:
@@ -95,6 +99,20 @@ def _speaking(project: Project, path: str, words: frozenset[str], depth: int) ->
             project.memory[key] = frozenset({numbered[number][0] for number in chosen} | imported)
     names: frozenset[str] = project.memory[key]
     return names
+
+
+def calls_at_import(project: Project, path: str, depth: int) -> bool:
+    """Whether importing a module calls anything, in itself or in what it imports."""
+    key = ("calls", path, depth)
+    if key not in project.memory:
+        project.memory[key] = False
+        outline = project.outline_of(path)
+        project.memory[key] = (
+            outline is None
+            or outline.calls_at_import
+            or (depth > 1 and any(calls_at_import(project, one, depth - 1) for one in _imported_paths(project, path)))
+        )
+    return bool(project.memory[key])
 
 
 def _imported_paths(project: Project, importer: str) -> frozenset[str]:

@@ -160,14 +160,19 @@ def _weakest(values: list[Any]) -> Any:
 
 def choose(value: Value, path: Path) -> Value:
     """What of a value is possible on a path."""
-    if not isinstance(value, Join):
+    if type(value) is not Join:
         return value
-    possible = tuple(pair for pair in value.alternatives if compatible(path, pair[0]))
-    if len(possible) == 1:
-        return possible[0][1]
-    if len(possible) == len(value.alternatives) or not possible:
-        return value
-    return Join(possible)
+    chosen = value.chosen.get(path)
+    if chosen is None:
+        possible = tuple([pair for pair in value.alternatives if compatible(path, pair[0])])
+        if len(possible) == 1:
+            chosen = possible[0][1]
+        elif len(possible) == len(value.alternatives) or not possible:
+            chosen = value
+        else:
+            chosen = Join(possible)
+        value.chosen[path] = chosen
+    return chosen
 
 
 def alternatives(value: Value, path: Path) -> tuple[tuple[Path, Value], ...]:

@@ -83,10 +83,12 @@ class Text(Value):
 class Join(Value):
     """One of several values, each with the path on which it is the one."""
 
-    __slots__ = ("alternatives",)
+    __slots__ = ("alternatives", "chosen")
 
     def __init__(self, alternatives: tuple[tuple[Path, Value], ...]) -> None:
         self.alternatives = alternatives
+        self.chosen: dict[Path, Value] = {}
+        """What of it is possible on paths that were asked for."""
 
 
 class External(Value):

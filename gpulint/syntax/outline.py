@@ -14,6 +14,31 @@ from gpulint.sources.source import Source
 _WORD = re.compile(r"[^\W\d]\w*(?:[ \t]*\()?")
 
 
+_HARMLESS = frozenset(
+    f"{name}("
+    for name in (
+        *("bool", "dict", "float", "frozenset", "int", "len", "list", "range", "set", "sorted", "str", "tuple", "type"),
+        *("NewType", "ParamSpec", "TypeVar", "NamedTuple", "namedtuple", "TypedDict", "Enum", "getLogger", "dirname"),
+        *(
+            "join",
+            "abspath",
+            "compile",
+            "Path",
+            "and",
+            "if",
+            "in",
+            "not",
+            "or",
+            "except",
+            "is",
+            "print",
+            "filterwarnings",
+        ),
+    )
+)
+"""What module bodies call, or what stands before a parenthesis in them, without any effect on TensorFlow."""
+
+
 class Imported(NamedTuple):
     """One import: `import module` has no names and level 0."""
 
@@ -27,7 +52,7 @@ class Outline(NamedTuple):
 
     Words are those of the text, comments and strings included: `device(` where a parenthesis follows, else `device`.
     `imports` are those outside functions and classes; `definitions` the words of each function and class of the
-    module by its name; `body` the words of what is left.
+    module by its name; `body` the words of what else an import of the module runs.
     """
 
     imports: tuple[Imported, ...]
@@ -36,8 +61,13 @@ class Outline(NamedTuple):
 
     @property
     def words(self) -> frozenset[str]:
-        """All words of the file."""
+        """All words of the file but those of its imports."""
         return self.body.union(*self.definitions.values())
+
+    @property
+    def calls_at_import(self) -> bool:
+        """Whether importing the module calls something that can matter."""
+        return any(word.endswith("(") and word not in _HARMLESS for word in self.body)
 
 
 def in_any_form(words: frozenset[str]) -> frozenset[str]:
@@ -58,6 +88,9 @@ def outline(source: Source) -> Outline | None:
     rest: list[str] = []
     last = 0
     for node in tree.body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            rest += lines[last : node.lineno - 1]
+            last = node.end_lineno or node.lineno
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             rest += lines[last : first - 1]
