@@ -38,7 +38,7 @@ from gpulint.syntax import ir
 if TYPE_CHECKING:
     from gpulint.analysis.interpreter import Frame, Interpreter
 
-MAX_DEPTH = 12
+MAX_DEPTH = 9
 """Calls inside calls; a deeper one gives Unknown."""
 
 MAX_RECURSION = 2
@@ -47,7 +47,7 @@ MAX_RECURSION = 2
 MAX_REPEATS = 2
 """Runs of one function with the same arguments in the same context; later ones reuse the result."""
 
-MAX_RUNS = 24
+MAX_RUNS = 12
 """Runs of one function in one program; later calls give Unknown."""
 
 

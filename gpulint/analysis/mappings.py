@@ -53,7 +53,7 @@ def entry(interp: Interpreter, container: Mapping, key: Value, default: Value | 
         (frozenset({literal}), interp.choose(value)) for literal, value in zip(chosen, entries.values(), strict=True)
     ]
     if default is not None:
-        ways.append((frozenset(literal._replace(holds=False) for literal in chosen), default))
+        ways.append((frozenset(literal.negation for literal in chosen), default))
     found = join(ways, ("item", symbol_of(container), subject))
     return interp.choose(found) if isinstance(found, Value) else None
 

@@ -11,6 +11,7 @@ import math
 from collections.abc import Hashable
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
+from weakref import WeakValueDictionary
 
 from gpulint.analysis.symbols import Symbol, symbol
 
@@ -26,9 +27,58 @@ class Condition(NamedTuple):
     operand: Hashable = None
 
 
-class Literal(NamedTuple):
+class Literal:
+    """A condition and whether it holds. There is one object for each, so that paths are sets of identities."""
+
+    __slots__ = ("__weakref__", "compounds", "condition", "group", "holds", "negation")
+
     condition: Condition
     holds: bool
+    negation: Literal
+    group: _Group
+    """All literals about its subject."""
+    compounds: list[Literal]
+    """Literals that say that no path of several holds, one of which this literal is part of."""
+
+    def __new__(cls, condition: Condition, holds: bool) -> Literal:
+        known = _LITERALS.get((condition, holds))
+        return known if known is not None else _made(condition, holds)
+
+    def __repr__(self) -> str:
+        return f"Literal({self.condition!r}, {self.holds})"
+
+
+class _Group:
+    """The literals about one subject, or its length."""
+
+    __slots__ = ("__weakref__", "literals")
+
+    def __init__(self) -> None:
+        self.literals: list[Literal] = []
+
+
+_LITERALS: WeakValueDictionary[tuple[Condition, bool], Literal] = WeakValueDictionary()
+_GROUPS: WeakValueDictionary[Hashable, _Group] = WeakValueDictionary()
+
+
+def _made(condition: Condition, holds: bool) -> Literal:
+    """A new pair of literals for a condition; the one that is asked for."""
+    subject = condition.subject
+    if condition.operator == "any":
+        subject = condition.operand
+    elif isinstance(subject, Symbol) and subject.parts[0] == "len":
+        subject = subject.parts[1]
+    group = _GROUPS.setdefault(subject, _Group())
+    pair = object.__new__(Literal), object.__new__(Literal)
+    for literal, value, other in ((pair[0], True, pair[1]), (pair[1], False, pair[0])):
+        literal.condition, literal.holds, literal.negation = condition, value, other
+        literal.group, literal.compounds = group, []
+        _LITERALS[condition, value] = literal
+    group.literals += pair
+    if condition.operator == "any" and isinstance(condition.operand, frozenset):
+        for part in frozenset().union(*condition.operand):
+            part.compounds.append(pair[1])
+    return pair[not holds]
 
 
 Path: TypeAlias = frozenset[Literal]
@@ -45,7 +95,7 @@ def length_of(name: Hashable) -> Symbol:
 
 def _interval(literal: Literal) -> tuple[Hashable, float, float] | None:
     """What a literal says of a number: (subject, least, greatest), or None. Integers are assumed."""
-    (operator, subject, operand), holds = literal
+    (operator, subject, operand), holds = literal.condition, literal.holds
     if operator == "truth":
         return length_of(subject), 1 if holds else 0, math.inf if holds else 0
     if isinstance(operand, bool) or not isinstance(operand, (int, float)):
@@ -89,47 +139,38 @@ def _has_room(literals: tuple[Literal, ...]) -> bool:
     return least <= greatest and (only is None or only not in excluded)
 
 
-class _Index(NamedTuple):
-    """A path's literals by what they are about, and the compound conditions that do not hold on it."""
-
-    literals: dict[Hashable, tuple[Literal, ...]]
-    excluded: tuple[frozenset[Path], ...]
-
-
-@lru_cache(maxsize=16384)
-def _index(path: Path) -> _Index:
-    literals: dict[Hashable, tuple[Literal, ...]] = {}
-    excluded: list[frozenset[Path]] = []
-    for literal in path:
-        (operator, subject, operand), holds = literal
-        if operator == "any":
-            if not holds and isinstance(operand, frozenset):
-                excluded.append(operand)
-            subject = operand
-        elif isinstance(subject, Symbol) and subject.parts[0] == "len":
-            subject = subject.parts[1]
-        literals[subject] = (*literals.get(subject, ()), literal)
-    return _Index(literals, tuple(excluded))
-
-
-@lru_cache(maxsize=65536)
 def compatible(a: Path, b: Path) -> bool:
     """Whether one run of the program can take both."""
     if not a or not b or a is b:
         return True
-    index, other = _index(a), _index(b)
-    if len(index.literals) > len(other.literals):
-        index, other = other, index
-    for subject, literals in index.literals.items():
-        others = other.literals.get(subject, ())
-        if any(_contradict(first, second) for first in literals for second in others):
+    if len(a) > len(b):
+        a, b = b, a
+    for literal in a:
+        if literal in b:
+            continue
+        if literal.negation in b or (len(literal.group.literals) > 2 and not _fits(literal, a, b)):
             return False
-        if others and len(literals) + len(others) > 2 and not _has_room((*literals, *others)):
+        for compound in literal.compounds:
+            if (compound in a or compound in b) and _is_taken(compound, a | b):
+                return False
+        if literal.condition.operator == "any" and not literal.holds and _is_taken(literal, a | b):
             return False
-    if index.excluded or other.excluded:
-        together = a | b
-        return not any(way <= together for ways in (*index.excluded, *other.excluded) for way in ways)
     return True
+
+
+def _fits(literal: Literal, own: Path, other: Path) -> bool:
+    """Whether a literal of `own` agrees with what else is said of its subject."""
+    there = tuple(one for one in literal.group.literals if one in other)
+    if any(_contradict(literal, one) for one in there):
+        return False
+    here = tuple(one for one in literal.group.literals if one in own)
+    return not there or len(there) + len(here) < 3 or _has_room((*there, *here))
+
+
+def _is_taken(compound: Literal, path: Path) -> bool:
+    """Whether a path takes one of the ways that it says it does not."""
+    ways = compound.condition.operand
+    return isinstance(ways, frozenset) and any(way <= path for way in ways)
 
 
 @lru_cache(maxsize=16384)

@@ -136,7 +136,7 @@ def _is_exact(a: Path, b: Path) -> bool:
     if a <= b or b <= a:
         return True
     only = tuple(a ^ b)
-    return len(only) == 2 and only[0].condition == only[1].condition
+    return len(only) == 2 and only[0].negation is only[1]
 
 
 def _fewer(flat: list[tuple[Path, Any]]) -> list[tuple[Path, Any]]:
