@@ -20,18 +20,21 @@ from gpulint.analysis.values import (
     Descriptor,
     External,
     Function,
+    Instance,
     Items,
     Manager,
     Mapping,
     Object,
     Partial,
     Tensor,
+    Text,
     Traced,
     Unknown,
     UserClass,
     Value,
     symbol_of,
 )
+from gpulint.knowledge import telling_words
 from gpulint.places import Site
 from gpulint.syntax import ir
 
@@ -46,6 +49,9 @@ MAX_RECURSION = 2
 
 MAX_REPEATS = 2
 """Runs of one function with the same arguments in the same context; later ones reuse the result."""
+
+MAX_IDLE_RUNS = 2
+"""Runs in one project of a function that does nothing of note, after which it is not run again."""
 
 MAX_RUNS = 12
 """Runs of one function in one program; later calls give Unknown."""
@@ -152,8 +158,11 @@ def call_function(
         if not earlier:
             interp.plan.reached("runs of one function", site)
         return earlier[-1] if earlier else unknown
+    if on_yield is None and _is_idle(interp, function, arguments):
+        return earlier[-1] if earlier else unknown
     interp.entered.add(identity)
     interp.runs[identity] = total + 1
+    noted = interp.noted
     frame = interp.frame_for(
         function,
         Caller(site, function.name, caller, caller.known, caller.depth + 1, len(interp.context.loops)),
@@ -170,7 +179,25 @@ def call_function(
     if interp.context.maybe_traced != before.maybe_traced:
         interp.context = interp.context._replace(maybe_traced=before.maybe_traced)
     interp.executions[key].append((interp.path, result))
+    if interp.noted == noted and isinstance(result, _PLAIN):
+        interp.project.idle_runs[identity] += 1
     return result
+
+
+def _is_idle(interp: Interpreter, function: Function, arguments: Arguments) -> bool:
+    """Whether running a function is of no use: its body names nothing that is tracked, its last runs did nothing of
+    note, and it is given nothing that could change that. Constructors are always run."""
+    definition = function.definition
+    return (
+        interp.project.idle_runs[id(definition)] >= MAX_IDLE_RUNS
+        and not (isinstance(definition, ir.FunctionDef) and definition.name == "__init__")
+        and interp.words_of(definition).isdisjoint(telling_words())
+        and all(isinstance(value, _PLAIN) or type(value) is Instance for value in arguments.all())
+    )
+
+
+_PLAIN = (Unknown, Constant, Text, Tensor, Items, Mapping)
+"""Values that make no function do anything of note."""
 
 
 def run_frame(interp: Interpreter, frame: Frame, definition: ir.FunctionDef | ir.Lambda) -> Value:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gpulint.analysis import calls, expressions, statements
 from gpulint.analysis.contexts import Caller, Context, Where
 from gpulint.analysis.control import NORMAL, STOPS, Exhausted, Halts
-from gpulint.analysis.events import Event
+from gpulint.analysis.events import Event, FunctionEntered
 from gpulint.analysis.paths import EVERYWHERE, Condition, Literal, Path, compatible
 from gpulint.analysis.state import Outcome, State, choose, common_path, join
 from gpulint.analysis.truth import truth
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from gpulint.analysis.modules import ModuleScope, Project
     from gpulint.analysis.plan import Plan
 
-MAX_STEPS = 200_000
+MAX_STEPS = 60_000
 """Expressions and statements evaluated for one program before the rest of it is given up."""
 
-MAX_ENTRY_STEPS = 12_000
+MAX_ENTRY_STEPS = 10_000
 """The same for one entry point that nobody calls."""
 
 MAX_FORKS = 8
@@ -140,6 +140,8 @@ class Interpreter:
         self.import_depth = 0
         self.imported: set[str] = set()
         self.runs: dict[int, int] = {}
+        self.noted = 0
+        """Events so far, other than that a function is entered."""
         self.instances: dict[int, Value] = {}
         """For each class that only entry points use, the instance that they share."""
         self._words: dict[int, frozenset[str]] = {}
@@ -156,6 +158,8 @@ class Interpreter:
 
     def emit(self, event: Event) -> None:
         self.plan.events.append(event)
+        if type(event) is not FunctionEntered:
+            self.noted += 1
 
     # --------------------------------------------------------------------- running syntax
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,8 @@ class Project:
         self._read = read
         self._syntax: dict[str, ir.Module | None] = {}
         self._outlines: dict[str, Outline | None] = {}
+        self.idle_runs: Counter[int] = Counter()
+        """For each function definition (by id), how often it was run and did nothing of note."""
         self.memory: dict[Any, Any] = {}
         """What `relevance` found out about modules, which does not change during a run."""
         self._found: dict[tuple[str, str], str | None] = {}

@@ -6,15 +6,16 @@
 
 from __future__ import annotations
 
+import builtins
 from functools import lru_cache
 
 from gpulint.knowledge.facts import Fact, Kind
 from gpulint.knowledge.names import canonical
 from gpulint.knowledge.runtime import RUNTIME
 from gpulint.knowledge.strategies import STRATEGIES
-from gpulint.knowledge.table import generated, kernels
+from gpulint.knowledge.table import generated, generated_names, kernels
 
-__all__ = ["LEGACY_OPTIMIZERS", "canonical", "fact", "has_gpu_kernel", "method_params"]
+__all__ = ["LEGACY_OPTIMIZERS", "canonical", "fact", "has_gpu_kernel", "method_params", "telling_words"]
 
 OTHER_LIBRARIES = {"tensorflow_datasets.load": Fact(Kind.DATASET, ("name", "split"))}
 """Names of other libraries whose values TensorFlow programs train on."""
@@ -42,6 +43,27 @@ def fact(name: str) -> Fact | None:
     if name.startswith(LEGACY_OPTIMIZERS):
         return generated(name.replace(".legacy.", "."))
     return RUNTIME.get(name) or STRATEGIES.get(name) or OTHER_LIBRARIES.get(name) or generated(name)
+
+
+_TRACKED_METHODS = frozenset(
+    {
+        *("scope", "run", "reduce", "gather", "all_reduce", "merge_call", "num_replicas_in_sync"),
+        *("fit", "compile", "evaluate", "predict", "train_on_batch", "trainable_variables", "save", "get_weights"),
+        *("apply_gradients", "apply", "minimize", "gradient", "update_state", "assign", "assign_add", "assign_sub"),
+        *("batch", "padded_batch", "prefetch", "distribute_datasets_from_function", "environ", "putenv", "strategy"),
+        *("experimental_distribute_dataset", "experimental_run_v2", "enter_context", "yield", "contextmanager"),
+    }
+)
+"""Methods of library objects that make events."""
+
+_PYTHON = frozenset(dir(builtins)) | frozenset(name for kind in (str, list, dict, set) for name in dir(kind))
+
+
+@lru_cache(maxsize=1)
+def telling_words() -> frozenset[str]:
+    """Words without one of which a function's own body does nothing that is tracked."""
+    known = {name.rpartition(".")[2] for name in (*generated_names(), *RUNTIME, *STRATEGIES, *OTHER_LIBRARIES)}
+    return frozenset(known | _TRACKED_METHODS) - _PYTHON
 
 
 def method_params(kind: Kind, method: str) -> tuple[str, ...]:

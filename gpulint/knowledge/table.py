@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from functools import lru_cache
 from importlib import resources
 from typing import Any
@@ -57,6 +58,12 @@ _INITIALISES = {
 }
 """What each kind does to the runtime (run on 2.16 and 2.21): models, losses and
 layers that are not built do nothing, but layers with random state or tables of their own (detail "state")."""
+
+
+def generated_names() -> Iterator[str]:
+    """Every name that the generated table knows, canonical or not."""
+    yield from _api()["facts"]
+    yield from _api()["aliases"]
 
 
 def generated(name: str) -> Fact | None:

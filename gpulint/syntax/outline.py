@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from gpulint.sources.source import Source
 
-_WORD = re.compile(r"[^\W\d]\w*(?:[ \t]*\()?")
+_WORD = re.compile(r"#[^\n]*|\"\"\"(?:[^\\]|\\.)*?\"\"\"|'''(?:[^\\]|\\.)*?'''|([^\W\d]\w*(?:[ \t]*\()?)", re.DOTALL)
+"""A word, or a comment or long string, whose words do not count."""
 
 
 _HARMLESS = frozenset(
@@ -50,7 +51,7 @@ class Imported(NamedTuple):
 class Outline(NamedTuple):
     """What a first look shows.
 
-    Words are those of the text, comments and strings included: `device(` where a parenthesis follows, else `device`.
+    Words are those of the text, short strings included: `device(` where a parenthesis follows, else `device`.
     `imports` are those outside functions and classes; `definitions` the words of each function and class of the
     module by its name; `body` the words of what else an import of the module runs.
     """
