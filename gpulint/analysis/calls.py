@@ -41,7 +41,7 @@ from gpulint.syntax import ir
 if TYPE_CHECKING:
     from gpulint.analysis.interpreter import Frame, Interpreter
 
-MAX_DEPTH = 9
+MAX_DEPTH = 8
 """Calls inside calls; a deeper one gives Unknown."""
 
 MAX_RECURSION = 2
@@ -53,7 +53,7 @@ MAX_REPEATS = 2
 MAX_IDLE_RUNS = 2
 """Runs in one project of a function that does nothing of note, after which it is not run again."""
 
-MAX_RUNS = 12
+MAX_RUNS = 10
 """Runs of one function in one program; later calls give Unknown."""
 
 

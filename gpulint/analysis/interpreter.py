@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from gpulint.analysis.modules import ModuleScope, Project
     from gpulint.analysis.plan import Plan
 
-MAX_STEPS = 60_000
+MAX_STEPS = 30_000
 """Expressions and statements evaluated for one program before the rest of it is given up."""
 
-MAX_ENTRY_STEPS = 10_000
+MAX_ENTRY_STEPS = 8_000
 """The same for one entry point that nobody calls."""
 
 MAX_FORKS = 8
@@ -144,7 +144,6 @@ class Interpreter:
         """Events so far, other than that a function is entered."""
         self.instances: dict[int, Value] = {}
         """For each class that only entry points use, the instance that they share."""
-        self._words: dict[int, frozenset[str]] = {}
         self.module_frame = Frame(scope, scope.globals, (), Caller(None, "", None, True), None)
         self.frame = self.module_frame
 
@@ -231,9 +230,10 @@ class Interpreter:
 
     def words_of(self, definition: ir.FunctionDef | ir.Lambda | ir.ClassDef) -> frozenset[str]:
         """The names that a definition's body reads, attributes included."""
-        words = self._words.get(id(definition))
+        known = self.project.definition_words
+        words = known.get(id(definition))
         if words is None:
-            words = self._words[id(definition)] = frozenset(words_in(definition))
+            words = known[id(definition)] = frozenset(words_in(definition))
         return words
 
     def run_module(self, path: str, dotted: str) -> ModuleScope | None:

@@ -46,6 +46,8 @@ class Project:
         self._outlines: dict[str, Outline | None] = {}
         self.idle_runs: Counter[int] = Counter()
         """For each function definition (by id), how often it was run and did nothing of note."""
+        self.definition_words: dict[int, frozenset[str]] = {}
+        """The names that the body of a definition (by id) reads."""
         self.memory: dict[Any, Any] = {}
         """What `relevance` found out about modules, which does not change during a run."""
         self._found: dict[tuple[str, str], str | None] = {}

@@ -143,11 +143,12 @@ def compatible(a: Path, b: Path) -> bool:
     """Whether one run of the program can take both."""
     if not a or not b or a is b:
         return True
-    if len(a) > len(b):
-        a, b = b, a
-    for literal in a:
-        if literal in b:
-            continue
+    return _agree(a, b) if len(a) <= len(b) else _agree(b, a)
+
+
+@lru_cache(maxsize=32768)
+def _agree(a: Path, b: Path) -> bool:
+    for literal in a - b:
         if literal.negation in b or (len(literal.group.literals) > 2 and not _fits(literal, a, b)):
             return False
         for compound in literal.compounds:
@@ -160,11 +161,19 @@ def compatible(a: Path, b: Path) -> bool:
 
 def _fits(literal: Literal, own: Path, other: Path) -> bool:
     """Whether a literal of `own` agrees with what else is said of its subject."""
-    there = tuple(one for one in literal.group.literals if one in other)
-    if any(_contradict(literal, one) for one in there):
-        return False
-    here = tuple(one for one in literal.group.literals if one in own)
-    return not there or len(there) + len(here) < 3 or _has_room((*there, *here))
+    about = literal.group.literals
+    there = (
+        [one for one in about if one in other]
+        if len(about) < len(other)
+        else [one for one in other if one.group is literal.group]
+    )
+    if not there:
+        return True
+    for one in there:
+        if _contradict(literal, one):
+            return False
+    here = [one for one in own if one.group is literal.group]
+    return len(there) + len(here) < 3 or _has_room((*there, *here))
 
 
 def _is_taken(compound: Literal, path: Path) -> bool:
