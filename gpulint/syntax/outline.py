@@ -89,9 +89,9 @@ def outline(source: Source) -> Outline | None:
     rest: list[str] = []
     last = 0
     for node in tree.body:
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            rest += lines[last : node.lineno - 1]
-            last = node.end_lineno or node.lineno
+        for imported in _import_statements(node):
+            rest += lines[last : imported.lineno - 1]
+            last = imported.end_lineno or imported.lineno
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             rest += lines[last : first - 1]
@@ -108,13 +108,21 @@ def _words(text: str) -> frozenset[str]:
 
 def _imports(body: list[ast.stmt]) -> Iterator[Imported]:
     for statement in body:
-        if isinstance(statement, ast.Import):
-            for alias in statement.names:
-                yield Imported(alias.name, 0, ())
-        elif isinstance(statement, ast.ImportFrom):
-            yield Imported(statement.module or "", statement.level, tuple(alias.name for alias in statement.names))
-        elif isinstance(statement, (ast.If, ast.Try)):
-            yield from _imports(statement.body)
-            yield from _imports(statement.orelse)
-            for handler in getattr(statement, "handlers", ()):
-                yield from _imports(handler.body)
+        for imported in _import_statements(statement):
+            if isinstance(imported, ast.Import):
+                for alias in imported.names:
+                    yield Imported(alias.name, 0, ())
+            else:
+                yield Imported(imported.module or "", imported.level, tuple(alias.name for alias in imported.names))
+
+
+def _import_statements(statement: ast.stmt) -> Iterator[ast.Import | ast.ImportFrom]:
+    """The import that a statement of a module is, or those inside an `if` or `try`, in the order of the text."""
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        yield statement
+    elif isinstance(statement, (ast.If, ast.Try)):
+        handlers = statement.handlers if isinstance(statement, ast.Try) else []
+        final = statement.finalbody if isinstance(statement, ast.Try) else []
+        for block in (statement.body, *(handler.body for handler in handlers), statement.orelse, final):
+            for inner in block:
+                yield from _import_statements(inner)

@@ -73,7 +73,7 @@ class BatchNotScaled(Rule):
     instead = "multiply the per-replica size by `strategy.num_replicas_in_sync`"
 
     def __init__(self) -> None:
-        self._batches: list[tuple[events.Event, values.Strategy, values.Value, Site]] = []
+        self._batches: list[tuple[events.Event, values.Strategy, values.Value, Site, Site]] = []
         self._global: list[values.Value] = []
 
     def on_global_size_used(self, event: events.GlobalSizeUsed, plan: Plan) -> Iterator[Report]:
@@ -85,7 +85,7 @@ class BatchNotScaled(Rule):
         if strategy is not None:
             if event.batch_size is not None:
                 place = event.arguments.sites.get("batch_size", event.site)
-                self._batches.append((event, strategy, event.batch_size, place))
+                self._batches.append((event, strategy, event.batch_size, place, place))
             self._keep(event, strategy, event.data)
         return iter(())
 
@@ -100,13 +100,13 @@ class BatchNotScaled(Rule):
                 batch = dataset.batch
                 passed = isinstance(batch.size, values.Constant) and batch.size.is_passed
                 place = batch.blame if passed and batch.blame is not None else batch.site
-                self._batches.append((event, strategy, batch.size, place))
+                self._batches.append((event, strategy, batch.size, place, batch.site))
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         known = [size for size in self._global if isinstance(size, values.Constant)]
         treated = {name for size in known for name in size.named}
         sizes = {size.value for size in known}
-        for event, strategy, size, place in self._batches:
+        for event, strategy, size, place, batched in self._batches:
             if not strategy.is_multi_replica or not together(event.where, strategy.where):
                 continue
             if not isinstance(size, values.Constant) or not isinstance(size.value, int) or size.value < TOY:
@@ -122,7 +122,7 @@ class BatchNotScaled(Rule):
                 f"a batch of {size.value} whatever the number of replicas",
                 confidence=confidence(event.where, strategy.where),
                 related=((strategy.site, "it is split over the replicas of this strategy"),),
-                unless=Said((place, size.origin or place), SAID, "batch"),
+                unless=Said((place, batched, size.origin or place), SAID, "batch"),
             )
 
 

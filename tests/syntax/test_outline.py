@@ -1,0 +1,84 @@
+"""The first look at a file: imports, words of definitions, what importing it calls."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpulint.sources.source import Source
+from gpulint.syntax.outline import Imported, Outline, in_any_form, outline
+
+
+def look(text: str) -> Outline:
+    found = outline(Source("a.py", text.encode(), text, "utf-8"))
+    assert found is not None
+    return found
+
+
+PROGRAM = '''"""Speaks of MirroredStrategy."""
+import os, tensorflow as tf
+from .parts import (
+    encoder,
+    decoder as d,
+)
+try:
+    import fast
+except ImportError:
+    from slow import *  # TPUStrategy
+LIMIT = max(3, 4)
+
+@register("x")
+def build(units):
+    """Mentions set_memory_growth."""
+    return tf.device ("/gpu:0"), "CUDA_VISIBLE_DEVICES"
+
+class Trainer(Base):
+    device = None
+'''
+
+
+def test_imports_are_those_of_the_module_itself() -> None:
+    assert look(PROGRAM).imports == (
+        Imported("os", 0, ()),
+        Imported("tensorflow", 0, ()),
+        Imported("parts", 1, ("encoder", "decoder")),
+        Imported("fast", 0, ()),
+        Imported("slow", 0, ("*",)),
+    )
+
+
+def test_a_definition_has_the_words_of_its_code_and_decorators() -> None:
+    words = look(PROGRAM).definitions["build"]
+    assert {"register(", "device(", "CUDA_VISIBLE_DEVICES", "tf"} <= words
+    assert words.isdisjoint({"set_memory_growth", "device", "Trainer"})
+    assert "device" in look(PROGRAM).definitions["Trainer"]
+
+
+def test_docstrings_comments_and_imports_say_nothing() -> None:
+    assert look(PROGRAM).words.isdisjoint({"MirroredStrategy", "TPUStrategy", "encoder", "fast"})
+
+
+def test_the_rest_is_the_body() -> None:
+    assert {"LIMIT", "max("} <= look(PROGRAM).body
+    assert "tf" not in look(PROGRAM).body
+
+
+@pytest.mark.parametrize(
+    ("text", "calls"),
+    [
+        ("import a\nX = 3\n", False),
+        ("T = TypeVar('T')\nlogger = logging.getLogger(__name__)\n", False),
+        ("def f():\n    return g()\n", False),
+        ("x = tf.zeros(3)\n", True),
+        ("if a:\n    setup()\n", True),
+    ],
+)
+def test_calls_at_import_are_those_outside_definitions(text: str, calls: bool) -> None:
+    assert look(text).calls_at_import is calls
+
+
+def test_what_is_no_python_has_no_outline() -> None:
+    assert outline(Source("a.py", b"print 1", "print 1", "utf-8")) is None
+
+
+def test_a_word_can_be_called_a_call_must_be() -> None:
+    assert in_any_form(frozenset({"fit", "device("})) == {"fit", "fit(", "device("}
