@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from gpulint.analysis import imports, mappings, members, runtime
+from gpulint.analysis import datasets, imports, mappings, members, runtime
 from gpulint.analysis.control import Halts
 from gpulint.analysis.state import MISSING
 from gpulint.analysis.values import (
@@ -148,6 +148,8 @@ def _unpack(interp: Interpreter, target: ir.Sequence_, value: Value) -> None:
             part = PerReplica(value.site, value.strategy, Tensor(interp.site(element)))
         elif isinstance(value, DeviceList):
             part = ListedDevice(value, index)
+        elif datasets.is_several(value):
+            part = value
         else:
             part = Unknown(("item", symbol_of(value), index))
         assign(interp, element, part)
@@ -282,6 +284,8 @@ def item(interp: Interpreter, container: Value, key: Value, node: ir.Node) -> Va
             return items[0]
     elif isinstance(container, Mapping) and (entry := mappings.entry(interp, container, key)) is not None:
         return entry
+    elif datasets.is_several(container):
+        return container
     elif isinstance(container, DeviceList) and (index is None or isinstance(index, int)):
         return ListedDevice(container, index)
     elif isinstance(container, Tensor):

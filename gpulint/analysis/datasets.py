@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpulint.analysis import events, members, runtime
 from gpulint.analysis.control import Halts
+from gpulint.analysis.tensors import flattened
 from gpulint.analysis.values import (
     Arguments,
     Batch,
@@ -65,17 +66,31 @@ STEPS = frozenset(
 
 _NOT_DATASETS = frozenset({"as_numpy_iterator", "cardinality", "save"})
 _TAKE_FUNCTIONS = frozenset({"map", "flat_map", "interleave", "filter", "take_while", "scan", "group_by_window"})
-_BATCHES = {"batch": "batch_size", "padded_batch": "batch_size", "ragged_batch": "batch_size"}
+_BATCHES = dict.fromkeys(("batch", "padded_batch", "ragged_batch", "rebatch"), "batch_size")
 
 
 def source(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
     """A source of data."""
     runtime.called(interp, known, site)
-    dataset = Dataset(site, name)
     size = arguments.get("batch_size")
-    if size is not None and name.endswith("_from_directory"):
-        return _batched(interp, dataset, size, site)
-    return dataset
+    if size is not None and name.endswith(("_from_directory", *SEVERAL)):
+        return _batched(interp, Dataset(site, name), size, site)
+    if name.endswith(_OF_DATASETS):
+        given = flattened(interp.choose(value) for value in arguments.all())
+        parts = [value for value in flattened(given) if isinstance(value, Dataset)]
+        return Dataset(site, name, batch=next((part.batch for part in parts if part.batch is not None), None))
+    return Dataset(site, name)
+
+
+def is_several(value: Value) -> bool:
+    """Whether a value can be several datasets: the splits that `tfds.load` gives, with or without what it knows of
+    them, by number or by name."""
+    return isinstance(value, Dataset) and value.source in SEVERAL and not value.steps
+
+
+SEVERAL = ("tensorflow_datasets.load",)
+_OF_DATASETS = (".zip", ".sample_from_datasets", ".choose_from_datasets")
+"""Sources that go over other datasets and keep their batches."""
 
 
 def _batched(interp: Interpreter, dataset: Dataset, size: Value, site: Site) -> Dataset:
