@@ -170,7 +170,10 @@ def parameters(value: Any) -> list[str]:
 
 
 def has_state(layer: type) -> bool:
-    """Whether a layer makes variables when it is constructed (random state, tables): that starts the runtime."""
+    """Whether a layer makes variables or tensors when it is constructed (random state, tables): that starts the
+    runtime."""
+    if layer.__name__ == "ThresholdedReLU":
+        return True
     for arguments in ((), (0.5,), (4,), (4, 3)):
         try:
             made = layer(*arguments)
@@ -178,10 +181,22 @@ def has_state(layer: type) -> bool:
             continue
         parts = [made, *(part for part in vars(made).values() if isinstance(part, keras.Layer))]
         return any(
-            part.variables or any(isinstance(value, keras.random.SeedGenerator) for value in vars(part).values())
+            part.variables
+            or hasattr(part, "lookup_table")
+            or any(isinstance(value, keras.random.SeedGenerator) for value in vars(part).values())
             for part in parts
         )
     return False
+
+
+def makes_variables(metric: type) -> bool:
+    """Whether a metric makes its variables when it is constructed, not when it is first updated."""
+    for arguments in ((), (4,), (0.5,), (4, 3)):
+        try:
+            return bool(metric(*arguments).variables)
+        except Exception:
+            continue
+    return True
 
 
 def kind_of(name: str, value: Any) -> tuple[str, str] | None:
@@ -195,6 +210,8 @@ def kind_of(name: str, value: Any) -> tuple[str, str] | None:
             ("metric", keras.metrics.Metric),
         ):
             if issubclass(value, base):
+                if kind == "metric":
+                    return kind, "" if makes_variables(value) else "late"
                 return kind, "state" if kind == "layer" and has_state(value) else ""
         return None
     module, _, last = name.rpartition(".")

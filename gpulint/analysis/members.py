@@ -165,7 +165,11 @@ def make_optimizer(interp: Interpreter, site: Site, library: str, cls: UserClass
 def make_metric(interp: Interpreter, site: Site, library: str, cls: UserClass | None = None) -> Metric:
     metric = Metric(site, interp.where(), library, cls)
     metric.blame, metric.seen = blame(interp, site)
-    runtime.initialised(interp, "yes", site)
+    known = fact(library)
+    if cls is not None or known is None:
+        runtime.initialised(interp, "yes", site)
+    else:
+        runtime.called(interp, known, site)
     interp.emit(events.MetricBuilt(site, interp.where(), metric))
     return metric
 

@@ -57,7 +57,8 @@ _INITIALISES = {
     "model-factory": Initialises.YES,
 }
 """What each kind does to the runtime (run on 2.16 and 2.21): models, losses and
-layers that are not built do nothing, but layers with random state or tables of their own (detail "state")."""
+layers that are not built do nothing, but layers with random state or tables of their own (detail "state"). Metrics
+do, but those that make their variables when they are first updated (detail "late")."""
 
 
 def generated_names() -> Iterator[str]:
@@ -74,5 +75,6 @@ def generated(name: str) -> Fact | None:
     if entry is None:
         return None
     kind, detail, params = entry
-    initialises = Initialises.YES if detail == "state" else _INITIALISES.get(kind, Initialises.NO)
+    effects = {"state": Initialises.YES, "late": Initialises.NO}
+    initialises = effects.get(detail) or _INITIALISES.get(kind, Initialises.NO)
     return Fact(Kind(kind), tuple(params), initialises, detail)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 import subprocess
 import sys
 from typing import Any
@@ -10,7 +12,7 @@ import pytest
 
 from gpulint.knowledge import canonical, fact, has_gpu_kernel
 from gpulint.knowledge.devices import parse_device
-from gpulint.knowledge.facts import Kind
+from gpulint.knowledge.facts import Initialises, Kind
 from gpulint.knowledge.names import ALIASES
 from gpulint.knowledge.runtime import RUNTIME
 from gpulint.knowledge.strategies import STRATEGIES
@@ -115,6 +117,73 @@ def test_generated_names_exist_and_are_what_the_table_says() -> None:
         else:
             assert callable(value), name
     assert len(missing) <= (0 if is_newest() else 0.25 * len(_api()["facts"])), missing
+
+
+@pytest.mark.tensorflow
+def test_generated_parameters_are_those_of_the_signatures() -> None:
+    if not is_newest():
+        pytest.skip("the table holds the newest release's signatures")
+    checked = 0
+    for name, (_, _, params) in _api()["facts"].items():
+        if params:
+            signature = inspect.signature(resolved(f"tensorflow.{name}"))
+            names = [one.name for one in signature.parameters.values() if one.kind in POSITIONAL and one.name != "self"]
+            assert names == params, name
+            checked += 1
+    assert checked > 100
+
+
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+EFFECTS = """
+import json, os, sys
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import numpy, tensorflow as tf, keras
+from tensorflow.python.eager import context
+found = {}
+for name in json.load(sys.stdin):
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        made, value = None, tf
+        try:
+            for part in name.split(".")[1:]:
+                value = getattr(value, part)
+            for arguments in ((), (0.5,), (4,), (4, 3)):
+                try:
+                    value(*arguments)
+                except Exception:
+                    continue
+                made = context.context()._initialized
+                break
+        finally:
+            os.write(writing, json.dumps(made).encode())
+            os._exit(0)
+    os.close(writing)
+    found[name] = json.loads(os.read(reading, 100) or b"null")
+    os.close(reading)
+    os.wait()
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.tensorflow
+def test_what_making_an_object_does_to_the_runtime_is_what_the_table_says() -> None:
+    if not is_newest():
+        pytest.skip("the table holds the newest release's effects")
+    kinds = {"layer", "loss", "metric", "optimizer"}
+    names = [f"tensorflow.{name}" for name, (kind, _, _) in _api()["facts"].items() if kind in kinds]
+    done = subprocess.run(
+        [sys.executable, "-c", EFFECTS],
+        input=json.dumps(names),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    effects = {name: made for name, made in json.loads(done.stdout.splitlines()[-1]).items() if made is not None}
+    assert len(effects) > 0.7 * len(names)
+    said = {name: known.initialises is Initialises.YES for name in effects if (known := fact(name))}
+    assert said == effects
 
 
 @pytest.mark.tensorflow
