@@ -9,7 +9,7 @@ from gpulint.analysis import events, values
 from gpulint.analysis.contexts import Caller, Context, DeviceScope, Replica, StrategyScope, Where, callers
 from gpulint.analysis.paths import Condition, Literal, Path, compatible, length_of, mentions
 from gpulint.analysis.plan import Plan
-from gpulint.analysis.questions import blamed, chain, confidence, is_test, possible, together, words
+from gpulint.analysis.questions import blamed, chain, confidence, is_test, possible, together, trained_models, words
 from gpulint.knowledge import fact, has_gpu_kernel
 from gpulint.knowledge.devices import DeviceName, parse_device
 from gpulint.knowledge.words import CONFIG_WORDS, DEVICE_NAMES, DEVICE_WORDS, ENVIRONMENT_WORDS, STRATEGY_WORDS
@@ -54,6 +54,7 @@ __all__ = [
     "parse_device",
     "possible",
     "together",
+    "trained_models",
     "values",
     "words",
 ]

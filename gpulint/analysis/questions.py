@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 
 from gpulint.analysis.contexts import Where, callers
+from gpulint.analysis.events import ModelCalled, ModelFitted
 from gpulint.analysis.paths import compatible
+from gpulint.analysis.plan import Plan
 from gpulint.analysis.state import alternatives
-from gpulint.analysis.values import Object, Strategy, Value
+from gpulint.analysis.values import Model, Object, Strategy, Value
 from gpulint.linting.finding import Confidence
 from gpulint.places import Site
 
@@ -24,6 +26,16 @@ def together(*wheres: Where) -> bool:
     return all(
         compatible(first.path, second.path) for index, first in enumerate(wheres) for second in wheres[index + 1 :]
     )
+
+
+def trained_models(plan: Plan) -> list[Model]:
+    """The models that a program fits, evaluates or trains batch by batch."""
+    return [
+        event.model
+        for event in plan.events
+        if isinstance(event, ModelFitted)
+        or (isinstance(event, ModelCalled) and event.how in ("evaluate", "train_on_batch"))
+    ]
 
 
 def confidence(where: Where, *others: Where) -> Confidence:

@@ -39,6 +39,11 @@ class Catalogue:
         near = difflib.get_close_matches(word, names, 1, 0.6) or difflib.get_close_matches(word.upper(), names, 1, 0.6)
         return near[0] if near else None
 
+    def _longest_prefix(self, word: str) -> str | None:
+        """The family that a wrong code such as `GPU1x` begins with."""
+        shorter = [word[:length].upper() for length in range(len(word) - 1, 3, -1)]
+        return next((one for one in shorter if any(code.startswith(one) for code in self._by_code)), None)
+
     def expand(self, words: Iterable[str], origin: str) -> dict[str, int]:
         """Codes that codes, prefixes, names or ALL select, with how exact the selector was. Raises SettingsError."""
         chosen: dict[str, int] = {}
@@ -51,7 +56,7 @@ class Catalogue:
                 matches = [code for code in self._by_code if word and code.startswith(word.upper())]
                 weight = 1 + len(word)
             if not matches:
-                near = self.nearest(word)
+                near = self._longest_prefix(word) or self.nearest(word)
                 hint = f"; did you mean `{near}`?" if near else ""
                 raise SettingsError(f"{origin}: there is no rule `{word}`{hint}")
             for code in matches:

@@ -14,6 +14,7 @@ from gpulint.api import (
     confidence,
     events,
     together,
+    trained_models,
     values,
 )
 
@@ -68,7 +69,6 @@ class JitUnderStrategy(Rule):
     def __init__(self) -> None:
         self._jitted: set[Site] = set()
         self._compiled: list[events.ModelCompiled] = []
-        self._trained: list[values.Model] = []
 
     def on_function_traced(self, event: events.FunctionTraced, plan: Plan) -> Iterator[Report]:
         if isinstance(event.jit, values.Constant) and event.jit.value is True:
@@ -81,15 +81,6 @@ class JitUnderStrategy(Rule):
             self._compiled.append(event)
         return iter(())
 
-    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
-        self._trained.append(event.model)
-        return iter(())
-
-    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
-        if event.how in ("evaluate", "train_on_batch"):
-            self._trained.append(event.model)
-        return iter(())
-
     def on_strategy_run(self, event: events.StrategyRun, plan: Plan) -> Iterator[Report]:
         yield from self._in_jitted(event, event.strategy)
 
@@ -98,10 +89,11 @@ class JitUnderStrategy(Rule):
             yield from self._in_jitted(event, event.where.context.replica.strategy)
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
+        trained = trained_models(plan)
         for event in self._compiled:
             strategies = (event.model.where.context.strategy, event.where.context.strategy)
             strategy = next((one for one in strategies if _spans_gpus(one)), None)
-            if event.model in self._trained or event.where.caller.function:
+            if event.model in trained or event.where.caller.function:
                 yield from self._report(event, strategy, event.site)
 
     def _in_jitted(self, event: events.Event, strategy: values.Strategy) -> Iterator[Report]:

@@ -15,6 +15,7 @@ from gpulint.api import (
     events,
     possible,
     together,
+    trained_models,
     values,
 )
 
@@ -72,7 +73,6 @@ class OptimizerOutsideScope(Rule):
         self._applied: list[tuple[events.GradientsApplied, values.Optimizer, values.Strategy]] = []
         self._models: list[values.Model] = []
         self._compiled: list[events.ModelCompiled] = []
-        self._trained: list[values.Model] = []
 
     def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> Iterator[Report]:
         self._models.append(event.model)
@@ -92,15 +92,6 @@ class OptimizerOutsideScope(Rule):
             if isinstance(optimizer, values.Optimizer):
                 yield from self._outside(event, optimizer, strategy)
 
-    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
-        self._trained.append(event.model)
-        return iter(())
-
-    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
-        if event.how in ("evaluate", "train_on_batch"):
-            self._trained.append(event.model)
-        return iter(())
-
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
         replica = event.where.context.replica
         if replica is not None and isinstance(event.optimizer, values.Optimizer):
@@ -108,8 +99,9 @@ class OptimizerOutsideScope(Rule):
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
+        trained = trained_models(plan)
         for compiled in self._compiled:
-            if compiled.model in self._trained or compiled.where.caller.function:
+            if compiled.model in trained or compiled.where.caller.function:
                 yield Report(
                     compiled.site,
                     "`compile` makes the optimizer outside the scope that the model was built in",
