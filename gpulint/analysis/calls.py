@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gpulint.analysis import access, library, members, methods
 from gpulint.analysis.contexts import Caller, Context
 from gpulint.analysis.control import NORMAL, Halts
-from gpulint.analysis.events import FunctionEntered, FunctionTraced, TracedCalled
+from gpulint.analysis.events import FunctionEntered, FunctionTraced, TracedCalled, UnknownFitted
 from gpulint.analysis.paths import compatible
 from gpulint.analysis.state import common_path, join
 from gpulint.analysis.values import (
@@ -86,7 +86,10 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
         return Manager("generator", site, (function.function, arguments))
     for value in arguments.all():
         members.escaped(interp, value, "passed", site)
-    return Unknown(("call", symbol_of(function), tuple(symbol_of(value) for value in arguments.all())))
+    called = symbol_of(function)
+    if called.parts[0] == "attribute" and called.parts[-1] == "fit":
+        interp.emit(UnknownFitted(site, interp.where()))
+    return Unknown(("call", called, tuple(symbol_of(value) for value in arguments.all())))
 
 
 def merged(first: Arguments, second: Arguments) -> Arguments:

@@ -184,6 +184,11 @@ class ModelFitted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class UnknownFitted(Event):
+    """`fit` is called on something that is not known: it may be a model."""
+
+
+@dataclass(frozen=True, slots=True)
 class ModelCalled(Event):
     """A model is called on data, or asked for gradients' variables. `how`: "call", "predict", "evaluate",
     "variables", "train_on_batch"."""

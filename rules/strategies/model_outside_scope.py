@@ -10,7 +10,9 @@ from gpulint.api import (
     Report,
     Rule,
     Severity,
+    Site,
     blamed,
+    callers,
     chain,
     confidence,
     events,
@@ -55,7 +57,7 @@ class ModelOutsideScope(Rule):
     ## What is not reported
     Models built by a helper that is called in the scope, the path on which there is no strategy or one replica,
     models that are never trained there, a second model trained on one device beside one that is trained under the
-    strategy, and strategies with one replica.
+    strategy, a model whose constructor enters the scope itself, and strategies with one replica.
 
     ## At run time
     Variables on one device only; one replica busy.
@@ -73,10 +75,20 @@ class ModelOutsideScope(Rule):
         self._used: list[values.Strategy] = []
         self._outside: list[events.ModelFitted] = []
         self._trained: list[values.Strategy] = []
+        self._scoping: set[Site | None] = set()
+        self._unknown: list[events.UnknownFitted] = []
 
     def on_strategy_used(self, event: events.StrategyUsed, plan: Plan) -> Iterator[Report]:
         if event.how != "attribute" and event.strategy.is_multi_replica and event.strategy not in self._used:
             self._used.append(event.strategy)
+        return iter(())
+
+    def on_scope_entered(self, event: events.ScopeEntered, plan: Plan) -> Iterator[Report]:
+        self._scoping |= {caller.site for caller in callers(event.where.caller)}
+        return iter(())
+
+    def on_unknown_fitted(self, event: events.UnknownFitted, plan: Plan) -> Iterator[Report]:
+        self._unknown.append(event)
         return iter(())
 
     def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> Iterator[Report]:
@@ -100,6 +112,7 @@ class ModelOutsideScope(Rule):
                 strategy is not None
                 and strategy in self._used
                 and strategy not in self._trained
+                and not any(together(event.where, other.where) for other in self._unknown)
                 and together(event.where, event.model.where, strategy.where)
             ):
                 yield self._report(event, event.model, strategy, "fitted outside it too: the strategy is not used")
@@ -110,6 +123,7 @@ class ModelOutsideScope(Rule):
             strategy is not None
             and strategy.is_multi_replica
             and model.where.context.is_outside
+            and model.site not in self._scoping
             and together(event.where, model.where, strategy.where)
         ):
             yield self._report(event, model, strategy, f"{how} under the strategy")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, Site, confidence, events, together
+from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, Site, confidence, events, together, values
 
 
 class PerReplicaRead(Rule):
@@ -51,7 +51,7 @@ class PerReplicaRead(Rule):
 
     ## What is not reported
     Results that are reduced or taken apart with `experimental_local_results`, results that are only stored or given
-    to `tf.print`, and strategies with one replica.
+    to `tf.print`, results printed by a strategy on named CPU devices, and strategies with one replica.
 
     ## At run time
     The error's text.
@@ -74,7 +74,8 @@ class PerReplicaRead(Rule):
 
     def on_replica_value_read(self, event: events.ReplicaValueRead, plan: Plan) -> Iterator[Report]:
         value = event.value
-        if event.how == "bool" or value.site not in self._runs or not value.strategy.is_multi_replica:
+        shown = event.how in ("print", "format") and _is_demonstration(value.strategy)
+        if shown or event.how == "bool" or value.site not in self._runs or not value.strategy.is_multi_replica:
             return
         if together(event.where, value.strategy.where):
             yield Report(
@@ -86,6 +87,13 @@ class PerReplicaRead(Rule):
                     (value.strategy.site, "the strategy is made here"),
                 ),
             )
+
+
+def _is_demonstration(strategy: values.Strategy) -> bool:
+    """Whether a strategy is given CPU devices by name, as examples do that show what replicas are."""
+    items = strategy.devices.items if isinstance(strategy.devices, values.Items) else None
+    texts = [item.value for item in items or () if isinstance(item, values.Constant)]
+    return bool(texts) and all("cpu" in str(text).lower() for text in texts)
 
 
 HOW = {

@@ -11,6 +11,7 @@ from gpulint.api import (
     Report,
     Rule,
     Severity,
+    Site,
     confidence,
     events,
     is_test,
@@ -50,7 +51,8 @@ class SingleDeviceStrategy(Rule):
     ```
 
     ## What is not reported
-    A choice by a flag or by what the machine has, devices that the program computes, CPU devices, tests.
+    A choice by a flag or by what the machine has, devices that the program computes, CPU devices, tests, and
+    programs that make other strategies too, to compare them.
 
     ## At run time
     One replica.
@@ -63,7 +65,13 @@ class SingleDeviceStrategy(Rule):
     why = "there is one replica: the other GPUs idle"
     instead = "leave `devices` out to use every visible GPU"
 
+    def __init__(self) -> None:
+        self._built: set[Site] = set()
+        self._pinned: list[Report] = []
+
     def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
+        if event.strategy.is_multi_replica:
+            self._built.add(event.site)
         devices = _literal_gpus(event.strategy.devices, event)
         if is_test(event.site.path) or devices is None or len(devices) != 1 or not _only_failed(event.where.path):
             return
@@ -71,11 +79,13 @@ class SingleDeviceStrategy(Rule):
             literal.condition.operator == "handler" for literal in event.where.path
         )
         if event.strategy.kind == "mirrored" and not fell_back:
-            yield Report(
-                event.site,
-                f"the strategy is given one GPU, `{devices[0]}`",
-                confidence=confidence(event.where),
-                supersedes=(event.site,),
+            self._pinned.append(
+                Report(
+                    event.site,
+                    f"the strategy is given one GPU, `{devices[0]}`",
+                    confidence=confidence(event.where),
+                    supersedes=(event.site,),
+                )
             )
         elif event.strategy.kind in ("one_device", "mirrored") and fell_back:
             yield Report(
@@ -83,6 +93,11 @@ class SingleDeviceStrategy(Rule):
                 f"falls back to one GPU, `{devices[0]}`, without a word",
                 confidence=confidence(event.where),
             )
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        """A program that makes several strategies compares them."""
+        if len(self._built) == 1:
+            yield from self._pinned
 
 
 def _literal_gpus(value: values.Value | None, event: events.StrategyBuilt) -> list[str] | None:
