@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gpulint.api import (
     STRATEGY_WORDS,
+    Caller,
     Path,
     Plan,
     Report,
@@ -52,7 +53,7 @@ class SingleDeviceStrategy(Rule):
 
     ## What is not reported
     A choice by a flag or by what the machine has, devices that the program computes, CPU devices, tests, and
-    programs that make other strategies too, to compare them.
+    functions that make other strategies too, to compare them.
 
     ## At run time
     One replica.
@@ -66,12 +67,12 @@ class SingleDeviceStrategy(Rule):
     instead = "leave `devices` out to use every visible GPU"
 
     def __init__(self) -> None:
-        self._built: set[Site] = set()
-        self._pinned: list[Report] = []
+        self._built: set[tuple[Caller, Site]] = set()
+        self._pinned: list[tuple[Caller, Report]] = []
 
     def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
         if event.strategy.is_multi_replica:
-            self._built.add(event.site)
+            self._built.add((event.where.caller, event.site))
         devices = _literal_gpus(event.strategy.devices, event)
         if is_test(event.site.path) or devices is None or len(devices) != 1 or not _only_failed(event.where.path):
             return
@@ -79,14 +80,13 @@ class SingleDeviceStrategy(Rule):
             literal.condition.operator == "handler" for literal in event.where.path
         )
         if event.strategy.kind == "mirrored" and not fell_back:
-            self._pinned.append(
-                Report(
-                    event.site,
-                    f"the strategy is given one GPU, `{devices[0]}`",
-                    confidence=confidence(event.where),
-                    supersedes=(event.site,),
-                )
+            report = Report(
+                event.site,
+                f"the strategy is given one GPU, `{devices[0]}`",
+                confidence=confidence(event.where),
+                supersedes=(event.site,),
             )
+            self._pinned.append((event.where.caller, report))
         elif event.strategy.kind in ("one_device", "mirrored") and fell_back:
             yield Report(
                 event.site,
@@ -95,9 +95,10 @@ class SingleDeviceStrategy(Rule):
             )
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        """A program that makes several strategies compares them."""
-        if len(self._built) == 1:
-            yield from self._pinned
+        """A function that makes several strategies compares them."""
+        for caller, report in self._pinned:
+            if not any(other is caller and site != report.site for other, site in self._built):
+                yield report
 
 
 def _literal_gpus(value: values.Value | None, event: events.StrategyBuilt) -> list[str] | None:
