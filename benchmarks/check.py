@@ -115,6 +115,7 @@ def profile(files: list[str]) -> None:
     clock.watch(lower, "lower", "lower")
     for module in (program, modules):
         clock.watch(module, "parse", "screen")
+    clock.watch(program, "relevant_words", "first look")
     clock.watch(engine, "analyse", "interpret")
     clock.watch(engine, "reports_of", "rules")
     clock.watch(spans, "spans", "positions")

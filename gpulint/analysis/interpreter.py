@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from gpulint.analysis.modules import ModuleScope, Project
     from gpulint.analysis.plan import Plan
 
-MAX_STEPS = 30_000
+MAX_STEPS = 20_000
 """Expressions and statements evaluated for one program before the rest of it is given up."""
 
-MAX_ENTRY_STEPS = 8_000
+MAX_ENTRY_STEPS = 6_000
 """The same for one entry point that nobody calls."""
 
 MAX_FORKS = 8
