@@ -45,14 +45,20 @@ MAX_ITEMS = 256
 _READS = {"float": "float", "int": "int", "bool": "bool"}
 
 
-def call(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
+MAX_SPLITS = 2
+"""Arguments of one builtin call whose alternatives are tried one by one."""
+
+
+def call(interp: Interpreter, name: str, arguments: Arguments, site: Site, splits: int = 0) -> Value:
     """A call of the builtin `name`."""
     if handler := _FUNCTIONS.get(name):
         values = [interp.choose(value) for value in arguments.positional]
         joined = next((position for position, value in enumerate(values) if isinstance(value, Join)), None)
-        if joined is not None:
+        if joined is not None and splits < MAX_SPLITS:
             at = joined
-            return interp.each(values[at], lambda option: call(interp, name, _with(arguments, at, option), site), site)
+            return interp.each(
+                values[at], lambda option: call(interp, name, _with(arguments, at, option), site, splits + 1), site
+            )
         return handler(interp, values, arguments, site)
     if name not in ("isinstance", "issubclass", "id", "type", "callable", "hasattr", "repr", "vars", "dir"):
         for value in arguments.all():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from gpulint.analysis import Plan, Project, analyse
-from gpulint.analysis.interpreter import MAX_STEPS
 from gpulint.linting.engine import on_deep_stack
 from gpulint.sources.source import Source
 
@@ -34,15 +33,23 @@ LOOPS = "".join("    " * depth + f"for i{depth} in tf.r{depth}():\n" for depth i
 RETURNS = "def f(a):\n" + "".join(f"    if a == {i}:\n        return {i}\n" for i in range(200)) + "\nx = f(tf.x())\n"
 
 
+JOINED = (
+    "".join(f"x{i} = {i} if tf.c{i}() else tf.y()\n" for i in range(18))
+    + f"print(max({', '.join(f'x{i}' for i in range(18))}))\n"
+)
+MAX_EVENTS = 400
+"""What none of these programs may exceed: without bounds they would make millions."""
+
+
 @pytest.mark.parametrize(
     "body",
-    [CHAIN + "def f40(x):\n    return x\n\nf0(1)\n", BRANCHES, MUTUAL, LOOPS, RETURNS],
-    ids=["calls", "branches", "mutual recursion", "nested loops", "early returns"],
+    [CHAIN + "def f40(x):\n    return x\n\nf0(1)\n", BRANCHES, MUTUAL, LOOPS, RETURNS, JOINED],
+    ids=["calls", "branches", "mutual recursion", "nested loops", "early returns", "joined arguments"],
 )
 def test_the_work_stays_small(body: str) -> None:
     plan, events = plan_of(body)
     assert plan.is_complete
-    assert events < MAX_STEPS / 100
+    assert events < MAX_EVENTS
 
 
 def test_a_bound_that_was_reached_is_noted() -> None:
