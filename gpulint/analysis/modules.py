@@ -51,6 +51,9 @@ class Project:
         self.memory: dict[Any, Any] = {}
         """What `relevance` found out about modules, which does not change during a run."""
         self._found: dict[tuple[str, str], str | None] = {}
+        self._listed: dict[str, frozenset[str]] = {}
+        self._directories: dict[str, str] = {}
+        self._packages: dict[str, str] = {}
         self.scopes: dict[str, tuple[ModuleScope, str, Site | None]] = {}
         """Modules already run for an importer, by path, with what their import does to the runtime and where."""
 
@@ -79,25 +82,60 @@ class Project:
 
     def find(self, dotted: str, importer: str) -> str | None:
         """The file of an absolute module name, looked for beside the importer, then under the roots."""
-        here = os.path.dirname(os.path.abspath(importer))
+        here = self._directory_of(importer)
         key = (dotted, here)
         if key not in self._found:
             self._found[key] = self._look(dotted, here)
         return self._found[key]
 
+    def _directory_of(self, path: str) -> str:
+        if path not in self._directories:
+            self._directories[path] = os.path.dirname(os.path.abspath(path))
+        return self._directories[path]
+
+    def _names_in(self, directory: str) -> frozenset[str]:
+        """What a directory holds, read once."""
+        if directory not in self._listed:
+            try:
+                self._listed[directory] = frozenset(os.listdir(directory))
+            except OSError:
+                self._listed[directory] = frozenset()
+        return self._listed[directory]
+
     def _look(self, dotted: str, here: str) -> str | None:
         parts = dotted.split(".")
-        for base in (here, package_root(here), *self._roots):
-            if found := _module_file(base, parts):
+        if here not in self._packages:
+            self._packages[here] = package_root(here)
+        for base in (here, self._packages[here], *self._roots):
+            if found := self._module_file(base, parts):
                 return found
         return None
 
     def find_relative(self, module: str, level: int, importer: str) -> str | None:
         """The file of `from ..module import`, by directories."""
-        base = os.path.dirname(os.path.abspath(importer))
+        base = self._directory_of(importer)
         for _ in range(level - 1):
             base = os.path.dirname(base)
-        return _module_file(base, module.split(".") if module else [])
+        key = (f"{'.' * level}{module}", base)
+        if key not in self._found:
+            self._found[key] = self._module_file(base, module.split(".") if module else [])
+        return self._found[key]
+
+    def _module_file(self, base: str, parts: Sequence[str]) -> str | None:
+        """The file of a module below a directory: `a/b.py` or `a/b/__init__.py`."""
+        directory = base
+        for part in parts[:-1]:
+            if part not in self._names_in(directory):
+                return None
+            directory = os.path.join(directory, part)
+        names = self._names_in(directory)
+        last = parts[-1] if parts else ""
+        if last and f"{last}.py" in names and os.path.isfile(found := os.path.join(directory, f"{last}.py")):
+            return found
+        package = os.path.join(directory, last) if last else directory
+        if (not last or last in names) and "__init__.py" in self._names_in(package):
+            return os.path.join(package, "__init__.py")
+        return None
 
 
 def package_root(directory: str) -> str:
@@ -108,11 +146,3 @@ def package_root(directory: str) -> str:
             break
         directory = parent
     return directory
-
-
-def _module_file(base: str, parts: Sequence[str]) -> str | None:
-    target = os.path.join(base, *parts)
-    for candidate in (f"{target}.py", os.path.join(target, "__init__.py")):
-        if os.path.isfile(candidate):
-            return os.path.relpath(candidate) if not os.path.isabs(base) else candidate
-    return None

@@ -317,5 +317,5 @@ def on_deep_stack(work: Callable[[], T]) -> T:
 
 _THREAD = "gpulint"
 
-COLLECTOR = (3_000_000, 5, 50)
+COLLECTOR = (10_000_000, 5, 50)
 """Garbage collector thresholds of a run: with the defaults it walks the syntax again and again."""
