@@ -326,7 +326,8 @@ def escaped(interp: Interpreter, value: Any, how: str, site: Site, depth: int = 
 
 def returned(interp: Interpreter, value: Value, site: Site) -> None:
     """A function returns a value. From an entry point that nobody calls it goes to unknown callers."""
-    if interp.frame.caller.site is None:
+    entry = interp.frame.caller.parent
+    if entry is not None and entry.site is None and not entry.known:
         escaped(interp, value, "returned", site)
 
 
