@@ -10,7 +10,7 @@ from gpulint.analysis.contexts import Caller, Context, DeviceScope, Replica, Str
 from gpulint.analysis.paths import Condition, Literal, Path, compatible, length_of, mentions
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.questions import blamed, chain, confidence, is_test, possible, together, trained_models, words
-from gpulint.knowledge import fact, has_gpu_kernel
+from gpulint.knowledge import LEGACY_OPTIMIZERS, fact, has_gpu_kernel
 from gpulint.knowledge.devices import DeviceName, parse_device
 from gpulint.knowledge.words import CONFIG_WORDS, DEVICE_NAMES, DEVICE_WORDS, ENVIRONMENT_WORDS, STRATEGY_WORDS
 from gpulint.linting.finding import Confidence, Severity
@@ -22,6 +22,7 @@ __all__ = [
     "DEVICE_NAMES",
     "DEVICE_WORDS",
     "ENVIRONMENT_WORDS",
+    "LEGACY_OPTIMIZERS",
     "STRATEGY_WORDS",
     "Caller",
     "Condition",

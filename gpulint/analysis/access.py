@@ -11,6 +11,7 @@ from gpulint.analysis.control import Halts
 from gpulint.analysis.state import MISSING
 from gpulint.analysis.values import (
     NONE,
+    Arguments,
     Bound,
     Constant,
     Dataset,
@@ -34,6 +35,7 @@ from gpulint.analysis.values import (
     Unknown,
     UserClass,
     Value,
+    named,
     symbol_of,
 )
 from gpulint.knowledge import canonical
@@ -70,15 +72,6 @@ def load(interp: Interpreter, name: str, node: ir.Node) -> Value:
 def store(interp: Interpreter, name: str, value: Value) -> None:
     frame = interp.frame
     interp.state.write(frame.declared.get(name, frame.locals), name, named(value, name))
-
-
-def named(value: Value, name: str) -> Value:
-    """The value after it went through a variable, an attribute or a key of that name: whole numbers know it."""
-    if type(value) is Constant and type(value.value) is int and name not in value.named:
-        renamed = Constant(value.value, value.origin, (*value.named[:7], name))
-        renamed.is_passed = value.is_passed
-        return renamed
-    return value
 
 
 def enclosing(interp: Interpreter) -> tuple[dict[str, Value], ...]:
@@ -237,8 +230,6 @@ def bind(interp: Interpreter, value: Value, receiver: Value, node: ir.Node) -> V
         return Bound(receiver, value)
     if isinstance(value, Descriptor):
         if value.kind == "property":
-            from gpulint.analysis.values import Arguments
-
             return interp.call(Bound(receiver, value.function), Arguments(), interp.site(node))
         if value.kind == "class":
             owner = receiver.cls if isinstance(receiver, Object) else receiver
@@ -307,8 +298,6 @@ def item(interp: Interpreter, container: Value, key: Value, node: ir.Node) -> Va
     elif isinstance(container, (External, UserClass)):
         return container  # a subscripted generic class
     elif isinstance(container, Object) and container.cls and (found := container.cls.find("__getitem__")):
-        from gpulint.analysis.values import Arguments
-
         return interp.call(Bound(container, found[0]), Arguments((key,)), interp.site(node))
     return Unknown(("item", symbol_of(container), symbol_of(key)))
 

@@ -31,6 +31,7 @@ from gpulint.analysis.values import (
     Unknown,
     UserClass,
     Value,
+    named,
     symbol_of,
 )
 from gpulint.places import Site
@@ -41,9 +42,6 @@ if TYPE_CHECKING:
 
 MAX_ITEMS = 256
 """Longest sequence that is kept element by element."""
-
-_READS = {"float": "float", "int": "int", "bool": "bool"}
-
 
 MAX_SPLITS = 2
 """Arguments of one builtin call whose alternatives are tried one by one."""
@@ -108,7 +106,7 @@ def _convert(kind: str) -> Callable[..., Value]:
             except (TypeError, ValueError, OverflowError):
                 pass
         if values:
-            tensors.read_at(interp, values[0], "format" if kind == "str" else _READS[kind], site)
+            tensors.read_at(interp, values[0], "format" if kind == "str" else kind, site)
             if kind == "str":
                 parts: tuple[str | None, ...] = (None,)
                 return Text(parts, ("str", symbol_of(values[0])))
@@ -162,11 +160,9 @@ def _copy(kind: str) -> Callable[..., Value]:
 
 
 def _dict(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
-    from gpulint.analysis import access
-
     given = values[0] if values else None
     entries = dict(given.entries) if isinstance(given, Mapping) else {}
-    entries |= {name: access.named(value, name) for name, value in arguments.keywords.items()}
+    entries |= {name: named(value, name) for name, value in arguments.keywords.items()}
     complete = given is None or (isinstance(given, Mapping) and given.state["complete"])
     return Mapping(entries, complete and not arguments.open, ("dict", site))
 

@@ -300,7 +300,7 @@ def bind(names: dict[str, Value], function: Function, arguments: Arguments, symb
             if value is None:
                 value = Unknown(("parameter", symbol, name))
         if type(value) is Constant and type(value.value) is int:
-            value = Constant(value.value, value.origin, (*value.named[:7], name))
+            value = value.through(name)
             value.is_passed = name not in function.defaults or value.origin != _origin(function.defaults[name])
         names[name] = value
 
@@ -360,18 +360,12 @@ def decorate(interp: Interpreter, decorator: Value, function: Value, node: ir.Ex
 
 def opaque(function: Value) -> Value:
     """A function behind a decorator that gpulint does not know: taken as itself, perhaps traced."""
-    if isinstance(function, Function):
-        return Function(function.definition, function.module, function.closure, function.defaults, function.owner, True)
-    return function
+    return function.behind(opaque=True) if isinstance(function, Function) else function
 
 
 def memoized(function: Value) -> Value:
     """A function behind `functools.cache` or its like."""
-    if not isinstance(function, Function):
-        return function
-    kept = Function(function.definition, function.module, function.closure, function.defaults, function.owner)
-    kept.memoized = True
-    return kept
+    return function.behind(memoized=True) if isinstance(function, Function) else function
 
 
 def trace(interp: Interpreter, function: Value, jit: Value, site: Site) -> Value:

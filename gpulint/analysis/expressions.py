@@ -10,7 +10,7 @@ from gpulint.analysis import access, builtin, events, members, tensors
 from gpulint.analysis.contexts import Loop
 from gpulint.analysis.control import Halts
 from gpulint.analysis.paths import Path
-from gpulint.analysis.state import MISSING, join
+from gpulint.analysis.state import MISSING, alternatives, join
 from gpulint.analysis.truth import compare, negate, truth
 from gpulint.analysis.values import (
     NONE,
@@ -29,6 +29,7 @@ from gpulint.analysis.values import (
     Unknown,
     Value,
     Variable,
+    named,
     symbol_of,
 )
 from gpulint.syntax import ir
@@ -273,7 +274,7 @@ def boolean(interp: Interpreter, node: ir.Boolean) -> Value:
             onward.append(guard)
         else:
             chosen = next(
-                (value for own, value in _options(interp, left) if own <= guard),
+                (value for own, value in alternatives(left, interp.path) if own <= guard),
                 Constant(not wanted),
             )
             decided.append((guard, chosen if isinstance(chosen, Constant) or not wanted else Constant(False)))
@@ -293,12 +294,6 @@ def boolean(interp: Interpreter, node: ir.Boolean) -> Value:
     if value is MISSING:
         raise Halts
     return value  # type: ignore[no-any-return]
-
-
-def _options(interp: Interpreter, value: Value) -> tuple[tuple[Path, Value], ...]:
-    from gpulint.analysis.state import alternatives
-
-    return alternatives(value, interp.path)
 
 
 def comparison(interp: Interpreter, node: ir.Compare) -> Value:
@@ -379,7 +374,7 @@ def mapping(interp: Interpreter, node: ir.Mapping_) -> Value:
             continue
         key = interp.choose(interp.evaluate(key_node))
         if isinstance(key, Constant):
-            entries[key.value] = access.named(value, key.value) if isinstance(key.value, str) else value
+            entries[key.value] = named(value, key.value) if isinstance(key.value, str) else value
         else:
             complete = False
     return Mapping(entries, complete, ("dict", interp.site(node)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpulint.analysis.control import NORMAL
 from gpulint.analysis.relevance import calls_at_import
 from gpulint.analysis.state import MISSING
 from gpulint.analysis.values import Constant, External, Imported, ModuleValue, Unknown, Value
@@ -12,8 +13,6 @@ from gpulint.syntax import ir
 
 if TYPE_CHECKING:
     from gpulint.analysis.interpreter import Interpreter
-
-NORMAL = 0
 
 STAR = "*"
 """Where a module's globals keep the libraries that were imported with a star."""

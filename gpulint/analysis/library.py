@@ -23,9 +23,11 @@ from gpulint.analysis.values import (
     ListedDevice,
     Loss,
     Manager,
+    Mapping,
     Model,
     Optimizer,
     Partial,
+    Reduced,
     Strategy,
     Tape,
     Tensor,
@@ -306,8 +308,6 @@ def _environ_default(interp: Interpreter, arguments: Arguments, site: Site) -> V
 
 
 def _environ_update(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
-    from gpulint.analysis.values import Mapping
-
     given = arguments.get("", 0)
     if isinstance(given, Mapping):
         for key, value in given.entries.items():
@@ -343,8 +343,6 @@ def _average_loss(interp: Interpreter, arguments: Arguments, site: Site) -> Valu
         interp.emit(events.GlobalSizeUsed(site, interp.where(), size))
     result = tensors.derived(interp, site, arguments.all())
     if isinstance(result, Tensor):
-        from gpulint.analysis.values import Reduced
-
         return Tensor(site, result.device, None, Reduced("scaled", site), scope=result.scope)
     return result
 

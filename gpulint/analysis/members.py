@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpulint.analysis import calls, events, runtime, tensors
+from gpulint.analysis.contexts import Where
 from gpulint.analysis.paths import Path, compatible
 from gpulint.analysis.values import (
     Arguments,
@@ -148,38 +150,36 @@ def _fill_fields(interp: Interpreter, cls: UserClass, made: Object, arguments: A
 
 
 def make_model(interp: Interpreter, site: Site, library: str, cls: UserClass | None = None) -> Model:
-    model = Model(site, interp.where(), library, cls)
-    model.blame, model.seen = blame(interp, site)
-    interp.emit(events.ModelBuilt(site, interp.where(), model))
-    return model
+    return _announced(interp, Model(site, interp.where(), library, cls), events.ModelBuilt)
 
 
 def make_optimizer(interp: Interpreter, site: Site, library: str, cls: UserClass | None = None) -> Optimizer:
-    optimizer = Optimizer(site, interp.where(), library, cls)
-    optimizer.blame, optimizer.seen = blame(interp, site)
     runtime.initialised(interp, "yes", site)
-    interp.emit(events.OptimizerBuilt(site, interp.where(), optimizer))
-    return optimizer
+    return _announced(interp, Optimizer(site, interp.where(), library, cls), events.OptimizerBuilt)
 
 
 def make_metric(interp: Interpreter, site: Site, library: str, cls: UserClass | None = None) -> Metric:
-    metric = Metric(site, interp.where(), library, cls)
-    metric.blame, metric.seen = blame(interp, site)
     known = fact(library)
     if cls is not None or known is None:
         runtime.initialised(interp, "yes", site)
     else:
         runtime.called(interp, known, site)
-    interp.emit(events.MetricBuilt(site, interp.where(), metric))
-    return metric
+    return _announced(interp, Metric(site, interp.where(), library, cls), events.MetricBuilt)
 
 
 def make_variable(interp: Interpreter, site: Site, dtype: str | None) -> Variable:
-    variable = Variable(site, interp.where(), dtype)
-    variable.blame, variable.seen = blame(interp, site)
     runtime.initialised(interp, "yes", site)
-    interp.emit(events.VariableBuilt(site, interp.where(), variable))
-    return variable
+    return _announced(interp, Variable(site, interp.where(), dtype), events.VariableBuilt)
+
+
+M = TypeVar("M", bound=Object)
+
+
+def _announced(interp: Interpreter, made: M, event: Callable[[Site, Where, M], events.Event]) -> M:
+    """Note who could have made an object in the right place, and tell the rules of it."""
+    made.blame, made.seen = blame(interp, made.site)
+    interp.emit(event(made.site, interp.where(), made))
+    return made
 
 
 # -------------------------------------------------------------------------------- blame

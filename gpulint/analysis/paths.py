@@ -110,12 +110,9 @@ def _interval(literal: Literal) -> tuple[Hashable, float, float] | None:
 
 
 def _contradict(a: Literal, b: Literal) -> bool:
-    if a.condition == b.condition:
-        return a.holds != b.holds
+    """Whether two literals about one subject, of different conditions, exclude each other."""
     if a.condition.subject == b.condition.subject and a.condition.operator == b.condition.operator == "==":
         return a.holds and b.holds
-    if a.condition.operator == "any" or b.condition.operator == "any":
-        return False
     if a.condition.subject == b.condition.subject and {a.condition.operator, b.condition.operator} == {
         "truth",
         "is",

@@ -38,9 +38,9 @@ class Plan:
     called when the plan has been read, before another program is run."""
 
     @property
-    def version(self) -> tuple[int, ...]:
-        """The targeted TensorFlow release as (major, minor)."""
-        return tuple(int(part) for part in self.target.split(".")[:2])
+    def has_keras_3(self) -> bool:
+        """Whether the targeted TensorFlow release comes with Keras 3, as those from 2.16 on do."""
+        return tuple(int(part) for part in self.target.split(".")[:2]) >= (2, 16)
 
     def reached(self, bound: str, site: Site) -> None:
         """Note that a bound of the analysis was reached at `site`."""

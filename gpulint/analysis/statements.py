@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpulint.analysis import access, builtin, calls, expressions, imports, managers, members, tensors
 from gpulint.analysis.contexts import Loop
+from gpulint.analysis.control import NORMAL, STOPS
 from gpulint.analysis.events import LoopEntered
 from gpulint.analysis.paths import EVERYWHERE, Literal, Path
 from gpulint.analysis.state import MISSING, Outcome
@@ -25,8 +26,6 @@ from gpulint.syntax import ir
 
 if TYPE_CHECKING:
     from gpulint.analysis.interpreter import Interpreter
-
-NORMAL, STOPS = 0, 1
 
 MAX_ROUND_DEPTH = 2
 """Loops nested deeper than this are gone through once; the others twice, so that what one round leaves

@@ -69,10 +69,7 @@ def truth(value: Value, path: Path) -> list[tuple[Path, bool | None]]:
 def certain_truth(value: Value) -> bool | None:
     """Whether a value is true for certain."""
     if isinstance(value, Constant):
-        try:
-            return bool(value.value)
-        except Exception:
-            return None
+        return bool(value.value)
     if isinstance(value, Items):
         return bool(value.items) if value.items is not None else None
     if isinstance(value, Mapping):

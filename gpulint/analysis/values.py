@@ -58,6 +58,12 @@ class Constant(Value):
         self.is_passed = False
         self._symbol: Symbol | None = None
 
+    def through(self, name: str) -> Constant:
+        """It, after it went through one more variable, parameter, attribute or key."""
+        passed_on = Constant(self.value, self.origin, (*self.named[:7], name))
+        passed_on.is_passed = self.is_passed
+        return passed_on
+
     @property
     def symbol(self) -> Symbol:
         if self._symbol is None:
@@ -122,18 +128,23 @@ class Function(Value):
         closure: tuple[dict[str, Value], ...],
         defaults: dict[str, Value],
         owner: UserClass | None = None,
-        opaque: bool = False,
     ) -> None:
         self.definition = definition
         self.module = module
         self.closure = closure
         self.defaults = defaults
         self.owner = owner
-        self.opaque = opaque
+        self.opaque = False
         """Behind a decorator that gpulint does not know (it may trace)."""
         self.memoized = False
         """Behind `functools.cache` or its like: it runs once for the same arguments."""
         self.name = definition.name if isinstance(definition, ir.FunctionDef) else "<lambda>"
+
+    def behind(self, opaque: bool = False, memoized: bool = False) -> Function:
+        """It, behind one more decorator."""
+        decorated = Function(self.definition, self.module, self.closure, self.defaults, self.owner)
+        decorated.opaque, decorated.memoized = self.opaque or opaque, self.memoized or memoized
+        return decorated
 
 
 class Traced(Value):
@@ -561,6 +572,13 @@ class Arguments(NamedTuple):
 
     def all(self) -> tuple[Value, ...]:
         return (*self.positional, *self.keywords.values())
+
+
+def named(value: Value, name: str) -> Value:
+    """The value after it went through a variable, an attribute or a key of that name: whole numbers know it."""
+    if type(value) is Constant and type(value.value) is int and name not in value.named:
+        return value.through(name)
+    return value
 
 
 def known(value: Value | None) -> object:

@@ -51,7 +51,7 @@ _TRACKED_METHODS = frozenset(
         *("fit", "compile", "evaluate", "predict", "train_on_batch", "trainable_variables", "save", "get_weights"),
         *("apply_gradients", "apply", "minimize", "gradient", "update_state", "assign", "assign_add", "assign_sub"),
         *("batch", "padded_batch", "prefetch", "distribute_datasets_from_function", "environ", "putenv", "strategy"),
-        *("experimental_distribute_dataset", "experimental_run_v2", "enter_context", "yield", "contextmanager"),
+        *("experimental_distribute_dataset", "experimental_run_v2", "enter_context", "contextmanager"),
     }
 )
 """Methods of library objects that make events."""

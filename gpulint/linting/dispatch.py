@@ -39,8 +39,10 @@ def reports_of(plan: Plan, rules: Iterable[type[Rule]]) -> list[Raised]:
             listeners[event_name].append((instance, getattr(instance, name)))
     raised: list[Raised] = []
     for event in plan.events:
+        if (listening := listeners.get(type(event).__name__)) is None:
+            continue
         graph_mode, alone = event.where.graph_mode, has_one_replica(event.where.path)
-        for instance, method in listeners.get(type(event).__name__, ()):
+        for instance, method in listening:
             if (instance.in_graph_mode or not graph_mode) and (instance.in_one_replica or not alone):
                 raised += [Raised(type(instance), report) for report in method(event, plan) or ()]
     for instance in instances:

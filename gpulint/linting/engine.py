@@ -17,7 +17,7 @@ from typing import TypeVar
 from gpulint.analysis import Plan, Project, analyse
 from gpulint.linting.dispatch import Raised, reports_of, without_explained
 from gpulint.linting.finding import Finding, Related
-from gpulint.linting.prose import is_said
+from gpulint.linting.prose import Prose
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.linting.silence import silence
 from gpulint.places import Site, Span
@@ -25,7 +25,8 @@ from gpulint.settings import Settings, SettingsFinder
 from gpulint.sources.decoding import Undecodable, decode
 from gpulint.sources.source import Source
 from gpulint.syntax import ir
-from gpulint.syntax.parse import CannotParse, parse
+from gpulint.syntax.enclosing import contexts
+from gpulint.syntax.parse import CannotParse
 
 SYNTAX_ERROR = "GPU001"
 """The code of files that cannot be read or parsed; it cannot be turned off."""
@@ -62,6 +63,7 @@ class Checker:
         self._given: dict[str, bytes] = {}
         self._result = CheckResult()
         self._raised: list[Raised] = []
+        self._prose = Prose(self._read, self._syntax)
 
     def check(self, files: Sequence[str], given: Mapping[str, bytes] | None = None) -> CheckResult:
         """Check files by path; `given` is the content, by path, of those that are not on disk as they are.
@@ -184,13 +186,13 @@ class Checker:
         off = selection.ignored_in(path)
         found: dict[tuple[Span, str], Finding] = {}
         if raised:
-            contexts = _contexts(source, [one.report.site.node for one in raised])
+            contexts = self._contexts(path, [one.report.site.node for one in raised])
             spans = self._spans([site for one in raised for site in one.sites])
             for one in raised:
                 said = one.report.unless
                 if one.rule.code in off or one.report.site not in spans:
                     continue
-                if said is not None and is_said(said, spans, self._read, _syntax):
+                if said is not None and self._prose.has(said, spans):
                     continue
                 finding = _finding(one, spans, contexts, selection)
                 key = (finding.span, finding.code)
@@ -199,6 +201,14 @@ class Checker:
         kept, suppressed = silence(list(found.values()), source, selection, self._catalogue)
         self._result.suppressed += [self._shown(finding, shown) for finding in suppressed]
         return [self._shown(finding, shown) for finding in kept if finding.code not in off]
+
+    def _syntax(self, path: str) -> ir.Module | None:
+        """The module as it was analysed."""
+        return self._project(self._finder.of_file(path)).syntax_of(path)
+
+    def _contexts(self, path: str, nodes: list[int]) -> dict[int, str]:
+        syntax = self._syntax(path)
+        return contexts(syntax, nodes) if syntax is not None else {}
 
     def _spans(self, sites: Iterable[Site]) -> dict[Site, Span]:
         from gpulint.syntax.spans import spans
@@ -256,16 +266,6 @@ def _finding(raised: Raised, spans: dict[Site, Span], contexts: dict[int, str], 
         contexts.get(report.site.node, ""),
         noqa_row=span.row,
     )
-
-
-def _contexts(source: Source, nodes: list[int]) -> dict[int, str]:
-    from gpulint.syntax.enclosing import contexts
-
-    return contexts(_syntax(source), nodes)
-
-
-def _syntax(source: Source) -> ir.Module:
-    return on_deep_stack(lambda: parse(source))
 
 
 def _text_of(source: Source, span: Span) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from gpulint.linting.rule import Said
 from gpulint.places import Site, Span
-from gpulint.sources.comments import comments_of
+from gpulint.sources.comments import Comment, comments_of
 from gpulint.sources.source import Source
 from gpulint.syntax import ir
 from gpulint.syntax.enclosing import enclosing
@@ -15,23 +15,32 @@ from gpulint.syntax.enclosing import enclosing
 _WORD = re.compile(r"[a-z]+")
 
 
-def is_said(
-    said: Said,
-    spans: dict[Site, Span],
-    source_of: Callable[[str], Source | None],
-    syntax_of: Callable[[Source], ir.Module],
-) -> bool:
-    """Whether a comment or docstring at one of the sites says it."""
-    for site in said.sites:
-        source = source_of(site.path)
-        if source is None or site not in spans:
-            continue
-        if any(_has(text, said.words) for text in _comments_at(source, spans[site])):
+class Prose:
+    """The comments and docstrings of a run's files; `source_of` and `syntax_of` give a file by its path."""
+
+    def __init__(self, source_of: Callable[[str], Source | None], syntax_of: Callable[[str], ir.Module | None]) -> None:
+        self._source_of = source_of
+        self._syntax_of = syntax_of
+        self._comments: dict[str, dict[int, Comment]] = {}
+
+    def has(self, said: Said, spans: dict[Site, Span]) -> bool:
+        """Whether a comment or docstring at one of the sites says it."""
+        return any(self._has_at(said, site, spans[site]) for site in said.sites if site in spans)
+
+    def _has_at(self, said: Said, site: Site, span: Span) -> bool:
+        if any(_has(text, said.words) for text in _comments_at(self._comments_of(site.path), span)):
             return True
-        (around,) = enclosing(syntax_of(source), [site.node]).values()
-        if any(_has(line, said.words) for line in _lines(around) if said.subject in line.lower()):
-            return True
-    return False
+        syntax = self._syntax_of(site.path)
+        around = enclosing(syntax, [site.node])[site.node] if syntax is not None else ()
+        return any(_has(line, said.words) for line in _lines(around) if said.subject in line.lower())
+
+    def _comments_of(self, path: str) -> dict[int, Comment]:
+        """The comments of a file by row, read once."""
+        if path not in self._comments:
+            source = self._source_of(path)
+            comments = comments_of(source.text)[0] if source is not None else []
+            self._comments[path] = {comment.row: comment for comment in comments}
+        return self._comments[path]
 
 
 def _has(text: str, words: frozenset[str]) -> bool:
@@ -42,9 +51,8 @@ def _lines(definitions: Iterable[ir.FunctionDef | ir.ClassDef]) -> list[str]:
     return [line for one in definitions for line in (one.docstring or "").splitlines()]
 
 
-def _comments_at(source: Source, span: Span) -> list[str]:
+def _comments_at(comments: Mapping[int, Comment], span: Span) -> list[str]:
     """The comment at the end of the place's line, and those on the lines right above it."""
-    comments = {comment.row: comment for comment in comments_of(source.text)[0]}
     found = [comments[span.end_row].text] if span.end_row in comments else []
     if (above := comments.get(span.row)) is not None:
         found.append(above.text)

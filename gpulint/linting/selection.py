@@ -91,6 +91,7 @@ class Selection:
             for pattern, words in settings.per_file_ignores
         ]
         self._root = settings.root
+        self.subjects = _subjects(self.rules)
 
     @staticmethod
     def _known(catalogue: Catalogue, word: str, origin: str) -> str:
@@ -107,12 +108,13 @@ class Selection:
     def severity(self, rule: type[Rule]) -> Severity:
         return Severity(self._severity.get(rule.code, rule.severity.value))
 
-    @property
-    def subjects(self) -> frozenset[Subject] | None:
-        """What these rules speak of; None when one looks everywhere."""
-        rules = [rule for rule in self.rules if rule.subscriptions()]
-        return (
-            frozenset(Subject(rule.speaks_of, rule.itself) for rule in rules if rule.speaks_of is not None)
-            if all(rule.speaks_of is not None for rule in rules)
-            else None
-        )
+
+def _subjects(rules: Iterable[type[Rule]]) -> frozenset[Subject] | None:
+    """What rules speak of; None when one looks everywhere."""
+    found = set()
+    for rule in rules:
+        if rule.subscriptions():
+            if rule.speaks_of is None:
+                return None
+            found.add(Subject(rule.speaks_of, rule.itself))
+    return frozenset(found)

@@ -7,6 +7,7 @@ import ast
 import re
 import warnings
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from gpulint.sources.source import Source
@@ -53,17 +54,13 @@ class Outline(NamedTuple):
 
     Words are those of the text, short strings included: `device(` where a parenthesis follows, else `device`.
     `imports` are those outside functions and classes; `definitions` the words of each function and class of the
-    module by its name; `body` the words of what else an import of the module runs.
+    module by its name; `body` the words of what else an import of the module runs; `words` all of these.
     """
 
     imports: tuple[Imported, ...]
     definitions: dict[str, frozenset[str]]
     body: frozenset[str]
-
-    @property
-    def words(self) -> frozenset[str]:
-        """All words of the file but those of its imports."""
-        return self.body.union(*self.definitions.values())
+    words: frozenset[str]
 
     @property
     def calls_at_import(self) -> bool:
@@ -71,6 +68,7 @@ class Outline(NamedTuple):
         return any(word.endswith("(") and word not in _HARMLESS for word in self.body)
 
 
+@lru_cache(maxsize=64)
 def in_any_form(words: frozenset[str]) -> frozenset[str]:
     """Words as an outline has them: a word without a parenthesis can be followed by one."""
     return words | {f"{word}(" for word in words if not word.endswith("(")}
@@ -99,7 +97,8 @@ def outline(source: Source) -> Outline | None:
             words = _words("\n".join(lines[first - 1 : last]))
             definitions[node.name] = definitions.get(node.name, frozenset()) | words
     rest += lines[last:]
-    return Outline(tuple(_imports(tree.body)), definitions, _words("\n".join(rest)))
+    body = _words("\n".join(rest))
+    return Outline(tuple(_imports(tree.body)), definitions, body, body.union(*definitions.values()))
 
 
 def _words(text: str) -> frozenset[str]:

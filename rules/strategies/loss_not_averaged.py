@@ -103,7 +103,7 @@ class LossNotAveraged(Rule):
                     continue
                 if gradient.scaled or reduced.how == "scaled":
                     self._scaled.add(event.site)
-                elif text := _problem(reduced, plan.version):
+                elif text := _problem(reduced, plan.has_keras_3):
                     places = ((gradient.site, "its gradient is taken here"), (replica.site, "each replica runs this"))
                     sure = confidence(event.where, replica.strategy.where)
                     report = Report(reduced.site, text, confidence=sure, related=places)
@@ -115,15 +115,11 @@ class LossNotAveraged(Rule):
         yield from (report for site, report in self._suspects if site not in self._scaled)
 
 
-def _problem(reduced: values.Reduced, version: tuple[int, ...]) -> str:
+def _problem(reduced: values.Reduced, keras_3: bool) -> str:
     if reduced.how == "mean":
         return "the loss is averaged over the replica's own batch only"
     if reduced.how == "sum":
         return "the loss is summed over the replica's own batch and never divided by the global batch size"
-    if reduced.how == "default" and version < KERAS_3:
+    if reduced.how == "default" and not keras_3:
         return "a Keras 2 loss object with its default reduction raises in a replica function"
     return ""
-
-
-KERAS_3 = (2, 16)
-"""The first TensorFlow release that comes with Keras 3."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.api import (
+    LEGACY_OPTIMIZERS,
     STRATEGY_WORDS,
     Plan,
     Report,
@@ -86,7 +87,7 @@ class OptimizerOutsideScope(Rule):
         if event.where.context.is_outside and (
             given is None or (isinstance(given, values.Constant) and isinstance(given.value, str))
         ):
-            if plan.version >= KERAS_3 and together(event.where, event.model.where):
+            if plan.has_keras_3 and together(event.where, event.model.where):
                 self._compiled.append(event)
         for optimizer in possible(given, event.where):
             if isinstance(optimizer, values.Optimizer):
@@ -114,7 +115,7 @@ class OptimizerOutsideScope(Rule):
                 yield from self._outside(event, optimizer, strategy)
 
     def _outside(self, event: events.Event, optimizer: values.Optimizer, strategy: values.Strategy) -> Iterator[Report]:
-        if optimizer.library.startswith(LEGACY):
+        if optimizer.library.startswith(LEGACY_OPTIMIZERS):
             return
         if optimizer.where.context.is_outside and together(event.where, optimizer.where, strategy.where):
             place = blamed(optimizer, strategy)
@@ -124,10 +125,3 @@ class OptimizerOutsideScope(Rule):
                 confidence=confidence(event.where, optimizer.where, strategy.where),
                 related=((strategy.site, "the strategy is made here"), (event.site, "it is used here")),
             )
-
-
-KERAS_3 = (2, 16)
-"""The first TensorFlow with Keras 3. Before it, `compile` makes the optimizer in the model's own scope."""
-
-LEGACY = "tensorflow.keras.optimizers.legacy."
-"""Optimizers that make their variables when they are first used."""
