@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from gpulint.analysis import events, values
 from gpulint.analysis.contexts import Caller, Context, DeviceScope, Replica, StrategyScope, Where, callers
+from gpulint.analysis.names import words
 from gpulint.analysis.paths import Condition, Literal, Path, compatible, length_of, mentions
 from gpulint.analysis.plan import Plan
-from gpulint.analysis.questions import blamed, chain, confidence, is_test, possible, together, trained_models, words
+from gpulint.analysis.questions import blamed, chain, confidence, is_test, possible, together, trained_models
 from gpulint.knowledge import LEGACY_OPTIMIZERS, fact, has_gpu_kernel
 from gpulint.knowledge.devices import DeviceName, parse_device
 from gpulint.knowledge.words import CONFIG_WORDS, DEVICE_NAMES, DEVICE_WORDS, ENVIRONMENT_WORDS, STRATEGY_WORDS

@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from gpulint.analysis import datasets, imports, mappings, members, runtime
+from gpulint.analysis import builtin, datasets, host, imports, mappings, members, removed, runtime
 from gpulint.analysis.control import Halts
 from gpulint.analysis.state import MISSING
 from gpulint.analysis.values import (
@@ -169,6 +169,8 @@ def _assign_item(interp: Interpreter, target: ir.Subscript, value: Value) -> Non
     elif isinstance(container, Mapping):
         if isinstance(key, Constant) and isinstance(key.value, str):
             value = named(value, key.value)
+        elif not isinstance(key, Constant):
+            builtin.kept(interp, container, value, interp.site(target))
         interp.state.write(container.entries, mappings.key_of(key), value)
         if not isinstance(key, Constant):
             interp.state.write(container.state, "complete", False)
@@ -190,7 +192,9 @@ def attribute(interp: Interpreter, receiver: Value, name: str, node: ir.Node) ->
     if isinstance(receiver, Constant) and receiver.value is None:
         raise Halts
     if isinstance(receiver, External):
-        return External(canonical(f"{receiver.name}.{name}"))
+        dotted = f"{receiver.name}.{name}"
+        removed.named(interp, dotted, interp.site(node))
+        return External(canonical(dotted))
     if isinstance(receiver, ModuleValue):
         return imports.module_attribute(interp, receiver, name)
     if isinstance(receiver, Object):
@@ -265,6 +269,7 @@ def _super_attribute(receiver: Super, name: str) -> Value:
 def item(interp: Interpreter, container: Value, key: Value, node: ir.Node) -> Value:
     """`container[key]` of values that are no joins."""
     index = key.value if isinstance(key, Constant) else None
+    host.used(interp, key, interp.site(node))
     if isinstance(container, Items):
         items = container.items
         if items is not None and isinstance(index, int) and -len(items) <= index < len(items):

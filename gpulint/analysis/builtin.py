@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpulint.analysis import mappings, members, tensors
+from gpulint.analysis import datasets, events, host, mappings, members, tensors
 from gpulint.analysis.paths import Condition
 from gpulint.analysis.truth import either, length_symbol
 from gpulint.analysis.values import (
@@ -112,6 +112,8 @@ def _convert(kind: str) -> Callable[..., Value]:
                 return Text(parts, ("str", symbol_of(values[0])))
             if kind == "bool":
                 return either(Condition("truth", symbol_of(values[0])))
+            if isinstance(values[0], Tensor) and not values[0].from_data:
+                return host.fetched(site)
             if isinstance(values[0], (Unknown, Text)):
                 return Unknown((kind, symbol_of(values[0])))
         return Unknown((kind, site))
@@ -150,7 +152,9 @@ def elements(interp: Interpreter, value: Value, site: Site) -> tuple[tuple[Value
 def _copy(kind: str) -> Callable[..., Value]:
     def run(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
         if not values:
-            return Items(kind, (), None, (kind, site))
+            made = Items(kind, (), None, (kind, site))
+            made.loops = len(interp.context.loops)
+            return made
         if isinstance(values[0], DeviceList):
             return values[0]
         items, element = elements(interp, values[0], site)
@@ -182,7 +186,8 @@ def _enumerate(interp: Interpreter, values: list[Value], arguments: Arguments, s
             ("enumerate", symbol_of(values[0])),
         )
     part = element or Unknown(("item", symbol_of(values[0]), site))
-    return Items("list", None, Items("tuple", (index, part)), ("enumerate", symbol_of(values[0])))
+    row = Items("tuple", (index, part))
+    return Items("list", None, row, ("enumerate", symbol_of(values[0])), (values[0],))
 
 
 def _zip(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
@@ -195,7 +200,7 @@ def _zip(interp: Interpreter, values: list[Value], arguments: Arguments, site: S
         element or Unknown(("item", symbol_of(value), site))
         for value, (_, element) in zip(values, columns, strict=True)
     )
-    return Items("list", None, Items("tuple", row), ("zip", site))
+    return Items("list", None, Items("tuple", row), ("zip", site), tuple(values))
 
 
 def _map(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
@@ -231,6 +236,7 @@ def _sum(interp: Interpreter, values: list[Value], arguments: Arguments, site: S
 def _next(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
     if not values:
         return _unknown("next", arguments)
+    datasets.consumed(interp, values[0], "next", site, None)
     items, element = elements(interp, values[0], site)
     return element or (items[0] if items else Unknown(("next", symbol_of(values[0]), site)))
 
@@ -451,9 +457,20 @@ def _of_string(interp: Interpreter, receiver: Constant, name: str, arguments: Ar
     return Unknown(("call", ("attribute", symbol_of(receiver), name), tuple(symbol_of(v) for v in arguments.all())))
 
 
-def extend(interp: Interpreter, receiver: Items, value: Value) -> None:
+def kept(interp: Interpreter, container: Items | Mapping, value: Value, site: Site) -> None:
+    """A value goes into a container: a tensor that goes into one from outside the loops stays in memory."""
+    if not interp.context.loops or interp.context.traced is not None:
+        return
+    parts = value.items if isinstance(value, Items) and value.items is not None else (value,)
+    for part in parts:
+        if isinstance(part, Tensor) and not part.shape_of and not part.from_data:
+            interp.emit(events.TensorKept(site, interp.where(), container, part))
+
+
+def extend(interp: Interpreter, receiver: Items, value: Value, site: Site) -> None:
     """Add the elements of a value to a list."""
-    items, element = elements(interp, value, Site("", 0))
+    kept(interp, receiver, value, site)
+    items, element = elements(interp, value, site)
     present = receiver.items
     if items is not None and present is not None and len(present) + len(items) <= MAX_ITEMS:
         interp.state.write(receiver.state, "items", (*present, *items))
@@ -461,7 +478,8 @@ def extend(interp: Interpreter, receiver: Items, value: Value) -> None:
     _blur(interp, receiver, element or (items[0] if items else None))
 
 
-def _append(interp: Interpreter, receiver: Items, value: Value) -> None:
+def _append(interp: Interpreter, receiver: Items, value: Value, site: Site) -> None:
+    kept(interp, receiver, value, site)
     present = receiver.items
     in_loop = any(not loop.unrolled for loop in interp.context.loops)
     if present is not None and len(present) < MAX_ITEMS and not in_loop:
@@ -482,13 +500,13 @@ def _blur(interp: Interpreter, receiver: Items, value: Value | None) -> None:
 def _of_items(interp: Interpreter, receiver: Items, name: str, arguments: Arguments, site: Site) -> Value:
     value = arguments.get("", 0)
     if name in ("append", "add", "appendleft") and value is not None:
-        _append(interp, receiver, interp.choose(value))
+        _append(interp, receiver, interp.choose(value), site)
         return NONE
     if name == "insert" and len(arguments.positional) == 2:
-        _append(interp, receiver, interp.choose(arguments.positional[1]))
+        _append(interp, receiver, interp.choose(arguments.positional[1]), site)
         return NONE
     if name in ("extend", "update") and value is not None:
-        extend(interp, receiver, interp.choose(value))
+        extend(interp, receiver, interp.choose(value), site)
         return NONE
     if name == "clear":
         interp.state.write(receiver.state, "items", ())

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpulint.analysis import access, library, members, methods
+from gpulint.analysis import access, host, library, members, methods
 from gpulint.analysis.contexts import Caller, Context
 from gpulint.analysis.control import NORMAL, Halts
 from gpulint.analysis.events import FunctionEntered, FunctionTraced, TracedCalled, UnknownFitted
-from gpulint.analysis.paths import compatible
+from gpulint.analysis.paths import Path, compatible
 from gpulint.analysis.state import common_path, join
 from gpulint.analysis.values import (
     NONE,
@@ -18,6 +18,7 @@ from gpulint.analysis.values import (
     Constant,
     ContextManagerFunction,
     Descriptor,
+    Effect,
     External,
     Function,
     Instance,
@@ -57,6 +58,14 @@ MAX_RUNS = 10
 """Runs of one function in one program; later calls give Unknown."""
 
 
+class Run(NamedTuple):
+    """One run of a function: the path after it, its result, and the stateful operations in it."""
+
+    path: Path
+    result: Value
+    effects: tuple[Effect, ...]
+
+
 def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site) -> Value:
     """What calling a value that is no join gives. Raises Halts where no path returns."""
     if isinstance(function, Constant):
@@ -65,6 +74,7 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
         return library.call(interp, function.name, arguments, site)
     if isinstance(function, Function):
         interp.emit(FunctionEntered(site, interp.where(), function, arguments.positional))
+        host.passed(interp, function.name, arguments, site)
         return call_function(interp, function, arguments, site)
     if isinstance(function, Bound):
         if isinstance(function.method, str):
@@ -87,7 +97,9 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
     for value in arguments.all():
         members.escaped(interp, value, "passed", site)
     called = symbol_of(function)
-    if called.parts[0] == "attribute" and called.parts[-1] == "fit":
+    method = called.parts[-1] if called.parts[0] == "attribute" else ""
+    host.passed(interp, method, arguments, site)
+    if method == "fit":
         interp.emit(UnknownFitted(site, interp.where()))
     return Unknown(("call", called, tuple(symbol_of(value) for value in arguments.all())))
 
@@ -108,6 +120,7 @@ def call_method(interp: Interpreter, receiver: Value, method: Value, arguments: 
         return call_traced(interp, method, arguments, site, receiver)
     if isinstance(method, Function):
         interp.emit(FunctionEntered(site, interp.where(), method, arguments.positional))
+        host.passed(interp, method.name, arguments, site)
         return call_function(interp, method, with_receiver(receiver, arguments), site, receiver)
     return call(interp, method, with_receiver(receiver, arguments), site)
 
@@ -122,7 +135,17 @@ def call_traced(
 ) -> Value:
     """Call a `tf.function`: its body is traced, not run eagerly."""
     if interp.context.traced is None:
-        interp.emit(TracedCalled(site, interp.where(), function.function, function.jit, function.site))
+        interp.emit(
+            TracedCalled(
+                site,
+                interp.where(),
+                function.function,
+                function.jit,
+                function.site,
+                arguments,
+                function.has_signature,
+            )
+        )
     before = interp.context
     interp.context = before._replace(traced=function.site)
     inner = function.function
@@ -154,21 +177,31 @@ def call_function(
         interp.plan.reached("call depth", site)
         return unknown
     key = (identity, passed, () if function.memoized else _context_key(interp))
-    earlier = [value for path, value in interp.executions.setdefault(key, []) if compatible(path, interp.path)]
+    earlier = [run for run in interp.executions.setdefault(key, []) if compatible(run.path, interp.path)]
     total = interp.runs.get(identity, 0)
     repeats = 1 if function.memoized else MAX_REPEATS
     if on_yield is None and (len(earlier) >= repeats or total >= MAX_RUNS):
         if not earlier:
             interp.plan.reached("runs of one function", site)
-        return earlier[-1] if earlier else unknown
+            return unknown
+        interp.effects += earlier[-1].effects
+        return earlier[-1].result
     if on_yield is None and _is_idle(interp, function, arguments):
-        return earlier[-1] if earlier else unknown
+        return earlier[-1].result if earlier else unknown
     interp.entered.add(identity)
     interp.runs[identity] = total + 1
-    noted = interp.noted
+    noted, effects = interp.noted, len(interp.effects)
     frame = interp.frame_for(
         function,
-        Caller(site, function.name, caller, caller.known, caller.depth + 1, len(interp.context.loops)),
+        Caller(
+            site,
+            function.name,
+            caller,
+            caller.known,
+            caller.depth + 1,
+            len(interp.context.loops),
+            Site(function.module.path, definition.number),
+        ),
         receiver,
     )
     frame.on_yield = on_yield
@@ -181,7 +214,7 @@ def call_function(
     interp.active.pop()
     if interp.context.maybe_traced != before.maybe_traced:
         interp.context = interp.context._replace(maybe_traced=before.maybe_traced)
-    interp.executions[key].append((interp.path, result))
+    interp.executions[key].append(Run(interp.path, result, tuple(interp.effects[effects:])))
     if interp.noted == noted and isinstance(result, _PLAIN):
         interp.project.idle_runs[identity] += 1
     return result
@@ -368,10 +401,10 @@ def memoized(function: Value) -> Value:
     return function.behind(memoized=True) if isinstance(function, Function) else function
 
 
-def trace(interp: Interpreter, function: Value, jit: Value, site: Site) -> Value:
+def trace(interp: Interpreter, function: Value, jit: Value, site: Site, has_signature: bool = False) -> Value:
     """`tf.function(function, jit_compile=jit)`."""
     interp.emit(FunctionTraced(site, interp.where(), function, jit))
-    return Traced(function, site, jit)
+    return Traced(function, site, jit, has_signature)
 
 
 def define_class(interp: Interpreter, node: ir.ClassDef) -> UserClass:

@@ -38,11 +38,19 @@ class Replica(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """A loop around the place. `per_device` is true where it goes over devices."""
+    """A loop around the place.
+
+    `unrolled`: its elements are known and it was gone through one by one. `names` are what its target binds;
+    `start` is the path at the start of the present round. A method that Keras calls for every batch counts as a
+    loop that `is_batches`.
+    """
 
     site: Site
     iterable: Value | None
     unrolled: bool
+    names: tuple[str, ...] = ()
+    start: Path = EVERYWHERE
+    is_batches: bool = False
 
 
 class Context(NamedTuple):
@@ -95,6 +103,8 @@ class Caller(NamedTuple):
     depth: int = 0
     loops: int = 0
     """How many loops are around the call."""
+    definition: Site | None = None
+    """The function that was entered."""
 
 
 class Where(NamedTuple):

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpulint.analysis import events, members, runtime
 from gpulint.analysis.control import Halts
+from gpulint.analysis.effects import of_layer
+from gpulint.analysis.state import alternatives
 from gpulint.analysis.tensors import flattened
 from gpulint.analysis.values import (
+    NONE,
     Arguments,
     Batch,
+    Bound,
     Dataset,
+    Effect,
     Function,
+    Instance,
+    Items,
+    Layer,
+    Model,
     Partial,
     Step,
     Tensor,
@@ -21,6 +31,7 @@ from gpulint.analysis.values import (
     symbol_of,
 )
 from gpulint.knowledge.facts import Fact
+from gpulint.knowledge.watched import OPTIONS
 from gpulint.places import Site
 
 if TYPE_CHECKING:
@@ -74,12 +85,24 @@ def source(interp: Interpreter, name: str, known: Fact, arguments: Arguments, si
     runtime.called(interp, known, site)
     size = arguments.get("batch_size")
     if size is not None and name.endswith(("_from_directory", *SEVERAL)):
-        return _batched(interp, Dataset(site, name), size, site)
+        return _batched(interp, Dataset(site, name, arguments=arguments), size, site)
     if name.endswith(_OF_DATASETS):
         given = flattened(interp.choose(value) for value in arguments.all())
-        parts = [value for value in flattened(given) if isinstance(value, Dataset)]
-        return Dataset(site, name, batch=next((part.batch for part in parts if part.batch is not None), None))
-    return Dataset(site, name)
+        parts = tuple(value for value in flattened(given) if isinstance(value, Dataset))
+        batch = next((part.batch for part in parts if part.batch is not None), None)
+        return Dataset(site, name, batch=batch, arguments=arguments, inputs=parts)
+    return Dataset(site, name, arguments=arguments)
+
+
+def consumed(interp: Interpreter, value: Value, how: str, site: Site, loop: Site | None) -> None:
+    """A finished pipeline, or what goes over one (`enumerate`, `zip`), is read."""
+    for guard, option in alternatives(value, interp.path):
+        if isinstance(option, Dataset):
+            where = interp.where()
+            interp.emit(events.DatasetConsumed(site, where._replace(path=where.path | guard), option, how, loop))
+        elif isinstance(option, Items):
+            for part in option.over:
+                consumed(interp, part, how, site, loop)
 
 
 def is_several(value: Value) -> bool:
@@ -95,7 +118,7 @@ _OF_DATASETS = (".zip", ".sample_from_datasets", ".choose_from_datasets")
 
 def _batched(interp: Interpreter, dataset: Dataset, size: Value, site: Site) -> Dataset:
     batch = Batch(size, site, interp.where(), members.blame(interp, site)[0])
-    result = Dataset(dataset.site, dataset.source, dataset.steps, batch, dataset.distributed)
+    result = dataset.but(batch=batch)
     interp.emit(events.DatasetBatched(site, interp.where(), result, size))
     return result
 
@@ -104,18 +127,18 @@ def method(interp: Interpreter, receiver: Dataset, name: str, arguments: Argumen
     """`dataset.method(…)`."""
     if name == "apply":
         return _applied(interp, receiver, arguments, site)
-    if name in _TAKE_FUNCTIONS:
-        _run_mapped(interp, arguments, site)
+    effects = _run_mapped(interp, arguments, site) if name in _TAKE_FUNCTIONS else ()
     if name not in STEPS or name in _NOT_DATASETS:
         return Unknown(("call", ("attribute", symbol_of(receiver), name), site))
-    stepped = Dataset(
-        receiver.site,
-        receiver.source,
-        (*receiver.steps, Step(name, site, arguments)),
-        None if name == "unbatch" else receiver.batch,
-        receiver.distributed,
-        receiver.element,
-    )
+    options = receiver.options
+    if name == "with_options":
+        options = (*options, *_settings(interp, interp.choose(arguments.get("options", 0) or NONE), ""))
+    stepped = receiver.but(steps=(*receiver.steps, Step(name, site, arguments, effects)), options=options)
+    if name == "unbatch":
+        stepped.batch = None
+    elif name in ("concatenate", "zip"):
+        given = tuple(value for value in arguments.all() if isinstance(value, Dataset))
+        stepped.inputs = (*stepped.inputs, *given)
     if name in _BATCHES:
         size = interp.choose(arguments.get(_BATCHES[name], 0) or Unknown(("batch", site)))
         return _batched(interp, stepped, size, site)
@@ -126,14 +149,30 @@ def _applied(interp: Interpreter, receiver: Dataset, arguments: Arguments, site:
     function = interp.choose(arguments.get("transformation_func", 0) or Unknown(("apply", site)))
     if isinstance(function, (Function, Partial)):
         return interp.call(function, Arguments((receiver,)), site)
-    return Dataset(receiver.site, receiver.source, (*receiver.steps, Step("apply", site, arguments)), receiver.batch)
+    return receiver.but(steps=(*receiver.steps, Step("apply", site, arguments)))
 
 
-def _run_mapped(interp: Interpreter, arguments: Arguments, site: Site) -> None:
-    """The function given to `map` and its like is traced and runs on the host, outside every scope."""
-    function = interp.choose(arguments.get("map_func", 0) or Unknown(("map", site)))
-    if not isinstance(function, (Function, Traced, Partial)):
-        return
+def _settings(interp: Interpreter, value: Value, prefix: str) -> Iterator[tuple[str, Value]]:
+    """The settings that an object of `tf.data.Options` has by now, by dotted name."""
+    if isinstance(value, Instance) and value.library in OPTIONS:
+        for name, setting in value.attributes.items():
+            if isinstance(setting, Instance):
+                yield from _settings(interp, setting, f"{prefix}{name}.")
+            elif isinstance(setting, Value) and not name.startswith("."):
+                yield prefix + name, interp.choose(setting)
+
+
+def _run_mapped(interp: Interpreter, arguments: Arguments, site: Site) -> tuple[Effect, ...]:
+    """The function given to `map` and its like is traced and runs on the host, outside every scope. Gives the
+    stateful operations in it."""
+    function = interp.choose(arguments.get("map_func", 0) or arguments.get("predicate", 0) or Unknown(("map", site)))
+    if isinstance(function, (Layer, Model)):
+        mark = len(interp.effects)
+        of_layer(interp, function, site)
+        return tuple(interp.effects[mark:])
+    if not isinstance(function, (Function, Traced, Partial, Bound)):
+        return ()
+    mark = len(interp.effects)
     before = interp.context
     interp.context = before._replace(devices=(), scopes=(), replica=None, traced=site, loops=())
     try:
@@ -141,3 +180,4 @@ def _run_mapped(interp: Interpreter, arguments: Arguments, site: Site) -> None:
     except Halts:
         pass
     interp.context = before
+    return tuple(interp.effects[mark:])

@@ -139,12 +139,15 @@ def _distribute(interp: Interpreter, strategy: Strategy, name: str, arguments: A
     if name in _FROM_FUNCTION:
         made = interp.choose(interp.call(given, Arguments((Unknown(("input context", site)),)), site))
         interp.emit(events.DatasetDistributed(site, interp.where(), strategy, made, name))
-        steps = made.steps if isinstance(made, Dataset) else ()
-        return Dataset(site, name, steps, None, strategy)
+        if isinstance(made, Dataset):
+            return Dataset(
+                site, name, made.steps, None, strategy, None, made.arguments, (made.but(steps=()),), made.options
+            )
+        return Dataset(site, name, (), None, strategy)
     if name == "experimental_distribute_values_from_function":
         members.escaped(interp, given, "passed", site)
         return PerReplica(site, strategy, Tensor(site))
     interp.emit(events.DatasetDistributed(site, interp.where(), strategy, given, name))
     if isinstance(given, Dataset):
-        return Dataset(given.site, given.source, given.steps, given.batch, strategy)
+        return given.but(distributed=strategy)
     return Dataset(site, "unknown", (), None, strategy)

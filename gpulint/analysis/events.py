@@ -13,13 +13,16 @@ from gpulint.analysis.values import (
     Arguments,
     Dataset,
     Function,
+    Items,
     Layer,
+    Mapping,
     Metric,
     Model,
     Object,
     Optimizer,
     PerReplica,
     Strategy,
+    Tape,
     Tensor,
     Value,
     Variable,
@@ -79,8 +82,12 @@ class OpCalled(Event):
 
 @dataclass(frozen=True, slots=True)
 class StrategyBuilt(Event):
+    """`state`, `since`: what was known of the runtime before, as in RuntimeConfigured."""
+
     strategy: Strategy
     arguments: Arguments
+    state: str = "unknown"
+    since: Site | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +155,60 @@ class ReplicaValueRead(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class TensorRead(Event):
+    """In a loop of eager code the program asks for the content of a tensor, so the host waits for it. `how` is
+    "float", "int", "bool", "numpy", "print" or "format"."""
+
+    tensor: Tensor
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostValueUsed(Event):
+    """What was read from tensors at `reads` goes on the host to something that is no mere log: an index, a call."""
+
+    reads: tuple[Site, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorKept(Event):
+    """In a loop a tensor is added to a container that was made outside all loops."""
+
+    container: Items | Mapping
+    tensor: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryCalled(Event):
+    """A library function is called that configures, saves or watches something (`knowledge.WATCHED`), by canonical
+    name; a method of an object of such a class as `class.method`. `receiver` is that object."""
+
+    name: str
+    arguments: Arguments
+    receiver: Object | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedNameUsed(Event):
+    """A public name is used that is gone since TensorFlow `since` (`replacement`: what it is called now)."""
+
+    name: str
+    since: str
+    replacement: str | None
+
+
+# ------------------------------------------------------------------------------- models
+
+
+@dataclass(frozen=True, slots=True)
 class ModelBuilt(Event):
     model: Model
+
+
+@dataclass(frozen=True, slots=True)
+class LayerBuilt(Event):
+    layer: Layer
+    arguments: Arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +233,14 @@ class ModelCompiled(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ModelOutputs(Event):
+    """A model is fitted or called whose output comes from these layers."""
+
+    model: Model
+    layers: tuple[Layer, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ModelFitted(Event):
     """`model.fit(…)`; `data` is its first argument; `batch_size` as given."""
 
@@ -191,10 +258,11 @@ class UnknownFitted(Event):
 @dataclass(frozen=True, slots=True)
 class ModelCalled(Event):
     """A model is called on data, or asked for gradients' variables. `how`: "call", "predict", "evaluate",
-    "variables", "train_on_batch"."""
+    "predict_on_batch", "test_on_batch", "variables", "train_on_batch"."""
 
     model: Model
     how: str
+    arguments: Arguments = Arguments()
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +272,7 @@ class WeightsUsed(Event):
 
     owner: Model | Layer
     how: str
+    arguments: Arguments = Arguments()
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +285,17 @@ class StateUpdated(Event):
 
 @dataclass(frozen=True, slots=True)
 class GradientTaken(Event):
+    """`policy` is the global dtype policy then in force."""
+
     loss: Value
     result: Value
+    tape: Tape | None
+    policy: Value
+
+
+@dataclass(frozen=True, slots=True)
+class LossScaled(Event):
+    """A loss is scaled for float16: `optimizer.scale_loss(loss)`, `get_scaled_loss(loss)`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +323,8 @@ class TracedCalled(Event):
     function: Value
     jit: Value
     wrapped_at: Site
+    arguments: Arguments
+    has_signature: bool
 
 
 # ------------------------------------------------------------------------------- data
@@ -254,6 +334,16 @@ class TracedCalled(Event):
 class DatasetBatched(Event):
     dataset: Dataset
     size: Value
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetConsumed(Event):
+    """A finished pipeline is read. `how`: "fit", "evaluate" (validation and prediction too), "loop" (`loop` is the
+    loop), "next"."""
+
+    dataset: Dataset
+    how: str
+    loop: Site | None
 
 
 @dataclass(frozen=True, slots=True)

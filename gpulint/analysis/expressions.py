@@ -355,9 +355,10 @@ def sequence(interp: Interpreter, node: ir.Sequence_) -> Value:
             interp.site(node),
         )
     )
-    if complete:
-        return Items(node.kind, tuple(items), None, symbol)
-    return Items(node.kind, None, items[0] if items else None, symbol)
+    known = tuple(items) if complete else None
+    made = Items(node.kind, known, items[0] if items and not complete else None, symbol)
+    made.loops = len(interp.context.loops)
+    return made
 
 
 def mapping(interp: Interpreter, node: ir.Mapping_) -> Value:
@@ -433,6 +434,8 @@ def _clauses(interp: Interpreter, node: ir.Comprehension, depth: int, collected:
 
 def iterate(interp: Interpreter, iterable: Value, node: ir.Node) -> tuple[list[Value], bool]:
     """What a loop over a value goes through: (elements, whether these are exactly all of them)."""
+    if isinstance(iterable, Join) and all(isinstance(option, Dataset) for _, option in iterable.alternatives):
+        iterable = iterable.alternatives[0][1]
     if isinstance(iterable, Items):
         if iterable.items is not None and len(iterable.items) <= MAX_UNROLL:
             return list(iterable.items), True

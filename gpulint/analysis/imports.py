@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpulint.analysis import removed
 from gpulint.analysis.control import NORMAL
 from gpulint.analysis.relevance import calls_at_import
 from gpulint.analysis.state import MISSING
@@ -20,6 +21,7 @@ STAR = "*"
 
 def import_(interp: Interpreter, node: ir.Import) -> int:
     for dotted, alias in node.names:
+        removed.imported(interp, dotted, interp.site(node))
         if alias is not None:
             interp.state.write(interp.frame.locals, alias, _module(interp, dotted))
         else:
@@ -68,6 +70,8 @@ def import_from(interp: Interpreter, node: ir.ImportFrom) -> int:
                 modules = before.value if isinstance(before, Constant) else ()
                 interp.state.write(scope, STAR, Constant((*modules, node.module)))  # type: ignore[misc]
             continue
+        if path is None and not node.level:
+            removed.imported(interp, f"{node.module}.{name}", interp.site(node))
         interp.state.write(interp.frame.locals, alias or name, _member(interp, node, path, name))
     return NORMAL
 

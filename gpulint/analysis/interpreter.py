@@ -21,6 +21,7 @@ from gpulint.analysis.values import (
     Constant,
     ContextManagerFunction,
     Descriptor,
+    Effect,
     Function,
     Join,
     Object,
@@ -132,7 +133,11 @@ class Interpreter:
         self.loops: list[LoopRecord] = []
         self.active: list[object] = []
         self.entered: set[int] = set()
-        self.executions: dict[Any, list[tuple[Path, Value]]] = {}
+        self.executions: dict[Any, list[calls.Run]] = {}
+        self.effects: list[Effect] = []
+        """Stateful operations so far."""
+        self.policy: dict[str, Any] = {"global": Constant("float32")}
+        """Keras's global dtype policy, by name."""
         self.branches = 0
         """Forks and loops around the present place: a state inside is taken back at their end."""
         self.diverged: list[tuple[Outcome, Context]] = []

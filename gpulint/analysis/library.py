@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gpulint.analysis import builtin, calls, datasets, events, members, runtime, tensors
+from gpulint.analysis import builtin, calls, datasets, effects, events, host, members, precision, runtime, tensors
 from gpulint.analysis.contexts import DeviceScope, StrategyScope
 from gpulint.analysis.control import Halts
 from gpulint.analysis.values import (
@@ -18,6 +19,7 @@ from gpulint.analysis.values import (
     DeviceList,
     External,
     Function,
+    Instance,
     Join,
     Layer,
     ListedDevice,
@@ -40,6 +42,7 @@ from gpulint.analysis.values import (
 from gpulint.knowledge import LEGACY_OPTIMIZERS, fact
 from gpulint.knowledge.devices import DeviceName, parse_device
 from gpulint.knowledge.facts import Fact, Kind
+from gpulint.knowledge.watched import GLOBAL_POLICY, OBJECTS, POLICIES, SETS_POLICY, WATCHED
 from gpulint.places import Site
 
 if TYPE_CHECKING:
@@ -50,10 +53,14 @@ Handler = Callable[["Interpreter", Arguments, Site], Value]
 
 def call(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
     """What calling the library function or class `name` gives and does."""
+    if name in WATCHED:
+        interp.emit(events.LibraryCalled(site, interp.where(), name, arguments))
     if handler := SPECIAL.get(name):
         return handler(interp, arguments, site)
     if name.startswith("builtins."):
         return builtin.call(interp, name[9:], arguments, site)
+    if name in OBJECTS:
+        return _object(interp, name, arguments, site)
     known = fact(name)
     if known is not None:
         return BY_KIND[known.kind](interp, name, known, arguments, site)
@@ -66,9 +73,32 @@ def call(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Va
 def _unknown(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
     for value in arguments.all():
         members.escaped(interp, value, "passed", site)
-        if name.startswith("numpy."):
+    if name.startswith("numpy."):
+        for value in tensors.flattened(arguments.positional):
             tensors.read_at(interp, value, "numpy", site)
+        return Unknown(("call", ("external", name), host.symbols(arguments, site)))
+    if name.startswith(_LOGS):
+        for value in arguments.all():
+            tensors.read_at(interp, value, "print", site)
+    else:
+        host.passed(interp, name.rpartition(".")[2], arguments, site)
     return Unknown(("call", ("external", name), tuple(symbol_of(value) for value in arguments.all())))
+
+
+_LOGS = ("logging.", "absl.logging.", "loguru.logger.")
+"""Functions that print what they are given."""
+
+
+def _object(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
+    """An object of the library whose attributes and methods are followed."""
+    known = fact(name)
+    if known is not None:
+        runtime.called(interp, known, site)
+    for value in arguments.all():
+        members.escaped(interp, value, "passed", site)
+    made = Instance(site, interp.where(), name)
+    interp.state.write(made.attributes, ".arguments", Constant(arguments))
+    return made
 
 
 # ------------------------------------------------------------------------------- by kind
@@ -80,12 +110,13 @@ def _strategy(interp: Interpreter, name: str, known: Fact, arguments: Arguments,
         if current is not None:
             return current
         return Strategy(site, interp.where(), name, "default", None)
+    state, since = runtime.state(interp)
     runtime.called(interp, known, site)
     devices = arguments.of("devices", known.params) or arguments.of("device", known.params)
     for value in tensors.flattened([interp.choose(devices)] if devices is not None else []):
         named(interp, value, name, site)
     strategy = Strategy(site, interp.where(), name, known.detail, devices)
-    interp.emit(events.StrategyBuilt(site, interp.where(), strategy, arguments))
+    interp.emit(events.StrategyBuilt(site, interp.where(), strategy, arguments, state, since))
     return strategy
 
 
@@ -95,18 +126,21 @@ def _model(interp: Interpreter, name: str, known: Fact, arguments: Arguments, si
         isinstance(value, Tensor) or (isinstance(value, Layer) and ".shaped" in value.attributes) for value in inputs
     ):
         runtime.initialised(interp, "yes", site)
-    return members.make_model(interp, site, name)
+    model = members.make_model(interp, site, name)
+    precision.remember_parts(interp, model, name, arguments)
+    return model
 
 
 def _model_factory(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
     runtime.initialised(interp, "yes", site)
     if name.endswith(".clone_model") and isinstance(original := arguments.of("model", known.params), Model):
-        interp.emit(events.WeightsUsed(site, interp.where(), original, "clone_model"))
+        interp.emit(events.WeightsUsed(site, interp.where(), original, "clone_model", arguments))
     return members.make_model(interp, site, name)
 
 
 def _layer(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
-    layer = Layer(site, interp.where(), name)
+    layer = Layer(site, interp.where(), name, policy=precision.policy_of(interp, arguments))
+    interp.emit(events.LayerBuilt(site, interp.where(), layer, arguments))
     if any(word in arguments.keywords for word in ("input_shape", "batch_input_shape", "input_dim")):
         interp.state.write(layer.attributes, ".shaped", Constant(True))
     rate = arguments.get("rate", 0)
@@ -167,6 +201,7 @@ def _query(interp: Interpreter, name: str, known: Fact, arguments: Arguments, si
 
 def _other(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
     runtime.called(interp, known, site)
+    effects.of_op(interp, name, site)
     return _unknown(interp, name, arguments, site)
 
 
@@ -263,10 +298,12 @@ def _device_spec_from_string(interp: Interpreter, arguments: Arguments, site: Si
 
 def _function(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     jit = arguments.get("jit_compile") or arguments.get("experimental_compile") or NONE
+    signature = arguments.get("input_signature", 1)
+    signed = signature is not None and not (isinstance(signature, Constant) and signature.value is None)
     function = arguments.get("func", 0)
     if function is None or isinstance(function, Constant):
         return Partial(External("tensorflow.function"), arguments._replace(sites={"": site}))
-    return interp.each(function, lambda option: calls.trace(interp, option, jit, site), site)
+    return interp.each(function, lambda option: calls.trace(interp, option, jit, site, signed), site)
 
 
 def _partial(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
@@ -352,8 +389,23 @@ def _input(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     return Tensor(site)
 
 
+def _passed_on(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    """A progress bar goes over what it is given."""
+    return arguments.get("iterable", 0) or Unknown(("iterable", site))
+
+
 def _logical_device(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     return Unknown(("logical device", site))
+
+
+def _policy(
+    handle: Callable[..., Value], name: str, interp: Interpreter, arguments: Arguments, site: Site
+) -> Value:
+    return handle(interp, name, arguments, site)
+
+
+def _global_policy(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    return interp.choose(interp.policy["global"])
 
 
 SPECIAL: dict[str, Handler] = {
@@ -387,6 +439,10 @@ SPECIAL: dict[str, Handler] = {
     "tensorflow.nn.compute_average_loss": _average_loss,
     "tensorflow.keras.Input": _input,
     "tensorflow.config.LogicalDeviceConfiguration": _logical_device,
+    **dict.fromkeys(("tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.tqdm_notebook"), _passed_on),
+    **{name: partial(_policy, precision.policy_set, name) for name in SETS_POLICY},
+    **{name: partial(_policy, precision.policy_made, name) for name in POLICIES},
+    **dict.fromkeys(GLOBAL_POLICY, _global_policy),
 }
 
 

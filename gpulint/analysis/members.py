@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gpulint.analysis import calls, events, runtime, tensors
+from gpulint.analysis import calls, effects, events, precision, removed, runtime, tensors
 from gpulint.analysis.contexts import Where
 from gpulint.analysis.paths import Path, compatible
 from gpulint.analysis.values import (
@@ -31,10 +31,12 @@ from gpulint.analysis.values import (
     UserClass,
     Value,
     Variable,
+    known,
     symbol_of,
 )
 from gpulint.knowledge import fact
 from gpulint.knowledge.facts import Kind
+from gpulint.knowledge.watched import OBJECTS, OPTIONS
 from gpulint.places import Site
 from gpulint.syntax import ir
 
@@ -121,7 +123,7 @@ def _of_kind(interp: Interpreter, cls: UserClass, libraries: list[str], argument
         if known.kind is Kind.MODEL:
             return make_model(interp, site, library, cls)
         if known.kind is Kind.LAYER:
-            return Layer(site, interp.where(), library, cls)
+            return Layer(site, interp.where(), library, cls, precision.policy_of(interp, arguments))
         if known.kind is Kind.OPTIMIZER:
             return make_optimizer(interp, site, library, cls)
         if known.kind is Kind.METRIC:
@@ -239,6 +241,7 @@ def library_attribute(interp: Interpreter, receiver: Object, name: str, node: ir
     for kind, names in _PROPERTIES.items():
         if isinstance(receiver, kind):
             if name not in names:
+                removed.method(interp, receiver, name, interp.site(node))
                 return Bound(receiver, name)
             if (isinstance(receiver, Model) and "variables" in name) or name == "trainable_weights":
                 if isinstance(receiver, Model):
@@ -246,6 +249,12 @@ def library_attribute(interp: Interpreter, receiver: Object, name: str, node: ir
             return Unknown(symbol)
     if isinstance(receiver, (Tape, Loss)):
         return Bound(receiver, name)
+    if isinstance(receiver, Instance) and receiver.library in OBJECTS and receiver.cls is None:
+        if receiver.library not in OPTIONS:
+            return Bound(receiver, name)
+        part = Instance(receiver.site, receiver.where, "tensorflow.data.Options")
+        interp.state.write(receiver.attributes, name, part)
+        return part
     return Unknown(symbol)
 
 
@@ -266,16 +275,26 @@ def call_object(interp: Interpreter, receiver: Object, arguments: Arguments, sit
     """`receiver(…)`."""
     if isinstance(receiver, Model):
         runtime.initialised(interp, "yes", site)
-        interp.emit(events.ModelCalled(site, interp.where(), receiver, "call"))
+        interp.emit(events.ModelCalled(site, interp.where(), receiver, "call", arguments))
+    if isinstance(receiver, (Model, Layer)) and known(arguments.get("training")) is not False:
+        effects.of_layer(interp, receiver, site)
     if receiver.cls is not None:
         name = "call" if isinstance(receiver, (Model, Layer, Loss)) else "__call__"
         if found := receiver.cls.find(name):
             result = interp.choose(calls.call_method(interp, receiver, found[0], arguments, site))
             if isinstance(receiver, Loss):
                 return Tensor(site)
+            if isinstance(receiver, Model):
+                interp.state.write(receiver.attributes, precision.OUTPUTS, result)
+                precision.tell_outputs(interp, receiver, site)
             return Tensor(site) if isinstance(receiver, (Model, Layer)) and isinstance(result, Unknown) else result
     if isinstance(receiver, (Model, Layer)):
-        return tensors.derived(interp, site, arguments.all())
+        given = tensors.derived(interp, site, arguments.all())
+        if isinstance(receiver, Model):
+            precision.tell_outputs(interp, receiver, site)
+        elif isinstance(given, Tensor):
+            given.layer = receiver
+        return given
     if isinstance(receiver, Loss):
         return tensors.loss(interp, receiver, arguments, site)
     if isinstance(receiver, Metric):

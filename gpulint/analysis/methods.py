@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpulint.analysis import builtin, datasets, distribution, managers, members, tensors, training
-from gpulint.analysis.events import WeightsUsed
+from gpulint.analysis import builtin, datasets, distribution, effects, events, managers, members, tensors, training
 from gpulint.analysis.values import (
     NONE,
     Arguments,
     Constant,
     Dataset,
+    Instance,
     Items,
     Layer,
     Loss,
@@ -64,6 +64,10 @@ def call(interp: Interpreter, receiver: Value, name: str, arguments: Arguments, 
         return _variable(interp, receiver, name, arguments, site)
     if isinstance(receiver, Metric):
         return _metric(interp, receiver, name, arguments, site)
+    if isinstance(receiver, Instance):
+        effects.of_object(interp, receiver, name, site)
+        interp.emit(events.LibraryCalled(site, interp.where(), f"{receiver.library}.{name}", arguments, receiver))
+        return Unknown(("call", ("attribute", receiver.symbol, name), site))
     if isinstance(receiver, Manager):
         return _manager(interp, receiver, name, arguments, site)
     if isinstance(receiver, (Constant, Text, Items, Mapping)):
@@ -71,7 +75,7 @@ def call(interp: Interpreter, receiver: Value, name: str, arguments: Arguments, 
     if isinstance(receiver, (Layer, Loss)) and name in ("__call__", "call"):
         return interp.call(receiver, arguments, site)
     if isinstance(receiver, Layer) and name in training.WEIGHTS:
-        interp.emit(WeightsUsed(site, interp.where(), receiver, name))
+        interp.emit(events.WeightsUsed(site, interp.where(), receiver, name, arguments))
     if isinstance(receiver, Traced) and name == "get_concrete_function":
         return receiver
     if isinstance(receiver, UserClass):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from gpulint.analysis.contexts import Where, callers
 from gpulint.analysis.events import ModelCalled, ModelFitted
 from gpulint.analysis.paths import compatible
@@ -12,9 +10,6 @@ from gpulint.analysis.state import alternatives
 from gpulint.analysis.values import Model, Object, Strategy, Value
 from gpulint.linting.finding import Confidence
 from gpulint.places import Site
-
-_WORD = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]*|\d+")
-
 
 def possible(value: Value | None, where: Where) -> list[Value]:
     """All that a value can be at that moment."""
@@ -77,11 +72,6 @@ def chain(where: Where, stop: Site | None = None) -> tuple[tuple[Site, str], ...
 
 MAX_CHAIN = 4
 """Calls of a chain that a finding shows."""
-
-
-def words(name: str) -> set[str]:
-    """The words of an identifier, lower case: `GLOBAL_batchSize` has global, batch and size."""
-    return {word.lower() for word in _WORD.findall(name)}
 
 
 def is_test(path: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gpulint.analysis import access, builtin, calls, expressions, imports, managers, members, tensors
+from gpulint.analysis import access, builtin, calls, datasets, expressions, imports, managers, members, tensors
 from gpulint.analysis.contexts import Loop
 from gpulint.analysis.control import NORMAL, STOPS
 from gpulint.analysis.events import LoopEntered
@@ -51,7 +51,7 @@ def augmented(interp: Interpreter, node: ir.AugAssign) -> int:
     before = interp.choose(interp.evaluate(node.target))
     value = interp.choose(interp.evaluate(node.value))
     if isinstance(before, Items) and before.kind == "list" and node.operator == "+":
-        builtin.extend(interp, before, value)
+        builtin.extend(interp, before, value, interp.site(node))
         return NORMAL
     if isinstance(before, Variable):
         tensors.operate(interp, f"operator.{node.operator}", (before, value), node)
@@ -141,7 +141,8 @@ def if_(interp: Interpreter, node: ir.If) -> int:
 def for_(interp: Interpreter, node: ir.For) -> int:
     iterable = interp.choose(interp.evaluate(node.iterable))
     elements, exact = expressions.iterate(interp, iterable, node.iterable)
-    loop = Loop(interp.site(node), iterable, exact)
+    loop = Loop(interp.site(node), iterable, exact, tuple(access.bound_names(node.target)))
+    datasets.consumed(interp, iterable, "loop", interp.site(node.iterable), loop.site)
     rounds: list[Value] = elements
     if not exact:
         turns = range(2 if len(interp.loops) < MAX_ROUND_DEPTH else 1)
@@ -199,6 +200,7 @@ def _loop(interp: Interpreter, node: ir.For | ir.While, loop: Loop, rounds: list
         try:
             if not start():
                 break
+            interp.context = before._replace(loops=(*before.loops, loop._replace(start=interp.path)), guards=())
             completion = interp.execute(node.body)
             interp.settle()
         finally:

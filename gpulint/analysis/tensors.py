@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from gpulint.analysis import events, runtime
+from gpulint.analysis import effects, events, host, runtime
 from gpulint.analysis.values import (
     Arguments,
     Constant,
@@ -17,6 +17,7 @@ from gpulint.analysis.values import (
     Loss,
     PerReplica,
     Reduced,
+    Tape,
     Tensor,
     Unknown,
     Value,
@@ -75,11 +76,21 @@ _PAIRS = frozenset({"tensorflow.clip_by_global_norm"})
 _TAKES_REPLICAS = frozenset({"tensorflow.print", "tensorflow.identity"})
 """Ops that take a per-replica value as it is; the others raise ValueError (TensorFlow 2.21)."""
 _SHAPES = frozenset({"tensorflow.shape", "tensorflow.size"})
+_ON_HOST = (
+    "tensorflow.strings.",
+    "tensorflow.io.",
+    "tensorflow.lookup.",
+    "tensorflow.summary.",
+    "tensorflow.audio.",
+    "tensorflow.data.",
+    "tensorflow.train.",
+)
+"""Families of ops whose results are in host memory."""
 
 
 def read(interp: Interpreter, value: Value, how: str, node: ir.Node) -> None:
     """The program looks at the content of a value on the host."""
-    if isinstance(value, (Join, PerReplica)):
+    if isinstance(value, (Join, PerReplica, Tensor)):
         read_at(interp, value, how, interp.site(node))
 
 
@@ -90,6 +101,8 @@ def read_at(interp: Interpreter, value: Value, how: str, site: Site) -> None:
             read_at(interp, option, how, site)
     elif isinstance(value, PerReplica):
         interp.emit(events.ReplicaValueRead(site, interp.where(), value, how))
+    elif isinstance(value, Tensor):
+        host.read(interp, value, how, site)
 
 
 def dtype_of(value: Value | None) -> str | None:
@@ -139,7 +152,10 @@ def derived(interp: Interpreter, site: Site, inputs: Iterable[Value], how: str =
 def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: Site) -> Value:
     """A call of a tensor op of the library."""
     runtime.called(interp, fact, site)
+    effects.of_op(interp, name, site)
     inputs = flattened(interp.choose(value) for value in arguments.all())
+    if any(isinstance(value, Variable) for value in inputs):
+        effects.note(interp, "variable", name, site)
     first = inputs[0] if inputs else None
     input_dtype = dtype_of(first) if isinstance(first, (Tensor, Variable)) or name in _CREATES else None
     given = arguments.get("dtype", 1 if name in _CASTS else None)
@@ -160,6 +176,7 @@ def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: S
         gradient,
         result.scope,
         name in _SHAPES or _all_shapes(name, inputs),
+        on_host=dtype == "string" or name.startswith(_ON_HOST) or _only_host_values(name, inputs),
     )
     interp.emit(events.OpCalled(site, interp.where(), name, inputs, result, input_dtype))
     if name in _PAIRS and arguments.positional:
@@ -172,6 +189,17 @@ def _is_over_batch(axis: Value | None) -> bool:
     if isinstance(axis, Items) and axis.items is not None:
         return any(isinstance(item, Constant) and item.value == 0 for item in axis.items)
     return axis is None or (isinstance(axis, Constant) and (axis.value is None or axis.value == 0))
+
+
+def _only_host_values(name: str, inputs: tuple[Value, ...]) -> bool:
+    """Whether a tensor is made of what the host has, or keeps one that is in host memory."""
+    if name not in _KEEPS_REDUCTION and name not in _CREATES:
+        return False
+    return all(not isinstance(value, (Tensor, Variable)) or _is_host_tensor(value) for value in inputs)
+
+
+def _is_host_tensor(value: Value) -> bool:
+    return isinstance(value, Tensor) and (value.from_data or value.on_host)
 
 
 def _all_shapes(name: str, inputs: tuple[Value, ...]) -> bool:
@@ -299,12 +327,16 @@ def element_of(interp: Interpreter, dataset: Dataset, node: ir.Node) -> Value:
     return dataset.element if dataset.element is not None else Tensor(site, from_data=True)
 
 
-def gradients(interp: Interpreter, loss_value: Value, sources: Value | None, site: Site) -> Value:
+def gradients(
+    interp: Interpreter, loss_value: Value, sources: Value | None, site: Site, tape: Tape | None = None
+) -> Value:
     """`tape.gradient(loss, sources)`."""
     gradient = Tensor(site, gradient=Gradient(site, interp.where(), loss_value, False, False))
     several = not isinstance(sources, (Variable, Tensor))
     result: Value = Items("list", None, gradient, ("gradients", site)) if several else gradient
-    interp.emit(events.GradientTaken(site, interp.where(), loss_value, result))
+    interp.emit(
+        events.GradientTaken(site, interp.where(), loss_value, result, tape, interp.choose(interp.policy["global"]))
+    )
     return result
 
 
@@ -327,5 +359,6 @@ def method(interp: Interpreter, receiver: Tensor | PerReplica, name: str, site: 
             read_at(interp, receiver, "numpy", site)
         return Unknown(("call", ("attribute", symbol_of(receiver), name)))
     if name in ("numpy", "item", "tolist"):
-        return Unknown(("host", site))
+        host.read(interp, receiver, "numpy", site)
+        return host.fetched(site) if not receiver.from_data else Unknown(("host", site))
     return Unknown(("call", ("attribute", symbol_of(receiver), name)))

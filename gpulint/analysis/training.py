@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpulint.analysis import calls, events, members, runtime, tensors
+from gpulint.analysis import calls, datasets, events, members, precision, runtime, tensors
 from gpulint.analysis.contexts import Replica
 from gpulint.analysis.control import Halts
 from gpulint.analysis.values import (
@@ -34,10 +34,10 @@ _FIT_PARAMS = ("x", "y", "batch_size", "epochs")
 _FITS = frozenset({"fit", "fit_generator"})
 _USES = {
     "predict": "predict",
-    "predict_on_batch": "predict",
-    "predict_step": "predict",
+    "predict_on_batch": "predict_on_batch",
+    "predict_step": "predict_on_batch",
     "evaluate": "evaluate",
-    "test_on_batch": "evaluate",
+    "test_on_batch": "test_on_batch",
     "train_on_batch": "train_on_batch",
     "__call__": "call",
     "call": "call",
@@ -55,10 +55,14 @@ def model_method(interp: Interpreter, model: Model, name: str, arguments: Argume
         return _fit(interp, model, arguments, site)
     if name in _USES:
         runtime.initialised(interp, "yes", site)
-        interp.emit(events.ModelCalled(site, interp.where(), model, _USES[name]))
+        interp.emit(events.ModelCalled(site, interp.where(), model, _USES[name], arguments))
+        if name in ("predict", "evaluate"):
+            datasets.consumed(interp, interp.choose(arguments.get("x", 0) or NONE), "evaluate", site, None)
         return tensors.derived(interp, site, arguments.all()) if _USES[name] == "call" else Unknown(("used", site))
     if name in WEIGHTS:
-        interp.emit(events.WeightsUsed(site, interp.where(), model, name))
+        interp.emit(events.WeightsUsed(site, interp.where(), model, name, arguments))
+    elif name == "add" and arguments.positional:
+        precision.added(interp, model, interp.choose(arguments.positional[0]))
     elif name == "get_layer":
         return Layer(model.site, model.where, "tensorflow.keras.layers.Layer")
     for value in arguments.all():
@@ -81,6 +85,10 @@ def _fit(interp: Interpreter, model: Model, arguments: Arguments, site: Site) ->
     data = interp.choose(arguments.of("x", _FIT_PARAMS) or arguments.get("generator") or NONE)
     size = arguments.of("batch_size", _FIT_PARAMS)
     interp.emit(events.ModelFitted(site, interp.where(), model, data, size, arguments))
+    datasets.consumed(interp, data, "fit", site, None)
+    if (validation := arguments.get("validation_data")) is not None:
+        datasets.consumed(interp, interp.choose(validation), "evaluate", site, None)
+    precision.tell_outputs(interp, model, site)
     if model.cls is not None and (step := model.cls.find("train_step") or model.cls.find("call")) is not None:
         _train_step(interp, model, step[0], data, site)
     return Unknown(("history", site))
@@ -91,10 +99,13 @@ def _train_step(interp: Interpreter, model: Model, step: Value, data: Value, sit
     before = interp.context
     strategy = model.where.context.strategy
     replica = Replica(site, strategy) if strategy is not None and strategy.is_multi_replica else before.replica
-    interp.context = before._replace(traced=site, replica=replica)
+    interp.context = before._replace(traced=site, replica=replica, loops=())
     element = data.element if isinstance(data, Dataset) and data.element is not None else Tensor(site)
     try:
-        calls.call_method(interp, model, step, Arguments((element,)), site)
+        result = calls.call_method(interp, model, step, Arguments((element,)), site)
+        if step is not None and model.cls is not None and model.cls.find("train_step") is None:
+            interp.state.write(model.attributes, precision.OUTPUTS, interp.choose(result))
+            precision.tell_outputs(interp, model, site)
     except Halts:
         pass
     interp.context = before
@@ -111,6 +122,8 @@ def optimizer_method(interp: Interpreter, optimizer: Optimizer, name: str, argum
     if name == "minimize":
         return _minimize(interp, optimizer, arguments, site)
     if name in ("get_scaled_loss", "scale_loss", "get_unscaled_gradients") and arguments.positional:
+        if name != "get_unscaled_gradients":
+            interp.emit(events.LossScaled(site, interp.where()))
         return arguments.positional[0]
     return Unknown(("call", ("attribute", optimizer.symbol, name), site))
 
@@ -119,7 +132,6 @@ def _minimize(interp: Interpreter, optimizer: Optimizer, arguments: Arguments, s
     loss = interp.choose(arguments.get("loss", 0) or NONE)
     if isinstance(loss, (Function, Traced, Bound)):
         loss = interp.choose(interp.call(loss, Arguments(), site))
-    interp.emit(events.GradientTaken(site, interp.where(), loss, NONE))
     gradient = tensors.gradients(interp, loss, arguments.get("var_list", 1), site)
     interp.emit(events.GradientsApplied(site, interp.where(), optimizer, tensors.gradients_in(gradient), False))
     return NONE
@@ -127,9 +139,9 @@ def _minimize(interp: Interpreter, optimizer: Optimizer, arguments: Arguments, s
 
 def tape_method(interp: Interpreter, tape: Tape, name: str, arguments: Arguments, site: Site) -> Value:
     """`tape.name(…)`."""
-    if name == "gradient":
+    if name in ("gradient", "jacobian", "batch_jacobian"):
         loss = interp.choose(arguments.get("target", 0) or NONE)
-        return tensors.gradients(interp, loss, arguments.get("sources", 1), site)
+        return tensors.gradients(interp, loss, arguments.get("sources", 1), site, tape)
     if name in ("watch", "reset", "stop_recording"):
         return NONE
     return Unknown(("call", ("attribute", tape.symbol, name), site))

@@ -6,6 +6,7 @@ live in dicts that only `State` writes, so that branches can be tried and joined
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpulint.analysis.contexts import NOWHERE, Where
@@ -150,12 +151,14 @@ class Function(Value):
 class Traced(Value):
     """A function wrapped in `tf.function`; `site` is where."""
 
-    __slots__ = ("function", "jit", "site")
+    __slots__ = ("function", "has_signature", "jit", "site")
 
-    def __init__(self, function: Value, site: Site, jit: Value) -> None:
+    def __init__(self, function: Value, site: Site, jit: Value, has_signature: bool = False) -> None:
         self.function = function
         self.site = site
         self.jit = jit
+        self.has_signature = has_signature
+        """It has an `input_signature`, so that it is traced once."""
 
 
 class ContextManagerFunction(Value):
@@ -246,7 +249,7 @@ class Items(Value):
     """A tuple, list, set, range, zip … `items` when each element is known, else `element` stands for all of
     them (None: nothing is known). Lists that grow keep what they hold in `state` under "items"."""
 
-    __slots__ = ("kind", "state", "symbol")
+    __slots__ = ("kind", "loops", "over", "state", "symbol")
 
     def __init__(
         self,
@@ -254,8 +257,13 @@ class Items(Value):
         items: tuple[Value, ...] | None = None,
         element: Value | None = None,
         name: Any = None,
+        over: tuple[Value, ...] = (),
     ) -> None:
         self.kind = kind
+        self.over = over
+        """What it goes over, of `enumerate` and `zip`."""
+        self.loops = 0
+        """How many loops were around the place where it was made."""
         self.symbol = symbol(name) if name is not None else symbol(("value", id(self)))
         self.state: dict[str, Any] = {"items": items, "element": element}
 
@@ -337,7 +345,15 @@ class Model(Object):
 
 
 class Layer(Object):
-    __slots__ = ()
+    """A Keras layer. `policy` is the dtype policy that it computes with, by name."""
+
+    __slots__ = ("policy",)
+
+    def __init__(
+        self, site: Site, where: Where, library: str, cls: UserClass | None = None, policy: Value = NONE
+    ) -> None:
+        super().__init__(site, where, library, cls)
+        self.policy = policy
 
 
 class Optimizer(Object):
@@ -395,7 +411,7 @@ class Gradient(NamedTuple):
 class Tensor(Value):
     """A tensor. `device` is where an explicit scope put it; None elsewhere."""
 
-    __slots__ = ("device", "dtype", "from_data", "gradient", "reduced", "scope", "shape_of", "site")
+    __slots__ = ("device", "dtype", "from_data", "gradient", "layer", "on_host", "reduced", "scope", "shape_of", "site")
 
     def __init__(
         self,
@@ -407,8 +423,14 @@ class Tensor(Value):
         scope: Site | None = None,
         shape_of: bool = False,
         from_data: bool = False,
+        layer: Layer | None = None,
+        on_host: bool = False,
     ) -> None:
         self.site = site
+        self.layer = layer
+        """The layer that gives it."""
+        self.on_host = on_host
+        """In host memory wherever the op runs: strings, shapes, what is read from files."""
         self.device = device
         self.dtype = dtype
         self.reduced = reduced
@@ -433,17 +455,26 @@ class PerReplica(Value):
 
 
 class Step(NamedTuple):
-    """One transformation of a tf.data pipeline."""
+    """One transformation of a tf.data pipeline. `effects` are the stateful operations of the function that it maps."""
 
     name: str
     site: Site
     arguments: Arguments
+    effects: tuple[Effect, ...] = ()
+
+
+class Effect(NamedTuple):
+    """A stateful operation in a function that is traced: `kind` is "random", "python", "variable" or "other"."""
+
+    kind: str
+    name: str
+    site: Site
 
 
 class Dataset(Value):
     """A tf.data pipeline: where it starts and what was done to it, in order."""
 
-    __slots__ = ("batch", "distributed", "element", "site", "source", "steps")
+    __slots__ = ("arguments", "batch", "distributed", "element", "inputs", "options", "site", "source", "steps")
 
     def __init__(
         self,
@@ -453,6 +484,9 @@ class Dataset(Value):
         batch: Batch | None = None,
         distributed: Strategy | None = None,
         element: Value | None = None,
+        arguments: Arguments | None = None,
+        inputs: tuple[Dataset, ...] = (),
+        options: tuple[tuple[str, Value], ...] = (),
     ) -> None:
         self.site = site
         self.source = source
@@ -460,6 +494,40 @@ class Dataset(Value):
         self.batch = batch
         self.distributed = distributed
         self.element = element
+        self.arguments = arguments if arguments is not None else Arguments()
+        """What its source was given."""
+        self.inputs = inputs
+        """The datasets that its source goes over (`zip`)."""
+        self.options = options
+        """Settings of `tf.data.Options`, by dotted name, the later ones last."""
+
+    def but(
+        self,
+        *,
+        steps: tuple[Step, ...] | None = None,
+        batch: Batch | None = None,
+        distributed: Strategy | None = None,
+        options: tuple[tuple[str, Value], ...] | None = None,
+    ) -> Dataset:
+        """It, with some of this changed."""
+        return Dataset(
+            self.site,
+            self.source,
+            self.steps if steps is None else steps,
+            self.batch if batch is None else batch,
+            distributed or self.distributed,
+            self.element,
+            self.arguments,
+            self.inputs,
+            self.options if options is None else options,
+        )
+
+    @property
+    def pipeline(self) -> Iterator[Step]:
+        """All transformations, those of the datasets that it goes over first."""
+        for given in self.inputs:
+            yield from given.pipeline
+        yield from self.steps
 
 
 class Batch(NamedTuple):

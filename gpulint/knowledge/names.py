@@ -73,6 +73,17 @@ def is_tensorflow(dotted: str) -> bool:
     return dotted.partition(".")[0] in ("tensorflow", "keras", "tf_keras")
 
 
+def public_name(dotted: str) -> str | None:
+    """A public name of TensorFlow or Keras spelled from `tensorflow.`, as it is written otherwise; None for private
+    ones and those of other packages (`tf_keras` keeps what Keras 2 had)."""
+    package, _, rest = dotted.partition(".")
+    if package == "tensorflow" and not rest.startswith(("python.", "_api.", "core.", "compat.")):
+        return dotted
+    if package == "keras" and not rest.startswith(("src.", "api.", "engine.", "backend.tensorflow_backend")):
+        return f"tensorflow.{dotted}"
+    return None
+
+
 @lru_cache(maxsize=16384)
 def canonical(dotted: str) -> str:
     """The one name of what `dotted` names; names of other libraries, and unknown ones, come back as they are."""

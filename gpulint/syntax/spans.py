@@ -22,7 +22,8 @@ def spans(source: Source, numbers: Collection[int]) -> dict[int, Span]:
     """The extent of each numbered node of the file, without the blanks and parentheses around it.
 
     A compound statement, a handler or a case gives its header up to the colon, or the header's first row if
-    it has several. Numbers that the file does not have are left out. Raises CannotParse.
+    it has several. A method call whose name stands on a later row than the start of its chain begins at the name.
+    Numbers that the file does not have are left out. Raises CannotParse.
     """
     text = unix_text(source)
     return with_tree(source, lambda tree: _locate(tree, text, source.path, numbers))
@@ -35,8 +36,8 @@ def _locate(tree: cst.Module, text: str, path: str, numbers: Collection[int]) ->
         return {}
     marks: dict[int, dict[_Edge, int]] = {}
     for ends in wanted.values():
-        marks[id(ends.first.node)] = {}
-        marks[id(ends.last.node)] = {}
+        for edge in (ends.first, ends.last, *((ends.name,) if ends.name else ())):
+            marks[id(edge.node)] = {}
     state = _Recorder(tree, marks)
     tree._codegen(state)
     offsets = _offsets(state.tokens, text)
@@ -48,6 +49,10 @@ def _locate(tree: cst.Module, text: str, path: str, numbers: Collection[int]) ->
         start, end = _without_blanks(text, start, end)
         if ends.header:
             end = _end_of_first_row(text, start, end)
+        if ends.name is not None:
+            name = offsets[min(_mark(marks, ends.name), len(offsets) - 1)]
+            if "\n" in text[start:name]:
+                start = name
         row, column = _position(line_starts, start)
         end_row, end_column = _position(line_starts, end)
         result[number] = Span(path, row, column, end_row, end_column)
@@ -69,6 +74,8 @@ class _Ends(NamedTuple):
     first: _End
     last: _End
     header: bool = False
+    name: _End | None = None
+    """The name of a method that is called."""
 
 
 def _ends(origin: Origin) -> _Ends:
@@ -84,6 +91,8 @@ def _ends(origin: Origin) -> _Ends:
     if isinstance(origin, cst.Param):
         value = origin.default or (origin.annotation and origin.annotation.annotation)
         return _Ends(_End(origin, "start"), _End(value, "after") if value else _End(origin, "end"))
+    if isinstance(origin, cst.Call) and isinstance(origin.func, cst.Attribute):
+        return _Ends(_End(origin, "start"), _End(origin, "end"), name=_End(origin.func.attr, "start"))
     return _Ends(_End(origin, "start"), _End(origin, "end"))
 
 

@@ -49,8 +49,15 @@ def _theirs(text: str) -> set[tuple[str, int, int, int, int]]:
     def column(row: int, octets: int) -> int:
         return len(rows[row - 1].encode()[:octets].decode()) + 1
 
+    def start(n: ast.expr) -> tuple[int, int]:
+        """Where a node begins: a method call of which the name stands on a later row, at its name."""
+        name = n.func if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) else None
+        if name is not None and name.end_lineno and name.end_col_offset and name.end_lineno > n.lineno:
+            return name.end_lineno, column(name.end_lineno, name.end_col_offset) - len(name.attr)
+        return n.lineno, column(n.lineno, n.col_offset)
+
     return {
-        (name, n.lineno, column(n.lineno, n.col_offset), n.end_lineno, column(n.end_lineno, n.end_col_offset))
+        (name, *start(n), n.end_lineno, column(n.end_lineno, n.end_col_offset))
         for n in _lowered_nodes(ast.parse(text))
         for name, kind in _COMPARED.items()
         if isinstance(n, kind) and n.end_lineno and n.end_col_offset
@@ -125,6 +132,9 @@ def _cut(rows: list[str], span: Span) -> str:
         ("x[ a : b ,  c ]", "a : b ,  c"),
         ("x[ a : b ,  c ]", "a : b"),
         ("x[ 1: ]", "1:"),
+        ("x = (a.b(1)\n  .c( 2 )  # why\n  .d)", "c( 2 )"),
+        ("x = (a.b(1)\n  .c( 2 )  # why\n  .d)", "a.b(1)"),
+        ("x = a.b(\n  1\n)", "a.b(\n  1\n)"),
         ("x = ((  a + b  ))", "a + b"),
         ("x = ('a'\n  'b')", "'a'\n  'b'"),
         ("x = y  # why", "x = y"),

@@ -1,0 +1,51 @@
+"""Stateful operations of functions that are traced, for those who map them over a dataset."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpulint.analysis.values import Effect, Layer, Model, Object
+from gpulint.knowledge.stateful import TABLE_LAYERS, effect_of, is_random_layer
+from gpulint.places import Site
+
+if TYPE_CHECKING:
+    from gpulint.analysis.interpreter import Interpreter
+
+
+def note(interp: Interpreter, kind: str, name: str, site: Site) -> None:
+    """A stateful operation is called."""
+    interp.effects.append(Effect(kind, name, site))
+
+
+def of_object(interp: Interpreter, receiver: Object, name: str, site: Site) -> None:
+    """A method of a random generator or a table is called."""
+    if receiver.library.startswith("tensorflow.random."):
+        note(interp, "random", f"{receiver.library}.{name}", site)
+    elif receiver.library.startswith("tensorflow.lookup."):
+        note(interp, "other", f"{receiver.library}.{name}", site)
+
+
+def of_op(interp: Interpreter, name: str, site: Site) -> None:
+    """A library function is called that may be one."""
+    if (kind := effect_of(name)) is not None:
+        note(interp, kind, name, site)
+
+
+def of_layer(interp: Interpreter, layer: Object, site: Site) -> None:
+    """A layer or model is called that may draw random numbers."""
+    if (name := drawing(layer)) is not None:
+        note(interp, "random", name, site)
+    elif isinstance(layer, Layer) and layer.library in TABLE_LAYERS:
+        note(interp, "other", layer.library, site)
+
+
+def drawing(layer: Object) -> str | None:
+    """The name of a library layer by which a layer or model draws random numbers."""
+    if isinstance(layer, Layer) and is_random_layer(layer.library):
+        return layer.library
+    found = layer.attributes.get(RANDOM) if isinstance(layer, Model) else None
+    return found if isinstance(found, str) else None
+
+
+RANDOM = ".random"
+"""Attribute of a model: the library name of its layer that draws random numbers."""

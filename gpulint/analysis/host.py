@@ -1,0 +1,83 @@
+"""What eager code reads from tensors, and what the host does with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from gpulint.analysis import events
+from gpulint.analysis.names import words
+from gpulint.analysis.symbols import Symbol
+from gpulint.analysis.values import Arguments, Tensor, Unknown, Value, symbol_of
+from gpulint.places import Site
+
+if TYPE_CHECKING:
+    from gpulint.analysis.interpreter import Interpreter
+
+READ = "host read"
+"""The head of the symbol of what was read from a tensor."""
+
+READS = frozenset({"float", "int", "bool", "numpy", "print", "format"})
+"""Ways to look at a tensor for which the host waits."""
+
+_LOGGING = frozenset(
+    {
+        *("add", "append", "audit", "collect", "critical", "debug", "description", "display", "draw", "dump", "echo"),
+        *("emit", "error", "extend", "format", "history", "info", "insert", "isfinite", "isinf", "isnan", "log"),
+        *("logger", "mean", "metric", "metrics", "monitor", "note", "plot", "postfix", "print", "progress", "push"),
+        *("put", "record", "report", "result", "round", "save", "scalar", "show", "summary", "track", "update"),
+        *("verbose", "warning", "warn", "write", "writerow", "sum", "average", "smooth"),
+    }
+)
+"""Words in the names of functions that only note down what they are given."""
+
+
+def read(interp: Interpreter, tensor: Tensor, how: str, site: Site) -> None:
+    """The program looks at the content of a tensor."""
+    context = interp.context
+    if how not in READS or tensor.from_data or tensor.shape_of or tensor.on_host:
+        return
+    if context.loops and context.traced is None and not context.maybe_traced:
+        interp.emit(events.TensorRead(site, interp.where(), tensor, how))
+
+
+def fetched(site: Site) -> Value:
+    """What was read from a tensor at `site`."""
+    return Unknown((READ, site))
+
+
+def reads_in(symbol: Any) -> Iterator[Site]:
+    """Where the tensors were read of which a value was computed on the host."""
+    if isinstance(symbol, Symbol):
+        if symbol.parts[0] == READ:
+            yield symbol.parts[1]
+            return
+        if READ not in symbol.words:
+            return
+        symbol = symbol.parts
+    if isinstance(symbol, tuple) and not isinstance(symbol, Site):
+        for part in symbol:
+            yield from reads_in(part)
+
+
+def passed(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> None:
+    """Host values go to a function or method of that name."""
+    if not interp.context.loops:
+        return
+    found = [place for value in arguments.all() if type(value) is Unknown for place in reads_in(value.symbol)]
+    if found and words(name).isdisjoint(_LOGGING):
+        interp.emit(events.HostValueUsed(site, interp.where(), tuple(found)))
+
+
+def used(interp: Interpreter, value: Value, site: Site) -> None:
+    """A value decides what the host does next (an index)."""
+    if type(value) is Unknown and interp.context.loops and (found := tuple(reads_in(value.symbol))):
+        interp.emit(events.HostValueUsed(site, interp.where(), found))
+
+
+def symbols(arguments: Arguments, site: Site) -> tuple[Symbol, ...]:
+    """The symbols of what a host function is given: tensors are read by it, at `site`."""
+    return tuple(
+        Symbol((READ, site)) if isinstance(value, Tensor) and not value.from_data else symbol_of(value)
+        for value in arguments.all()
+    )

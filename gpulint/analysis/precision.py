@@ -1,0 +1,112 @@
+"""Keras dtype policies, and the layers that give what a model puts out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpulint.analysis import effects, events
+from gpulint.analysis.state import alternatives
+from gpulint.analysis.values import (
+    NONE,
+    Arguments,
+    Constant,
+    External,
+    Items,
+    Layer,
+    Mapping,
+    Model,
+    Tensor,
+    Unknown,
+    Value,
+)
+from gpulint.places import Site
+
+if TYPE_CHECKING:
+    from gpulint.analysis.interpreter import Interpreter
+
+LAST = ".last"
+"""Attribute of a Sequential model: its last layer."""
+
+OUTPUTS = ".outputs"
+"""Attribute of a functional or subclassed model: the tensors that it gives."""
+
+
+def policy_set(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
+    """`keras.mixed_precision.set_global_policy(policy)`."""
+    given = arguments.get("policy", 0) or arguments.get("dtype_policy", 0) or Unknown(("policy", site))
+    interp.state.write(interp.policy, "global", interp.choose(given))
+    return NONE
+
+
+def policy_made(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
+    """`keras.mixed_precision.Policy(name)` is known by its name."""
+    return interp.choose(arguments.get("name", 0) or Unknown(("policy", site)))
+
+
+def policy_of(interp: Interpreter, arguments: Arguments) -> Value:
+    """The policy that a layer computes with: its own `dtype`, else the global one."""
+    given = arguments.get("dtype")
+    if given is None or (isinstance(given, Constant) and given.value is None):
+        return Unknown(("policy",)) if arguments.open else interp.choose(interp.policy["global"])
+    if isinstance(given, External):
+        return Constant(given.name.rpartition(".")[2])
+    return given
+
+
+def tell_outputs(interp: Interpreter, model: Model, site: Site) -> None:
+    """A model is used: tell which layers give what it puts out, where that is known."""
+    found = tuple(_layers(interp, model, 0))
+    if found:
+        interp.emit(events.ModelOutputs(site, interp.where(), model, found))
+
+
+def _layers(interp: Interpreter, model: Model, depth: int) -> list[Layer]:
+    last = model.attributes.get(LAST)
+    outputs = model.attributes.get(OUTPUTS)
+    layers: list[Layer] = []
+    for _, value in alternatives(last, interp.path) if isinstance(last, Value) else ():
+        if isinstance(value, Layer):
+            layers.append(value)
+        elif isinstance(value, Model) and depth < MAX_NESTED:
+            layers += _layers(interp, value, depth + 1)
+    if isinstance(outputs, Value):
+        layers += [tensor.layer for tensor in _tensors(interp, outputs) if tensor.layer is not None]
+    return layers
+
+
+MAX_NESTED = 3
+"""Models inside models whose outputs are looked at."""
+
+
+def _tensors(interp: Interpreter, value: Value, depth: int = 0) -> list[Tensor]:
+    found: list[Tensor] = []
+    for _, option in alternatives(value, interp.path):
+        if isinstance(option, Tensor):
+            found.append(option)
+        elif isinstance(option, Items) and option.items is not None and depth < MAX_NESTED:
+            for item in option.items:
+                found += _tensors(interp, item, depth + 1)
+        elif isinstance(option, Mapping) and depth < MAX_NESTED:
+            for item in option.entries.values():
+                found += _tensors(interp, item, depth + 1)
+    return found
+
+
+def remember_parts(interp: Interpreter, model: Model, name: str, arguments: Arguments) -> None:
+    """Note what a new model is made of."""
+    if name.endswith(".Sequential"):
+        given = interp.choose(arguments.get("layers", 0) or NONE)
+        for layer in given.items or () if isinstance(given, Items) else ():
+            added(interp, model, layer)
+        return
+    outputs = arguments.get("outputs", 1)
+    if outputs is not None:
+        interp.state.write(model.attributes, OUTPUTS, outputs)
+
+
+def added(interp: Interpreter, model: Model, layer: Value) -> None:
+    """`model.add(layer)`."""
+    interp.state.write(model.attributes, LAST, layer)
+    for _, option in alternatives(layer, interp.path):
+        if isinstance(option, (Layer, Model)) and (drawing := effects.drawing(option)) is not None:
+            interp.state.write(model.attributes, effects.RANDOM, drawing)

@@ -1,0 +1,87 @@
+"""Which operations make a traced function stateful: tf.data then keeps a `map` of it sequential.
+
+Read from the graphs that TensorFlow 2.21 makes (`benchmarks/experiments/stateful_maps.py`): assertions, files, decoding
+and `stateless_random_*` do not count; random ops, Python functions, variables, tables and printing do.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+_RANDOM = frozenset(
+    {
+        "tensorflow.image.sample_distorted_bounding_box",
+        "tensorflow.nn.dropout",
+        "tensorflow.random.categorical",
+        "tensorflow.random.gamma",
+        "tensorflow.random.normal",
+        "tensorflow.random.poisson",
+        "tensorflow.random.shuffle",
+        "tensorflow.random.truncated_normal",
+        "tensorflow.random.uniform",
+        "tensorflow.compat.v1.random_uniform",
+        "tensorflow.compat.v1.random_normal",
+        "tensorflow.compat.v1.truncated_normal",
+        "tensorflow.compat.v1.multinomial",
+    }
+)
+
+_PYTHON = frozenset(
+    {
+        "tensorflow.py_function",
+        "tensorflow.numpy_function",
+        "tensorflow.compat.v1.py_func",
+        "tensorflow.compat.v1.py_function",
+        "tensorflow.compat.v1.numpy_function",
+        "tensorflow.py_func",
+    }
+)
+
+_OTHER = frozenset(
+    {
+        "tensorflow.debugging.assert_all_finite",
+        "tensorflow.debugging.check_numerics",
+        "tensorflow.print",
+        "tensorflow.timestamp",
+    }
+)
+
+_RANDOM_LAYERS = "tensorflow.keras.layers.Random"
+_LAYERS = frozenset(
+    {
+        "tensorflow.keras.layers.AugMix",
+        "tensorflow.keras.layers.AutoContrast",
+        "tensorflow.keras.layers.CutMix",
+        "tensorflow.keras.layers.Dropout",
+        "tensorflow.keras.layers.GaussianNoise",
+        "tensorflow.keras.layers.MixUp",
+    }
+)
+
+
+@lru_cache(maxsize=4096)
+def effect_of(name: str) -> str | None:
+    """What kind of stateful operation a library name is: "random", "python" or "other"; None for the others."""
+    if name in _RANDOM or name.startswith("tensorflow.image.random_"):
+        return "random"
+    if name in _PYTHON:
+        return "python"
+    return "other" if name in _OTHER else None
+
+
+def is_random_layer(name: str) -> bool:
+    """Whether a Keras layer draws random numbers when it is called for training."""
+    return name.startswith(_RANDOM_LAYERS) or name in _LAYERS
+
+
+TABLE_LAYERS = frozenset(
+    {
+        "tensorflow.keras.layers.IntegerLookup",
+        "tensorflow.keras.layers.StringLookup",
+        "tensorflow.keras.layers.TextVectorization",
+    }
+)
+"""Keras layers that look something up in a table."""
+
+PYTHON_FUNCTIONS = _PYTHON
+"""Names of the operations that call Python."""

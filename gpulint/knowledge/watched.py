@@ -1,0 +1,93 @@
+"""Library names that rules ask about by name: calling one is an event of its own."""
+
+from __future__ import annotations
+
+_CALLBACKS = "tensorflow.keras.callbacks."
+
+CLEARS_SESSION = frozenset({"tensorflow.keras.backend.clear_session", "tensorflow.keras.utils.clear_session"})
+"""Frees what Keras keeps of the models made so far."""
+
+SETS_FLOATX = frozenset({"tensorflow.keras.backend.set_floatx", "tensorflow.keras.config.set_floatx"})
+
+SETS_POLICY = frozenset(
+    {
+        "tensorflow.keras.mixed_precision.set_global_policy",
+        "tensorflow.keras.mixed_precision.set_dtype_policy",
+        "tensorflow.keras.mixed_precision.experimental.set_policy",
+        "tensorflow.keras.config.set_dtype_policy",
+    }
+)
+
+GLOBAL_POLICY = frozenset(
+    {
+        "tensorflow.keras.mixed_precision.global_policy",
+        "tensorflow.keras.mixed_precision.dtype_policy",
+        "tensorflow.keras.mixed_precision.experimental.global_policy",
+        "tensorflow.keras.config.dtype_policy",
+    }
+)
+
+POLICIES = frozenset(
+    {
+        "tensorflow.keras.mixed_precision.Policy",
+        "tensorflow.keras.mixed_precision.DTypePolicy",
+        "tensorflow.keras.mixed_precision.experimental.Policy",
+        "tensorflow.keras.dtype_policies.DTypePolicy",
+        "tensorflow.keras.DTypePolicy",
+    }
+)
+
+_FUNCTIONS = frozenset(
+    {
+        "gc.collect",
+        "horovod.keras.init",
+        "horovod.tensorflow.init",
+        "horovod.tensorflow.keras.init",
+        "tensorflow.config.experimental_run_functions_eagerly",
+        "tensorflow.config.run_functions_eagerly",
+        "tensorflow.data.experimental.enable_debug_mode",
+        "tensorflow.debugging.disable_check_numerics",
+        "tensorflow.debugging.enable_check_numerics",
+        "tensorflow.debugging.experimental.disable_dump_debug_info",
+        "tensorflow.debugging.experimental.enable_dump_debug_info",
+        "tensorflow.debugging.set_log_device_placement",
+        "tensorflow.profiler.experimental.start",
+        "tensorflow.profiler.experimental.stop",
+        "tensorflow.train.Checkpoint",
+        "tensorflow.train.CheckpointManager",
+        "tensorflow.summary.create_file_writer",
+        _CALLBACKS + "BackupAndRestore",
+        _CALLBACKS + "CSVLogger",
+        _CALLBACKS + "ModelCheckpoint",
+        _CALLBACKS + "TensorBoard",
+    }
+)
+
+WATCHED = _FUNCTIONS | CLEARS_SESSION | SETS_FLOATX | SETS_POLICY
+"""Functions and classes whose calls are told of (`LibraryCalled`)."""
+
+OBJECTS = frozenset(
+    {
+        "tensorflow.data.Options",
+        "tensorflow.data.experimental.AutotuneOptions",
+        "tensorflow.data.experimental.OptimizationOptions",
+        "tensorflow.data.experimental.ThreadingOptions",
+        "tensorflow.lookup.StaticHashTable",
+        "tensorflow.lookup.StaticVocabularyTable",
+        "tensorflow.lookup.experimental.MutableHashTable",
+        "tensorflow.random.Generator.from_non_deterministic_state",
+        "tensorflow.random.Generator.from_seed",
+        "tensorflow.random.get_global_generator",
+        "tensorflow.summary.create_file_writer",
+        "tensorflow.train.Checkpoint",
+        "tensorflow.train.CheckpointManager",
+        _CALLBACKS + "BackupAndRestore",
+        _CALLBACKS + "CSVLogger",
+        _CALLBACKS + "ModelCheckpoint",
+        _CALLBACKS + "TensorBoard",
+    }
+)
+"""Calls that give an object whose attributes and methods are followed."""
+
+OPTIONS = frozenset(name for name in OBJECTS if name.endswith("Options"))
+"""Those that hold settings of tf.data, some of them in parts that are made when they are first named."""
