@@ -6,25 +6,55 @@ A rule is one module with one `Rule` subclass. See `docs/writing-a-rule.md`.
 from __future__ import annotations
 
 from gpulint.analysis import events, values
-from gpulint.analysis.contexts import Caller, Context, DeviceScope, Replica, StrategyScope, Where, callers
+from gpulint.analysis.contexts import Caller, Context, DeviceScope, Loop, Replica, StrategyScope, Where, callers
 from gpulint.analysis.names import words
 from gpulint.analysis.paths import Condition, Literal, Path, compatible, length_of, mentions
 from gpulint.analysis.plan import Plan
-from gpulint.analysis.questions import blamed, chain, confidence, is_test, possible, together, trained_models
+from gpulint.analysis.questions import (
+    blamed,
+    chain,
+    confidence,
+    is_test,
+    left_on,
+    possible,
+    together,
+    trained_models,
+)
+from gpulint.analysis.rounds import changing_number, differ_in_numbers, is_single, leaves, round_trip, varies
+from gpulint.analysis.steps import (
+    every_round,
+    goes_over_data,
+    is_unguarded,
+    is_update,
+    step_loops,
+    training_loops,
+)
+from gpulint.analysis.symbols import Symbol
+from gpulint.analysis.values import known
 from gpulint.knowledge import LEGACY_OPTIMIZERS, fact, has_gpu_kernel
 from gpulint.knowledge.devices import DeviceName, parse_device
-from gpulint.knowledge.words import CONFIG_WORDS, DEVICE_NAMES, DEVICE_WORDS, ENVIRONMENT_WORDS, STRATEGY_WORDS
+from gpulint.knowledge.watched import CLEARS_SESSION
+from gpulint.knowledge.words import (
+    CONFIG_WORDS,
+    DEVICE_NAMES,
+    DEVICE_WORDS,
+    ENVIRONMENT_WORDS,
+    STRATEGY_WORDS,
+    TRAINING_WORDS,
+)
 from gpulint.linting.finding import Confidence, Severity
 from gpulint.linting.rule import Report, Rule, Said
 from gpulint.places import Site
 
 __all__ = [
+    "CLEARS_SESSION",
     "CONFIG_WORDS",
     "DEVICE_NAMES",
     "DEVICE_WORDS",
     "ENVIRONMENT_WORDS",
     "LEGACY_OPTIMIZERS",
     "STRATEGY_WORDS",
+    "TRAINING_WORDS",
     "Caller",
     "Condition",
     "Confidence",
@@ -32,6 +62,7 @@ __all__ = [
     "DeviceName",
     "DeviceScope",
     "Literal",
+    "Loop",
     "Path",
     "Plan",
     "Replica",
@@ -41,22 +72,37 @@ __all__ = [
     "Severity",
     "Site",
     "StrategyScope",
+    "Symbol",
     "Where",
     "blamed",
     "callers",
     "chain",
+    "changing_number",
     "compatible",
     "confidence",
+    "differ_in_numbers",
     "events",
+    "every_round",
     "fact",
+    "goes_over_data",
     "has_gpu_kernel",
+    "is_single",
     "is_test",
+    "is_unguarded",
+    "is_update",
+    "known",
+    "leaves",
+    "left_on",
     "length_of",
     "mentions",
     "parse_device",
     "possible",
+    "round_trip",
+    "step_loops",
     "together",
     "trained_models",
+    "training_loops",
     "values",
+    "varies",
     "words",
 ]

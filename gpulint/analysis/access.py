@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from gpulint.analysis import builtin, datasets, host, imports, mappings, members, removed, runtime
+from gpulint.analysis import builtin, datasets, host, imports, mappings, members, removed, runtime, symbols
 from gpulint.analysis.control import Halts
 from gpulint.analysis.state import MISSING
 from gpulint.analysis.values import (
@@ -292,6 +292,7 @@ def item(interp: Interpreter, container: Value, key: Value, node: ir.Node) -> Va
             gradient=container.gradient,
             shape_of=container.shape_of,
             from_data=container.from_data,
+            single=adds_axis(key),
         )
     elif isinstance(container, Constant) and isinstance(container.value, str) and isinstance(index, int):
         if -len(container.value) <= index < len(container.value):
@@ -305,6 +306,14 @@ def item(interp: Interpreter, container: Value, key: Value, node: ir.Node) -> Va
     elif isinstance(container, Object) and container.cls and (found := container.cls.find("__getitem__")):
         return interp.call(Bound(container, found[0]), Arguments((key,)), interp.site(node))
     return Unknown(("item", symbol_of(container), symbol_of(key)))
+
+
+def adds_axis(key: Value) -> bool:
+    """Whether an index puts an axis of one element first: `x[None]`, `x[np.newaxis, …]`."""
+    first = key.items[0] if isinstance(key, Items) and key.items else key
+    if isinstance(first, External):
+        return first.name.endswith(".newaxis")
+    return isinstance(first, Constant) and first.value is None
 
 
 def sliced(interp: Interpreter, container: Value, bounds: tuple[Value, ...], node: ir.Node) -> Value:
@@ -327,7 +336,14 @@ def sliced(interp: Interpreter, container: Value, bounds: tuple[Value, ...], nod
             return DeviceList(container.listing, container.type, (lower, upper))
         return DeviceList(container.listing, container.type, (None, -1))
     if isinstance(container, Tensor):
-        return Tensor(interp.site(node), container.device, container.dtype)
+        return Tensor(
+            interp.site(node),
+            container.device,
+            container.dtype,
+            from_data=container.from_data,
+            on_host=container.on_host,
+            single=symbols.is_next(symbol_of(bounds[0]), symbol_of(bounds[1])),
+        )
     if isinstance(container, Constant) and isinstance(container.value, (str, bytes)) and exact and step != 0:
         return Constant(container.value[lower:upper:step])
     return Unknown(("slice", symbol_of(container), *(symbol_of(bound) for bound in bounds)))

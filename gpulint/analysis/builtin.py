@@ -23,6 +23,7 @@ from gpulint.analysis.values import (
     Join,
     ListedDevice,
     Mapping,
+    Model,
     Object,
     PerReplica,
     Super,
@@ -113,7 +114,7 @@ def _convert(kind: str) -> Callable[..., Value]:
             if kind == "bool":
                 return either(Condition("truth", symbol_of(values[0])))
             if isinstance(values[0], Tensor) and not values[0].from_data:
-                return host.fetched(site)
+                return host.fetched(site, kind)
             if isinstance(values[0], (Unknown, Text)):
                 return Unknown((kind, symbol_of(values[0])))
         return Unknown((kind, site))
@@ -463,8 +464,10 @@ def kept(interp: Interpreter, container: Items | Mapping, value: Value, site: Si
         return
     parts = value.items if isinstance(value, Items) and value.items is not None else (value,)
     for part in parts:
-        if isinstance(part, Tensor) and not part.shape_of and not part.from_data:
+        if isinstance(part, Tensor) and not part.shape_of and not part.from_data and not part.on_host:
             interp.emit(events.TensorKept(site, interp.where(), container, part))
+        elif isinstance(part, Model):
+            interp.emit(events.ModelKept(site, interp.where(), part))
 
 
 def extend(interp: Interpreter, receiver: Items, value: Value, site: Site) -> None:
@@ -509,6 +512,7 @@ def _of_items(interp: Interpreter, receiver: Items, name: str, arguments: Argume
         extend(interp, receiver, interp.choose(value), site)
         return NONE
     if name == "clear":
+        interp.emit(events.ContainerCleared(site, interp.where(), receiver))
         interp.state.write(receiver.state, "items", ())
         interp.state.write(receiver.state, "element", None)
         return NONE

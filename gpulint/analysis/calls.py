@@ -208,12 +208,16 @@ def call_function(
     before = interp.context
     if function.opaque and not before.maybe_traced:
         interp.context = before._replace(maybe_traced=True)
+    if function.memoized:
+        interp.context = interp.context._replace(loops=())
     bind(frame.locals, function, arguments, symbol_of(unknown), interp)
     interp.active.append(identity)
     result = run_frame(interp, frame, definition)
     interp.active.pop()
     if interp.context.maybe_traced != before.maybe_traced:
         interp.context = interp.context._replace(maybe_traced=before.maybe_traced)
+    if function.memoized:
+        interp.context = interp.context._replace(loops=before.loops)
     interp.executions[key].append(Run(interp.path, result, tuple(interp.effects[effects:])))
     if interp.noted == noted and isinstance(result, _PLAIN):
         interp.project.idle_runs[identity] += 1

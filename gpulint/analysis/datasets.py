@@ -127,13 +127,15 @@ def method(interp: Interpreter, receiver: Dataset, name: str, arguments: Argumen
     """`dataset.method(…)`."""
     if name == "apply":
         return _applied(interp, receiver, arguments, site)
+    noted = len(interp.plan.events)
     effects = _run_mapped(interp, arguments, site) if name in _TAKE_FUNCTIONS else ()
+    operations = sum(isinstance(event, events.OpCalled) for event in interp.plan.events[noted:])
     if name not in STEPS or name in _NOT_DATASETS:
         return Unknown(("call", ("attribute", symbol_of(receiver), name), site))
     options = receiver.options
     if name == "with_options":
         options = (*options, *_settings(interp, interp.choose(arguments.get("options", 0) or NONE), ""))
-    stepped = receiver.but(steps=(*receiver.steps, Step(name, site, arguments, effects)), options=options)
+    stepped = receiver.but(steps=(*receiver.steps, Step(name, site, arguments, effects, operations)), options=options)
     if name == "unbatch":
         stepped.batch = None
     elif name in ("concatenate", "zip"):

@@ -179,6 +179,20 @@ class TensorKept(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ContainerCleared(Event):
+    """A list is emptied."""
+
+    container: Items
+
+
+@dataclass(frozen=True, slots=True)
+class ModelKept(Event):
+    """In a loop a model is added to a container."""
+
+    model: Model
+
+
+@dataclass(frozen=True, slots=True)
 class LibraryCalled(Event):
     """A library function is called that configures, saves or watches something (`knowledge.WATCHED`), by canonical
     name; a method of an object of such a class as `class.method`. `receiver` is that object."""
@@ -262,7 +276,7 @@ class ModelCalled(Event):
 
     model: Model
     how: str
-    arguments: Arguments = Arguments()
+    arguments: Arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +286,7 @@ class WeightsUsed(Event):
 
     owner: Model | Layer
     how: str
-    arguments: Arguments = Arguments()
+    arguments: Arguments
 
 
 @dataclass(frozen=True, slots=True)

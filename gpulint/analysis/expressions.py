@@ -378,7 +378,9 @@ def mapping(interp: Interpreter, node: ir.Mapping_) -> Value:
             entries[key.value] = named(value, key.value) if isinstance(key.value, str) else value
         else:
             complete = False
-    return Mapping(entries, complete, ("dict", interp.site(node)))
+    made = Mapping(entries, complete, ("dict", interp.site(node)))
+    made.loops = len(interp.context.loops)
+    return made
 
 
 def starred(interp: Interpreter, node: ir.Starred) -> Value:

@@ -41,9 +41,9 @@ def read(interp: Interpreter, tensor: Tensor, how: str, site: Site) -> None:
         interp.emit(events.TensorRead(site, interp.where(), tensor, how))
 
 
-def fetched(site: Site) -> Value:
-    """What was read from a tensor at `site`."""
-    return Unknown((READ, site))
+def fetched(site: Site, how: str) -> Value:
+    """What was read from a tensor at `site`: a Python number or a NumPy array."""
+    return Unknown((READ, site, how))
 
 
 def reads_in(symbol: Any) -> Iterator[Site]:
@@ -78,6 +78,6 @@ def used(interp: Interpreter, value: Value, site: Site) -> None:
 def symbols(arguments: Arguments, site: Site) -> tuple[Symbol, ...]:
     """The symbols of what a host function is given: tensors are read by it, at `site`."""
     return tuple(
-        Symbol((READ, site)) if isinstance(value, Tensor) and not value.from_data else symbol_of(value)
+        Symbol((READ, site, "numpy")) if isinstance(value, Tensor) and not value.from_data else symbol_of(value)
         for value in arguments.all()
     )

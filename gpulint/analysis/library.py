@@ -37,6 +37,7 @@ from gpulint.analysis.values import (
     Traced,
     Unknown,
     Value,
+    known,
     symbol_of,
 )
 from gpulint.knowledge import LEGACY_OPTIMIZERS, fact
@@ -369,10 +370,7 @@ def _set_strategy(interp: Interpreter, arguments: Arguments, site: Site) -> Valu
 
 
 def _tape(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
-    tape = Tape(site, interp.where(), "tensorflow.GradientTape")
-    persistent = arguments.get("persistent", 0)
-    interp.state.write(tape.attributes, ".persistent", persistent or Constant(False))
-    return tape
+    return Tape(site, interp.where(), known(arguments.get("persistent", 0)) is True)
 
 
 def _average_loss(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
@@ -386,7 +384,15 @@ def _average_loss(interp: Interpreter, arguments: Arguments, site: Site) -> Valu
 
 def _input(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     runtime.initialised(interp, "yes", site)
-    return Tensor(site)
+    return Tensor(site, symbolic=True)
+
+
+def _default_dict(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    made = Mapping({}, False, ("dict", site))
+    factory = arguments.get("default_factory", 0)
+    made.makes_lists = isinstance(factory, External) and factory.name == "builtins.list"
+    made.loops = len(interp.context.loops)
+    return made
 
 
 def _passed_on(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
@@ -398,9 +404,7 @@ def _logical_device(interp: Interpreter, arguments: Arguments, site: Site) -> Va
     return Unknown(("logical device", site))
 
 
-def _policy(
-    handle: Callable[..., Value], name: str, interp: Interpreter, arguments: Arguments, site: Site
-) -> Value:
+def _policy(handle: Callable[..., Value], name: str, interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     return handle(interp, name, arguments, site)
 
 
@@ -439,6 +443,7 @@ SPECIAL: dict[str, Handler] = {
     "tensorflow.nn.compute_average_loss": _average_loss,
     "tensorflow.keras.Input": _input,
     "tensorflow.config.LogicalDeviceConfiguration": _logical_device,
+    "collections.defaultdict": _default_dict,
     **dict.fromkeys(("tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.tqdm_notebook"), _passed_on),
     **{name: partial(_policy, precision.policy_set, name) for name in SETS_POLICY},
     **{name: partial(_policy, precision.policy_made, name) for name in POLICIES},

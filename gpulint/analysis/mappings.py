@@ -41,6 +41,11 @@ def entry(interp: Interpreter, container: Mapping, key: Value, default: Value | 
     complete = container.state["complete"]
     if (own := entries.get(key_of(key), MISSING)) is not MISSING:
         return interp.choose(own)
+    if container.makes_lists and default is None:
+        made = Items("list", (), None, ("item", symbol_of(container), symbol_of(key)))
+        made.loops = container.loops
+        interp.state.write(entries, key_of(key), made)
+        return made
     if isinstance(key, Constant):
         return default if complete else None
     if isinstance(key, Join) or not complete or not 0 < len(entries) <= MAX_CHOICES:

@@ -245,7 +245,9 @@ def library_attribute(interp: Interpreter, receiver: Object, name: str, node: ir
                 return Bound(receiver, name)
             if (isinstance(receiver, Model) and "variables" in name) or name == "trainable_weights":
                 if isinstance(receiver, Model):
-                    interp.emit(events.ModelCalled(interp.site(node), interp.where(), receiver, "variables"))
+                    interp.emit(
+                        events.ModelCalled(interp.site(node), interp.where(), receiver, "variables", Arguments())
+                    )
             return Unknown(symbol)
     if isinstance(receiver, (Tape, Loss)):
         return Bound(receiver, name)
@@ -289,7 +291,7 @@ def call_object(interp: Interpreter, receiver: Object, arguments: Arguments, sit
                 precision.tell_outputs(interp, receiver, site)
             return Tensor(site) if isinstance(receiver, (Model, Layer)) and isinstance(result, Unknown) else result
     if isinstance(receiver, (Model, Layer)):
-        given = tensors.derived(interp, site, arguments.all())
+        given = tensors.derived(interp, site, tensors.flattened(arguments.all()))
         if isinstance(receiver, Model):
             precision.tell_outputs(interp, receiver, site)
         elif isinstance(given, Tensor):

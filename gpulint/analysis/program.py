@@ -6,8 +6,9 @@ import os
 from collections import Counter
 from collections.abc import Iterable
 
-from gpulint.analysis.contexts import Context
+from gpulint.analysis.contexts import Context, Loop
 from gpulint.analysis.control import Exhausted, Halts
+from gpulint.analysis.events import LoopEntered
 from gpulint.analysis.graph_mode import is_graph_mode
 from gpulint.analysis.interpreter import MAX_ENTRY_STEPS, MAX_STEPS, Interpreter
 from gpulint.analysis.modules import ModuleScope, Project
@@ -109,7 +110,9 @@ def _entries(
         id(function.definition): (function.name, interp.words_of(function.definition)) for function, _ in candidates
     }
     if words is not None:
-        relevant = spread(named, words | speaking_imports(interp.project, scope.path, words))
+        speaking = words | speaking_imports(interp.project, scope.path, words)
+        relevant = spread(named, speaking)
+        relevant |= {identity for identity, (name, _) in named.items() if name in words}
         candidates = [pair for pair in candidates if id(pair[0].definition) in relevant]
     mentions = Counter(name for _, own in named.values() for name in own)
 
@@ -133,9 +136,19 @@ def _run_entry(interp: Interpreter, function: Function, owner: UserClass | None)
         interp.call_entry(_as_bound(interp, function), unknown, site)
         return
     receiver = _receiver(interp, owner, site)
+    if function.name in BATCH_METHODS and any(name.startswith(CALLBACKS) for name in owner.libraries()):
+        loop = Loop(site, None, False, is_batches=True)
+        interp.context = interp.context._replace(loops=(loop,))
+        interp.emit(LoopEntered(site, interp.where(), loop))
     from gpulint.analysis.calls import with_receiver
 
     interp.call_entry(_as_bound(interp, function), with_receiver(receiver, unknown), site, receiver)
+
+
+CALLBACKS = "tensorflow.keras.callbacks."
+
+BATCH_METHODS = frozenset({"on_batch_begin", "on_batch_end", "on_train_batch_begin", "on_train_batch_end"})
+"""Methods of a callback that Keras calls for every batch of training."""
 
 
 def _as_bound(interp: Interpreter, function: Function) -> Value:

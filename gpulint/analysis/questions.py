@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from gpulint.analysis.contexts import Where, callers
-from gpulint.analysis.events import ModelCalled, ModelFitted
+from collections.abc import Iterator, Mapping
+
+from gpulint.analysis.contexts import Caller, Where, callers
+from gpulint.analysis.events import LibraryCalled, ModelCalled, ModelFitted
 from gpulint.analysis.paths import compatible
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.state import alternatives
-from gpulint.analysis.values import Model, Object, Strategy, Value
+from gpulint.analysis.steps import is_update
+from gpulint.analysis.values import Model, Object, Strategy, Value, known
 from gpulint.linting.finding import Confidence
 from gpulint.places import Site
+
 
 def possible(value: Value | None, where: Where) -> list[Value]:
     """All that a value can be at that moment."""
@@ -31,6 +35,53 @@ def trained_models(plan: Plan) -> list[Model]:
         if isinstance(event, ModelFitted)
         or (isinstance(event, ModelCalled) and event.how in ("evaluate", "train_on_batch"))
     ]
+
+
+def trains(plan: Plan) -> bool:
+    """Whether a program trains anything."""
+    return any(isinstance(event, ModelFitted) or is_update(event) for event in plan.events)
+
+
+def left_on(plan: Plan, switches: Mapping[str, str]) -> Iterator[LibraryCalled]:
+    """The calls that switch something on for the whole run of a program that trains.
+
+    `switches` are what switches on by what takes it back: another name, or the same one with False. Calls under a
+    condition, with an argument that is not known, and those in functions that nobody calls and that do not train do
+    not count.
+    """
+    called = [event for event in plan.events if isinstance(event, LibraryCalled)]
+    candidates = [event for event in called if event.name in switches and _turns(event) is not False]
+    if not candidates or not trains(plan):
+        return
+    for event in candidates:
+        off = switches[event.name]
+        same = event.name == off
+        if same and _turns(event) is not True:
+            continue
+        taken_back = any(one.name == off and (not same or _turns(one) is False) for one in called)
+        if not taken_back and is_certain(event.where, plan):
+            yield event
+
+
+def _turns(event: LibraryCalled) -> object:
+    """What the first argument of a call says: True, False, or Ellipsis where that is not known or not given."""
+    return known(next(iter(event.arguments.all()), None))
+
+
+def is_certain(where: Where, plan: Plan) -> bool:
+    """Whether a place is reached in every run that trains: on no condition, from what the program itself runs or
+    from an entry point that trains."""
+    if where.context.guards or any(literal.condition.operator != "completes" for literal in where.path):
+        return False
+    root = _root(where)
+    return root.known or any(
+        _root(event.where) is root for event in plan.events if isinstance(event, ModelFitted) or is_update(event)
+    )
+
+
+def _root(where: Where) -> Caller:
+    *_, outermost = callers(where.caller)
+    return outermost
 
 
 def confidence(where: Where, *others: Where) -> Confidence:

@@ -50,8 +50,16 @@ def _words(parts: tuple[Any, ...]) -> Iterator[str]:
             yield from _words(part)
 
 
+def is_next(first: Symbol, second: Symbol) -> bool:
+    """Whether the second is the first plus one, as the bounds of `x[i : i + 1]` are."""
+    return second.parts[:2] == ("binary", "+") and second.parts[2] == first and second.parts[3] == _ONE
+
+
 def symbol(name: Any) -> Symbol:
     """The symbol of these parts (a tuple), or of one."""
     if isinstance(name, Symbol):
         return name
     return Symbol(name if isinstance(name, tuple) else (name,))
+
+
+_ONE = symbol(("constant", "int", 1))

@@ -22,6 +22,7 @@ from gpulint.analysis.values import (
     Unknown,
     Value,
     Variable,
+    known,
     symbol_of,
 )
 from gpulint.knowledge.facts import Fact, Kind
@@ -140,13 +141,15 @@ def derived(interp: Interpreter, site: Site, inputs: Iterable[Value], how: str =
     """A tensor that comes of these inputs; per replica where one of them is, which is read then (`how`)."""
     context = interp.context
     scope = context.device if context.replica is None else None
+    symbolic = False
     for value in inputs:
         if isinstance(value, PerReplica):
             if how:
                 read_at(interp, value, how, site)
             return PerReplica(site, value.strategy, Tensor(site))
+        symbolic = symbolic or (isinstance(value, Tensor) and value.symbolic)
     device = scope.device if scope is not None and scope.device is not None and scope.device.index is not None else None
-    return Tensor(site, device, scope=scope.site if scope else None)
+    return Tensor(site, device, scope=scope.site if scope else None, symbolic=symbolic)
 
 
 def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: Site) -> Value:
@@ -177,6 +180,8 @@ def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: S
         result.scope,
         name in _SHAPES or _all_shapes(name, inputs),
         on_host=dtype == "string" or name.startswith(_ON_HOST) or _only_host_values(name, inputs),
+        symbolic=result.symbolic,
+        single=name == "tensorflow.expand_dims" and known(arguments.of("axis", fact.params)) == 0,
     )
     interp.emit(events.OpCalled(site, interp.where(), name, inputs, result, input_dtype))
     if name in _PAIRS and arguments.positional:
@@ -360,5 +365,5 @@ def method(interp: Interpreter, receiver: Tensor | PerReplica, name: str, site: 
         return Unknown(("call", ("attribute", symbol_of(receiver), name)))
     if name in ("numpy", "item", "tolist"):
         host.read(interp, receiver, "numpy", site)
-        return host.fetched(site) if not receiver.from_data else Unknown(("host", site))
+        return host.fetched(site, "numpy") if not receiver.from_data else Unknown(("host", site))
     return Unknown(("call", ("attribute", symbol_of(receiver), name)))

@@ -281,10 +281,14 @@ class Items(Value):
 class Mapping(Value):
     """A dict: values of known constant keys in `entries`; `complete` when there are no others."""
 
-    __slots__ = ("entries", "state", "symbol")
+    __slots__ = ("entries", "loops", "makes_lists", "state", "symbol")
 
     def __init__(self, entries: dict[Any, Any], complete: bool, name: Any) -> None:
         self.entries: dict[Any, Any] = entries
+        self.loops = 0
+        """How many loops were around the place where it was made."""
+        self.makes_lists = False
+        """A `defaultdict(list)`."""
         self.state: dict[str, Any] = {"complete": complete}
         self.symbol = symbol(name)
 
@@ -385,9 +389,13 @@ class Variable(Object):
 
 
 class Tape(Object):
-    """A `tf.GradientTape`."""
+    """A `tf.GradientTape`. `is_persistent` where it is so for certain and nobody else has it."""
 
-    __slots__ = ()
+    __slots__ = ("is_persistent",)
+
+    def __init__(self, site: Site, where: Where, is_persistent: bool) -> None:
+        super().__init__(site, where, "tensorflow.GradientTape")
+        self.is_persistent = is_persistent
 
 
 class Reduced(NamedTuple):
@@ -411,7 +419,20 @@ class Gradient(NamedTuple):
 class Tensor(Value):
     """A tensor. `device` is where an explicit scope put it; None elsewhere."""
 
-    __slots__ = ("device", "dtype", "from_data", "gradient", "layer", "on_host", "reduced", "scope", "shape_of", "site")
+    __slots__ = (
+        "device",
+        "dtype",
+        "from_data",
+        "gradient",
+        "layer",
+        "on_host",
+        "reduced",
+        "scope",
+        "shape_of",
+        "single",
+        "site",
+        "symbolic",
+    )
 
     def __init__(
         self,
@@ -425,8 +446,14 @@ class Tensor(Value):
         from_data: bool = False,
         layer: Layer | None = None,
         on_host: bool = False,
+        single: bool = False,
+        symbolic: bool = False,
     ) -> None:
         self.site = site
+        self.symbolic = symbolic
+        """Of a Keras model that is being built: comes of an `Input`."""
+        self.single = single
+        """A batch of one example."""
         self.layer = layer
         """The layer that gives it."""
         self.on_host = on_host
@@ -461,6 +488,8 @@ class Step(NamedTuple):
     site: Site
     arguments: Arguments
     effects: tuple[Effect, ...] = ()
+    operations: int = 0
+    """How many tensor operations that function calls, as far as is known."""
 
 
 class Effect(NamedTuple):

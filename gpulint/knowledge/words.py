@@ -38,3 +38,17 @@ DEVICE_NAMES = r"(?i)device|gpu|cuda"
 
 ENVIRONMENT_WORDS = frozenset({"environ", "putenv"})
 """Without one of these a program sets no environment variable."""
+
+TRAINING_WORDS = frozenset(
+    {
+        "GradientTape",
+        "apply_gradients",
+        "minimize",
+        "on_batch_begin",
+        "on_batch_end",
+        "on_train_batch_begin",
+        "on_train_batch_end",
+        "train_on_batch",
+    }
+)
+"""Without one of these a program has no training step of its own."""

@@ -1,0 +1,207 @@
+"""What changes from round to round of a loop, read off the symbols of values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpulint.analysis import host
+from gpulint.analysis.symbols import Symbol, is_next, symbol
+from gpulint.analysis.values import Items, Mapping, Tensor, Unknown, Value
+from gpulint.places import Site
+
+_ROUND = frozenset({"item", "index", "turn"})
+"""Heads of the symbols of what a loop goes over."""
+
+_ADDS_AXIS = frozenset({"expand_dims", "atleast_2d"})
+_GATHERS = frozenset({"array", "asarray", "stack"})
+_NUMERIC = frozenset({"min", "max", "abs", "round", "pow", "float", "int"})
+
+
+def varies(value: Value) -> bool:
+    """Whether a value is of the present round of a loop."""
+    if isinstance(value, Tensor):
+        return value.from_data
+    return type(value) is Unknown and not value.symbol.words.isdisjoint(_ROUND)
+
+
+def is_single(value: Value) -> bool:
+    """Whether a value is a batch of one example."""
+    if isinstance(value, Tensor):
+        return value.single
+    return type(value) is Unknown and _is_single(value.symbol)
+
+
+def _is_single(name: Symbol) -> bool:
+    head, *rest = name.parts
+    if head == "item":
+        return _adds_axis(rest[1])
+    if head == "slice" and len(rest) >= 3:
+        return is_next(symbol(rest[1]), symbol(rest[2]))
+    if head != "call":
+        return False
+    called, given = _call(name)
+    if called in _ADDS_AXIS:
+        return True
+    first = given[0] if given else None
+    if called in _GATHERS and isinstance(first, Symbol) and first.parts[0] == "list":
+        return len(first.parts) == 2 and isinstance(first.parts[1], tuple) and len(first.parts[1]) == 1
+    if called == "reshape":
+        return any(_starts_with_one(part) for part in given[:2])
+    if called in ("astype", "copy") and isinstance(rest[0], (Symbol, tuple)):
+        owner = symbol(rest[0]).parts[1]
+        return isinstance(owner, Symbol) and _is_single(owner)
+    return called in ("preprocess_input", "asarray", "float32") and isinstance(first, Symbol) and _is_single(first)
+
+
+def _call(name: Symbol) -> tuple[str, tuple[Any, ...]]:
+    """The last part of what is called and the symbols of its arguments, of the symbol of a call."""
+    function = name.parts[1]
+    parts = function.parts if isinstance(function, Symbol) else function
+    last = parts[-1] if isinstance(parts, tuple) and parts and isinstance(parts[-1], str) else str(parts)
+    given = name.parts[2] if len(name.parts) > 2 and isinstance(name.parts[2], tuple) else ()
+    return last.rpartition(".")[2], given
+
+
+def _adds_axis(key: Any) -> bool:
+    if isinstance(key, Symbol) and key.parts[0] in ("tuple", "list") and isinstance(key.parts[1], tuple):
+        return bool(key.parts[1]) and _adds_axis(key.parts[1][0])
+    if isinstance(key, Symbol) and key.parts[0] == "external":
+        return str(key.parts[1]).endswith(".newaxis")
+    return bool(key == _NONE)
+
+
+def _starts_with_one(shape: Any) -> bool:
+    if isinstance(shape, Symbol) and shape.parts[0] in ("tuple", "list") and isinstance(shape.parts[1], tuple):
+        return bool(shape.parts[1]) and shape.parts[1][0] == _ONE
+    return bool(shape == _ONE)
+
+
+_NONE = symbol(("constant", "NoneType", None))
+_ONE = symbol(("constant", "int", 1))
+
+MAX_CHOICES = 16
+"""Values that `i % n` can have for a call with it to count as one of a bounded set."""
+
+
+def changing_number(value: Value) -> bool:
+    """Whether a value is a Python number that is another one in each round."""
+    return type(value) is Unknown and _changes(value.symbol)
+
+
+def _changes(name: Any) -> bool:
+    if not isinstance(name, Symbol):
+        return False
+    head, *rest = name.parts
+    if head == "turn":
+        return _changes(rest[1])
+    if head == "index":
+        return True
+    if head == "item":
+        return isinstance(rest[0], Symbol) and rest[0].parts[0] == "range"
+    if head == "binary":
+        sign, left, right = rest
+        if sign == "%":
+            return _changes(left) and not _is_small(right)
+        return (_changes(left) and _is_number(right)) or (_changes(right) and _is_number(left))
+    if head == "unary":
+        return _changes(rest[1])
+    if head in ("int", "float"):
+        return isinstance(rest[0], Symbol) and (_changes(rest[0]) or "iterations" in rest[0].words)
+    if head == host.READ:
+        return rest[1] in ("int", "float")
+    if head == "call":
+        called, given = _call(name)
+        is_python = called in _NUMERIC or _external(name).startswith("math.")
+        return is_python and any(_changes(part) for part in given)
+    return False
+
+
+def _external(name: Symbol) -> str:
+    function = name.parts[1]
+    parts = function.parts if isinstance(function, Symbol) else function
+    if isinstance(parts, tuple) and len(parts) == 2 and parts[0] == "external":
+        return str(parts[1])
+    return ""
+
+
+def _is_number(name: Any) -> bool:
+    """Whether a symbol can be a Python number: not a tensor, nothing of NumPy."""
+    return isinstance(name, Symbol) and name.parts[0] not in ("tensor", "object") and "numpy" not in _external_of(name)
+
+
+def _external_of(name: Symbol) -> str:
+    return _external(name) if name.parts[0] == "call" else ""
+
+
+def _is_small(name: Any) -> bool:
+    return (
+        isinstance(name, Symbol)
+        and name.parts[:2] == ("constant", "int")
+        and isinstance(name.parts[2], int)
+        and 0 < name.parts[2] <= MAX_CHOICES
+    )
+
+
+def differ_in_numbers(first: Any, second: Any) -> bool:
+    """Whether two symbols are the same computation with other numbers in it, as in two rounds of a loop that counts."""
+    return _alike(first, second) and first != second
+
+
+def _alike(first: Any, second: Any) -> bool:
+    if isinstance(first, Symbol) and isinstance(second, Symbol):
+        if first == second:
+            return True
+        if second.parts[:2] in (("binary", "+"), ("binary", "-")) and second.parts[2] == first:
+            return isinstance(second.parts[3], Symbol) and second.parts[3].parts[0] == "constant"
+        return _alike(first.parts, second.parts)
+    if isinstance(first, tuple) and isinstance(second, tuple) and len(first) == len(second):
+        if first[:1] == ("constant",):
+            return first[1] in _NUMBERS and second[0] == "constant" and second[1] in _NUMBERS
+        return all(_alike(a, b) for a, b in zip(first, second, strict=True))
+    return bool(first == second)
+
+
+_NUMBERS = frozenset({"int", "float"})
+
+
+def leaves(value: Value) -> Iterator[Value]:
+    """What stands in lists and dicts, at any depth, and everything else as it is."""
+    if isinstance(value, Items):
+        for item in value.items if value.items is not None else ((value.element,) if value.element else ()):
+            yield from leaves(item)
+    elif isinstance(value, Mapping):
+        for item in value.entries.values():
+            yield from leaves(item)
+    else:
+        yield value
+
+
+def round_trip(value: Value) -> Iterator[Site]:
+    """Where the tensors were read of which NumPy, and nothing else, made a value."""
+    if type(value) is Unknown:
+        yield from _numpy_of(value.symbol)
+
+
+def _numpy_of(name: Any) -> Iterator[Site]:
+    if not isinstance(name, Symbol):
+        return
+    head, *rest = name.parts
+    if head == host.READ:
+        if rest[1] == "numpy":
+            yield rest[0]
+    elif host.READ not in name.words:
+        return
+    elif head in ("item", "slice", "attribute"):
+        yield from _numpy_of(rest[0])
+    elif head in ("binary", "unary"):
+        for part in rest[1:]:
+            yield from _numpy_of(part)
+    elif head == "call":
+        function = rest[0]
+        parts = function.parts if isinstance(function, Symbol) else function
+        if _external(name).startswith("numpy."):
+            for part in _call(name)[1]:
+                yield from _numpy_of(part)
+        elif isinstance(parts, tuple) and parts[0] == "attribute":
+            yield from _numpy_of(parts[1])

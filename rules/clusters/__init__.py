@@ -1,0 +1,1 @@
+"""Rules about several workers (GPU7xx)."""

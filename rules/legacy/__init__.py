@@ -1,0 +1,1 @@
+"""Rules about names that are gone (GPU9xx)."""

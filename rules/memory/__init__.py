@@ -1,0 +1,1 @@
+"""Rules about what stays in memory (GPU3xx)."""

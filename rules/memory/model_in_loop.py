@@ -1,0 +1,129 @@
+"""GPU305."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from gpulint.api import CLEARS_SESSION, Loop, Plan, Report, Rule, Severity, Site, callers, confidence, events, values
+
+
+class ModelInLoop(Rule):
+    """Model built in every round of a loop
+
+    ## What it does
+    Finds a model that a loop builds and trains anew in each round, where nothing frees the last one.
+
+    ## Why is this bad
+    The graphs in which a model was trained stay in memory with its variables and the optimizer's. Measured, per model
+    with 8 MB of weights: 38 MB with Adam, 14 MB with SGD, in a straight line (`benchmarks/experiments/model_in_loop.py`).
+    `clear_session()` and `del` give back the Python objects, which is a tenth of it; a process gives back all. Each
+    model is traced again, too.
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    for trial in range(20):
+        model = tf.keras.Sequential([tf.keras.layers.Dense(8 * (trial + 1)), tf.keras.layers.Dense(1)])
+        model.compile(optimizer="adam", loss="mse")
+        model.fit(tf.zeros((64, 4)), tf.zeros((64, 1)))
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(8), tf.keras.layers.Dense(1)])
+    model.compile(optimizer="adam", loss="mse")
+    fresh = model.get_weights()
+    for trial in range(20):
+        model.set_weights(fresh)
+        model.fit(tf.zeros((64, 4)), tf.zeros((64, 1)))
+    ```
+
+    ## What is not reported
+    Loops that call `clear_session()`, in a helper too, or leave each round to a process of its own; loops over at most
+    three known configurations; models that are kept on purpose (an ensemble in a list); models that are neither trained
+    nor called there.
+
+    ## At run time
+    Memory climbs with each round.
+    """
+
+    code = "GPU305"
+    name = "model-in-loop"
+    severity = Severity.WARNING
+    speaks_of = frozenset({"fit(", "fit_generator(", "train_on_batch(", "apply_gradients(", "predict(", "clone_model"})
+    why = "the graphs of each model stay in memory with its variables"
+    instead = "give each round a process of its own, or reset the weights of one model; at least call `clear_session()`"
+
+    def __init__(self) -> None:
+        self._built: list[events.ModelBuilt] = []
+        self._used: set[int] = set()
+        self._kept: set[int] = set()
+        self._cleared: set[Site] = set()
+
+    def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> Iterator[Report]:
+        if event.where.context.loops and event.where.context.traced is None:
+            self._built.append(event)
+        return iter(())
+
+    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
+        self._used.add(id(event.model))
+        return iter(())
+
+    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
+        symbolic = any(isinstance(value, values.Tensor) and value.symbolic for value in event.arguments.all())
+        if event.where.context.loops and event.how != "variables" and not symbolic:
+            self._used.add(id(event.model))
+        return iter(())
+
+    def on_model_kept(self, event: events.ModelKept, plan: Plan) -> Iterator[Report]:
+        self._kept.add(id(event.model))
+        return iter(())
+
+    def on_library_called(self, event: events.LibraryCalled, plan: Plan) -> Iterator[Report]:
+        if event.name in CLEARS_SESSION:
+            self._cleared.update(loop.site for loop in event.where.context.loops)
+        return iter(())
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        times = Counter(event.site for event in self._built)
+        kept = {event.site for event in self._built if id(event.model) in self._kept}
+        for event in self._built:
+            loop = event.where.context.loops[-1]
+            rounds = _rounds(loop)
+            if event.model.site in kept or id(event.model) not in self._used:
+                continue
+            if (rounds is not None and rounds <= FEW) or (rounds is None and times[event.site] < 2):
+                continue
+            if any(one.site in self._cleared for one in event.where.context.loops):
+                continue
+            yield Report(
+                _in_loop(event),
+                "a model is built and used in each round of a loop",
+                confidence=confidence(event.where),
+                related=((loop.site, "the loop"), (event.site, "the model is made here")),
+            )
+
+
+FEW = 3
+"""Rounds of a loop over known elements that are no heap yet."""
+
+
+def _rounds(loop: Loop) -> int | None:
+    """How many rounds a loop has, where its elements are known."""
+    items = loop.iterable.items if isinstance(loop.iterable, values.Items) else None
+    return len(items) if items is not None else None
+
+
+def _in_loop(event: events.ModelBuilt) -> Site:
+    """The call in the body of the loop from which the model comes."""
+    inside = len(event.where.context.loops)
+    place = event.site
+    for caller in callers(event.where.caller):
+        if caller.site is None or caller.loops < inside:
+            break
+        place = caller.site
+    return place

@@ -1,0 +1,81 @@
+"""GPU308."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from gpulint.api import Plan, Report, Rule, Severity, Site, confidence, events
+
+
+class PersistentTape(Rule):
+    """Persistent tape used once
+
+    ## What it does
+    Finds `tf.GradientTape(persistent=True)` in eager code from which one gradient is taken.
+
+    ## Why is this bad
+    A tape frees what it has recorded when the gradient is taken; a persistent one keeps all activations until it is
+    deleted. In a loop that is when the next step's tape takes its name, so two steps are in memory at once: measured,
+    1.6 times the peak (`benchmarks/experiments/persistent_tape.py`).
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    weights = tf.Variable(tf.ones((4,)))
+    for x in tf.data.Dataset.from_tensor_slices(tf.zeros((64, 4))):
+        with tf.GradientTape(persistent=True) as tape:
+            loss = tf.reduce_sum(x * weights)
+        weights.assign_sub(tape.gradient(loss, weights))
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    weights = tf.Variable(tf.ones((4,)))
+    for x in tf.data.Dataset.from_tensor_slices(tf.zeros((64, 4))):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(x * weights)
+        weights.assign_sub(tape.gradient(loss, weights))
+    ```
+
+    ## What is not reported
+    Tapes from which several gradients are taken, in a loop too; tapes that are handed on; tapes inside a `tf.function`,
+    where it costs nothing (measured).
+
+    ## At run time
+    Peak memory.
+    """
+
+    code = "GPU308"
+    name = "persistent-tape"
+    severity = Severity.WARNING
+    speaks_of = frozenset({"persistent"})
+    why = "all activations stay in memory until the tape is deleted"
+    instead = "leave `persistent=True` out"
+
+    def __init__(self) -> None:
+        self._uses: dict[Site, list[events.GradientTaken]] = defaultdict(list)
+        self._traced: set[Site] = set()
+
+    def on_gradient_taken(self, event: events.GradientTaken, plan: Plan) -> Iterator[Report]:
+        if event.tape is not None and event.tape.is_persistent:
+            self._uses[event.tape.site].append(event)
+            if event.where.context.traced is not None or event.where.context.maybe_traced:
+                self._traced.add(event.tape.site)
+        return iter(())
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        for tape, uses in self._uses.items():
+            again = any(
+                len(use.where.context.loops) > len(use.tape.where.context.loops) for use in uses if use.tape is not None
+            )
+            if len({use.site for use in uses}) == 1 and not again and tape not in self._traced:
+                yield Report(
+                    tape,
+                    "one gradient is taken of a persistent tape",
+                    confidence=confidence(uses[0].where),
+                    related=((uses[0].site, "the gradient"),),
+                )

@@ -1,0 +1,131 @@
+"""GPU307."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from gpulint.api import (
+    TRAINING_WORDS,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    confidence,
+    events,
+    every_round,
+    goes_over_data,
+    step_loops,
+)
+
+
+class TensorsKept(Rule):
+    """Tensors kept in a list that grows with each step
+
+    ## What it does
+    Finds device tensors that each step of a training loop adds to a list or dict that outlives all loops.
+
+    ## Why is this bad
+    Each stays in device memory, in a block of its own, so memory grows and fragments. Measured: a batch of outputs of
+    10 kB costs 10 kB a step, a loss that is taken inside an open tape 20 kB, a bare scalar half a kilobyte
+    (`benchmarks/experiments/tensors_kept.py`).
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    weights = tf.Variable(tf.ones((4,)))
+    optimizer = tf.keras.optimizers.SGD()
+    optimizer.build([weights])
+
+
+    @tf.function
+    def update(x):
+        with tf.GradientTape() as tape:
+            outputs = x * weights
+            loss = tf.reduce_sum(outputs)
+        optimizer.apply_gradients([(tape.gradient(loss, weights), weights)])
+        return outputs
+
+
+    history = []
+    for epoch in range(100):
+        for x in tf.data.Dataset.from_tensor_slices(tf.zeros((64, 4))):
+            history.append(update(x))
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    weights = tf.Variable(tf.ones((4,)))
+    optimizer = tf.keras.optimizers.SGD()
+    optimizer.build([weights])
+    mean = tf.keras.metrics.Mean()
+
+
+    @tf.function
+    def update(x):
+        with tf.GradientTape() as tape:
+            outputs = x * weights
+            loss = tf.reduce_sum(outputs)
+        optimizer.apply_gradients([(tape.gradient(loss, weights), weights)])
+        mean.update_state(outputs)
+
+
+    history = []
+    for epoch in range(100):
+        for x in tf.data.Dataset.from_tensor_slices(tf.zeros((64, 4))):
+            update(x)
+        history.append(float(mean.result()))
+        mean.reset_state()
+    ```
+
+    ## What is not reported
+    Lists that are made anew or cleared in a loop, `deque(maxlen=…)`, values that are on the host, additions that a
+    condition guards, tensors inside a `tf.function`.
+
+    ## At run time
+    Memory climbs with each step.
+    """
+
+    code = "GPU307"
+    name = "tensors-kept"
+    severity = Severity.WARNING
+    speaks_of = TRAINING_WORDS
+    why = "each tensor stays in device memory, so memory grows with every step"
+    instead = "keep a metric on the device, or read the values once per epoch and clear the list"
+
+    def __init__(self) -> None:
+        self._kept: list[events.TensorKept] = []
+        self._cleared: set[int] = set()
+
+    def on_tensor_kept(self, event: events.TensorKept, plan: Plan) -> Iterator[Report]:
+        self._kept.append(event)
+        return iter(())
+
+    def on_container_cleared(self, event: events.ContainerCleared, plan: Plan) -> Iterator[Report]:
+        self._cleared.add(id(event.container))
+        return iter(())
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        loops = step_loops(plan) if self._kept else frozenset()
+        loops |= {
+            loop.site for event in self._kept for loop in event.where.context.loops[1:] if goes_over_data(loop.iterable)
+        }
+        times = Counter(event.site for event in self._kept)
+        for event in self._kept:
+            container = event.container
+            loop = every_round(event.where, loops)
+            if (
+                container.loops == 0
+                and loop is not None
+                and times[event.site] > 1
+                and id(container) not in self._cleared
+            ):
+                yield Report(
+                    event.site,
+                    "a device tensor is kept in each step",
+                    confidence=confidence(event.where),
+                    related=((loop.site, "the step loop"), (event.tensor.site, "the tensor comes from here")),
+                )

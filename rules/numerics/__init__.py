@@ -1,0 +1,1 @@
+"""Rules about precision and kernels (GPU6xx)."""

@@ -1,0 +1,1 @@
+"""Rules about input pipelines (GPU4xx)."""

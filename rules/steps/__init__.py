@@ -1,0 +1,1 @@
+"""Rules about synchronisation and tracing (GPU5xx)."""

@@ -1,0 +1,81 @@
+"""GPU507."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import Plan, Report, Rule, Severity, confidence, is_test, left_on
+
+
+class DebugLeftOn(Rule):
+    """Debugging switched on for the whole run
+
+    ## What it does
+    Finds `set_log_device_placement(True)`, `enable_check_numerics()`, `enable_dump_debug_info()` and a profiler that is
+    started and never stopped, in a program that trains and without a condition.
+
+    ## Why is this bad
+    Each costs time in every step: see `benchmarks/experiments/debug_left_on.py`. A profiler that is not stopped keeps
+    all events in host memory and writes nothing.
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    tf.debugging.enable_check_numerics()
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+    model.compile(optimizer="sgd", loss="mse")
+    model.fit(tf.zeros((64, 4)), tf.zeros((64, 1)))
+    ```
+
+    ## Use instead
+    ```python
+    import os
+
+    import tensorflow as tf
+
+    if os.environ.get("CHECK_NUMERICS"):
+        tf.debugging.enable_check_numerics()
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+    model.compile(optimizer="sgd", loss="mse")
+    model.fit(tf.zeros((64, 4)), tf.zeros((64, 1)))
+    ```
+
+    ## What is not reported
+    Calls under a condition or with a flag as argument, what is stopped or switched off again, tests, programs that do
+    not train.
+
+    ## At run time
+    The overhead.
+    """
+
+    code = "GPU507"
+    name = "debug-left-on"
+    severity = Severity.WARNING
+    speaks_of = frozenset({"set_log_device_placement", "enable_check_numerics", "enable_dump_debug_info", "profiler"})
+    why = "it slows every step of the run down"
+    instead = "leave it out, put it behind a debug flag, or stop it after some steps"
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        if is_test(plan.path):
+            return
+        for event in left_on(plan, SWITCHES):
+            yield Report(
+                event.site, MESSAGES.get(event.name, "a debugging aid is left on"), confidence=confidence(event.where)
+            )
+
+
+SWITCHES = {
+    "tensorflow.debugging.set_log_device_placement": "tensorflow.debugging.set_log_device_placement",
+    "tensorflow.debugging.enable_check_numerics": "tensorflow.debugging.disable_check_numerics",
+    "tensorflow.debugging.experimental.enable_dump_debug_info": "tensorflow.debugging.experimental.disable_dump_debug_info",
+    "tensorflow.profiler.experimental.start": "tensorflow.profiler.experimental.stop",
+}
+"""What switches it on → what takes it back (of the same name: with False)."""
+
+MESSAGES = {
+    "tensorflow.debugging.set_log_device_placement": "the placement of every operation is logged",
+    "tensorflow.debugging.enable_check_numerics": "every tensor is checked for NaN and infinity",
+    "tensorflow.debugging.experimental.enable_dump_debug_info": "every tensor is dumped to disk",
+    "tensorflow.profiler.experimental.start": "the profiler is started and never stopped",
+}

@@ -1,0 +1,88 @@
+"""GPU506."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import Plan, Report, Rule, Severity, confidence, events, is_test, known, left_on
+
+
+class EagerLeftOn(Rule):
+    """Eager execution left on
+
+    ## What it does
+    Finds `tf.config.run_functions_eagerly(True)`, `compile(run_eagerly=True)` and
+    `tf.data.experimental.enable_debug_mode()` that nothing guards in a program that trains.
+
+    ## Why is this bad
+    They are for finding errors. Nothing is compiled then: measured, `fit` takes 8 to 10 times as long, a function with a
+    loop 34 times, a `map` 3.6 times (`benchmarks/experiments/eager_left_on.py`).
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    tf.config.run_functions_eagerly(True)
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+    model.compile(optimizer="sgd", loss="mse")
+    model.fit(tf.zeros((64, 4)), tf.zeros((64, 1)))
+    ```
+
+    ## Use instead
+    ```python
+    import os
+
+    import tensorflow as tf
+
+    if os.environ.get("DEBUG_EAGERLY"):
+        tf.config.run_functions_eagerly(True)
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+    model.compile(optimizer="sgd", loss="mse")
+    model.fit(tf.zeros((64, 4)), tf.zeros((64, 1)))
+    ```
+
+    ## What is not reported
+    Calls under a condition or with a flag as argument, calls that are taken back later, tests, programs that do not
+    train.
+
+    ## At run time
+    The log of eager operations.
+    """
+
+    code = "GPU506"
+    name = "eager-left-on"
+    severity = Severity.WARNING
+    speaks_of = frozenset(
+        {"run_functions_eagerly", "experimental_run_functions_eagerly", "run_eagerly", "enable_debug_mode"}
+    )
+    why = "nothing is compiled: each operation is dispatched by Python"
+    instead = "leave it out, or put it behind a debug flag"
+
+    def __init__(self) -> None:
+        self._compiled: list[events.ModelCompiled] = []
+
+    def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> Iterator[Report]:
+        if known(event.arguments.get("run_eagerly", 5)) is True:
+            self._compiled.append(event)
+        return iter(())
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        if is_test(plan.path):
+            return
+        for event in left_on(plan, SWITCHES):
+            yield Report(
+                event.site, f"`{event.name.rpartition('.')[2]}` is left on", confidence=confidence(event.where)
+            )
+        fitted = {id(event.model) for event in plan.events if isinstance(event, events.ModelFitted)}
+        for compiled in self._compiled:
+            if id(compiled.model) in fitted and not compiled.where.context.guards and not compiled.where.path:
+                place = compiled.arguments.sites.get("run_eagerly", compiled.site)
+                yield Report(place, "the model is trained eagerly", confidence=confidence(compiled.where))
+
+
+SWITCHES = {
+    "tensorflow.config.run_functions_eagerly": "tensorflow.config.run_functions_eagerly",
+    "tensorflow.config.experimental_run_functions_eagerly": "tensorflow.config.experimental_run_functions_eagerly",
+    "tensorflow.data.experimental.enable_debug_mode": "",
+}
+"""What switches it on → what takes it back (the same with False, or nothing)."""

@@ -1,0 +1,135 @@
+"""GPU508."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import Plan, Report, Rule, Severity, Site, callers, chain, confidence, events, values
+
+
+class EagerTrainStep(Rule):
+    """Training step that is nowhere compiled
+
+    ## What it does
+    Finds a step with `tf.GradientTape` that a Python loop runs and that no `tf.function` compiles.
+
+    ## Why is this bad
+    Each operation of the step is dispatched from Python, and a GPU finishes small ones faster than Python can hand them
+    out. Measured: 37 times the time for a small dense network, 5.5 times for a small convolutional one, 34 times for a
+    GRU (`benchmarks/experiments/eager_train_step.py`); tracing pays after 10 to 20 steps.
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+    optimizer = tf.keras.optimizers.Adam()
+
+
+    def train_step(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+
+
+    for x in tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(64):
+        train_step(x)
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+    optimizer = tf.keras.optimizers.Adam()
+
+
+    @tf.function
+    def train_step(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+
+
+    for x in tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(64):
+        train_step(x)
+    ```
+
+    ## What is not reported
+    Steps that are decorated or wrapped anywhere, by the caller too, `train_step` overrides of a model that is fitted,
+    functions behind a decorator that gpulint does not know, steps that no loop runs, replica functions (GPU207).
+
+    ## At run time
+    The log of eager operations.
+    """
+
+    code = "GPU508"
+    name = "eager-train-step"
+    severity = Severity.WARNING
+    speaks_of = frozenset({"GradientTape"})
+    why = "each operation of the step is dispatched from Python"
+    instead = "put the step into a function decorated with `@tf.function`"
+
+    def __init__(self) -> None:
+        self._steps: list[events.GradientsApplied] = []
+        self._traced: set[Site] = set()
+        self._wrapped: set[Site] = set()
+        self._gradients: dict[Site, events.GradientTaken] = {}
+
+    def on_gradient_taken(self, event: events.GradientTaken, plan: Plan) -> Iterator[Report]:
+        if event.tape is not None:
+            self._gradients[event.site] = event
+        return iter(())
+
+    def on_function_traced(self, event: events.FunctionTraced, plan: Plan) -> Iterator[Report]:
+        if (function := _function(event.function)) is not None:
+            self._wrapped.add(Site(function.module.path, function.definition.number))
+        return iter(())
+
+    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
+        context = event.where.context
+        if context.traced is not None or context.maybe_traced or context.replica is not None:
+            self._traced.add(event.site)
+        elif context.loops:
+            self._steps.append(event)
+        return iter(())
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        for event in self._steps:
+            taken = self._taken(event)
+            if event.site in self._traced or taken is None or taken.tape is None:
+                continue
+            functions = [caller.definition for one in (event, taken) for caller in callers(one.where.caller)]
+            if self._wrapped.intersection(function for function in functions if function is not None):
+                continue
+            inside = [_called_in_loop(one) for one in (event, taken)]
+            place = next((function for function in inside if function is not None), taken.tape.site)
+            yield Report(
+                place,
+                "the training step is run eagerly",
+                confidence=confidence(event.where),
+                related=((event.where.context.loops[-1].site, "in this loop"), *chain(event.where)),
+            )
+
+    def _taken(self, event: events.GradientsApplied) -> events.GradientTaken | None:
+        """Where the gradients that are applied were taken."""
+        for tensor in event.gradients:
+            if tensor.gradient is not None and (taken := self._gradients.get(tensor.gradient.site)) is not None:
+                return taken
+        return None
+
+
+def _called_in_loop(event: events.Event) -> Site | None:
+    """The function in which an event is, if a loop outside it calls it."""
+    caller = event.where.caller
+    return caller.definition if caller.loops == len(event.where.context.loops) else None
+
+
+def _function(value: values.Value) -> values.Function | None:
+    if isinstance(value, values.Bound):
+        return _function(value.method) if isinstance(value.method, values.Value) else None
+    if isinstance(value, values.Partial):
+        return _function(value.function)
+    return value if isinstance(value, values.Function) else None

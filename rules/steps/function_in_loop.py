@@ -1,0 +1,94 @@
+"""GPU505."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from gpulint.api import Plan, Report, Rule, Severity, Site, confidence, events, is_unguarded
+
+
+class FunctionInLoop(Rule):
+    """tf.function made in a loop
+
+    ## What it does
+    Finds `tf.function` applied inside a loop, or in a function that a loop calls, where the result is called there.
+
+    ## Why is this bad
+    Each new `tf.function` is traced when it is first called; what was traced before is thrown away. Measured: 18 to 20
+    times the time per step, twelve times as slow as not compiling at all (`benchmarks/experiments/function_in_loop.py`).
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+
+    def step(x):
+        return x + 1
+
+
+    for x in tf.data.Dataset.range(64):
+        tf.function(step)(x)
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+
+    @tf.function
+    def step(x):
+        return x + 1
+
+
+    for x in tf.data.Dataset.range(64):
+        step(x)
+    ```
+
+    ## What is not reported
+    Functions made once (before the loop, in a cached factory, when they are first needed), one for each model that the
+    loop builds, and loops over a few known elements.
+
+    ## At run time
+    The traces of the function.
+    """
+
+    code = "GPU505"
+    name = "function-in-loop"
+    severity = Severity.WARNING
+    speaks_of = frozenset({"function"})
+    why = "it is traced again in each round"
+    instead = "make it once, before the loop"
+
+    def __init__(self) -> None:
+        self._made: list[events.FunctionTraced] = []
+        self._called: Counter[tuple[Site, Site]] = Counter()
+        self._builds: set[Site] = set()
+
+    def on_function_traced(self, event: events.FunctionTraced, plan: Plan) -> Iterator[Report]:
+        if event.where.context.loops and event.where.context.traced is None:
+            self._made.append(event)
+        return iter(())
+
+    def on_traced_called(self, event: events.TracedCalled, plan: Plan) -> Iterator[Report]:
+        for loop in event.where.context.loops:
+            self._called[event.wrapped_at, loop.site] += 1
+        return iter(())
+
+    def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> Iterator[Report]:
+        self._builds.update(loop.site for loop in event.where.context.loops)
+        return iter(())
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        times = Counter(event.site for event in self._made)
+        for event in self._made:
+            loop = event.where.context.loops[-1]
+            if loop.unrolled or times[event.site] < 2 or not is_unguarded(event.where, loop):
+                continue
+            if self._called[event.site, loop.site] and loop.site not in self._builds:
+                yield Report(
+                    event.site,
+                    "a `tf.function` is made and called in each round of a loop",
+                    confidence=confidence(event.where),
+                    related=((loop.site, "the loop"),),
+                )

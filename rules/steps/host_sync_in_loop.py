@@ -1,0 +1,117 @@
+"""GPU501."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import TRAINING_WORDS, Plan, Report, Rule, Severity, Site, confidence, events, every_round, step_loops
+
+
+class HostSyncInLoop(Rule):
+    """Host waits for the GPU in every step
+
+    ## What it does
+    Finds `.numpy()`, `float(t)`, `int(t)`, `if t`, `print(t)` and f-strings of a device tensor that are reached in
+    every step of a training loop.
+
+    ## Why is this bad
+    TensorFlow hands work to the GPU and returns at once; Python prepares the next step meanwhile. Looking at a value
+    ends that: Python waits until the GPU has done all that was asked of it, and the GPU then waits for Python. Measured
+    with operations that take as long as the host's work beside them: 1.9 times the time per step
+    (`benchmarks/experiments/host_sync.py`).
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+    optimizer = tf.keras.optimizers.Adam()
+    optimizer.build(model.trainable_variables)
+
+
+    @tf.function
+    def train_step(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        return loss
+
+
+    for x in tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(64):
+        print("loss", float(train_step(x)))
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+    optimizer = tf.keras.optimizers.Adam()
+    optimizer.build(model.trainable_variables)
+
+
+    @tf.function
+    def train_step(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        return loss
+
+
+    for step, x in enumerate(tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(64)):
+        loss = train_step(x)
+        if step % 100 == 0:
+            print("loss", float(loss))
+    ```
+
+    ## What is not reported
+    Reads that a condition guards (`step % n`, a flag), reads after the loop or once per epoch, `tf.print`, values that
+    are on the host already (elements of a dataset, `logs` of a callback, what `train_on_batch` returns), values that
+    the host needs (an action for an environment, an index), loops that do not train, tests.
+
+    ## At run time
+    The synchronisation points of a step.
+    """
+
+    code = "GPU501"
+    name = "host-sync-in-loop"
+    severity = Severity.WARNING
+    speaks_of = TRAINING_WORDS
+    yields_to = ("GPU502",)
+    why = "the host waits for the GPU in every step, and then the GPU for the host"
+    instead = "read it every hundred steps, or keep a metric on the device and read it once per epoch"
+
+    def __init__(self) -> None:
+        self._reads: list[events.TensorRead] = []
+        self._needed: set[Site] = set()
+
+    def on_tensor_read(self, event: events.TensorRead, plan: Plan) -> Iterator[Report]:
+        self._reads.append(event)
+        return iter(())
+
+    def on_host_value_used(self, event: events.HostValueUsed, plan: Plan) -> Iterator[Report]:
+        self._needed.update(event.reads)
+        return iter(())
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        loops = step_loops(plan) if self._reads else frozenset()
+        for event in self._reads:
+            loop = every_round(event.where, loops)
+            if loop is None or event.site in self._needed:
+                continue
+            yield Report(
+                event.site,
+                f"{_HOW[event.how]} a device tensor in every step",
+                confidence=confidence(event.where),
+                related=((loop.site, "the step loop"), (event.tensor.site, "the tensor comes from here")),
+            )
+
+
+_HOW = {
+    "numpy": "`.numpy()` of",
+    "float": "`float()` of",
+    "int": "`int()` of",
+    "bool": "a condition on",
+    "print": "printing",
+    "format": "formatting",
+}

@@ -1,0 +1,113 @@
+"""GPU502."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import (
+    TRAINING_WORDS,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    confidence,
+    events,
+    round_trip,
+    training_loops,
+)
+
+
+class NumpyRoundtrip(Rule):
+    """Device tensor taken through NumPy and back
+
+    ## What it does
+    Finds tensors that a step reads into NumPy, computes with, and makes a tensor of again.
+
+    ## Why is this bad
+    The data goes from the GPU to the host and back, the host waits for the GPU before and the GPU for the host after.
+    The operation in between exists in TensorFlow. Measured: see `benchmarks/experiments/numpy_roundtrip.py`.
+
+    ## Example
+    ```python
+    import numpy as np
+    import tensorflow as tf
+
+    weights = tf.Variable(tf.ones((4,)))
+    optimizer = tf.keras.optimizers.SGD()
+    optimizer.build([weights])
+
+
+    @tf.function
+    def update(x):
+        with tf.GradientTape() as tape:
+            scores = x * weights
+            loss = tf.reduce_sum(scores)
+        optimizer.apply_gradients([(tape.gradient(loss, weights), weights)])
+        return scores
+
+
+    for x in tf.data.Dataset.from_tensor_slices(tf.zeros((64, 4))):
+        scores = update(x)
+        clipped = tf.constant(np.clip(scores.numpy(), 0.0, 1.0))
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    weights = tf.Variable(tf.ones((4,)))
+    optimizer = tf.keras.optimizers.SGD()
+    optimizer.build([weights])
+
+
+    @tf.function
+    def update(x):
+        with tf.GradientTape() as tape:
+            scores = x * weights
+            loss = tf.reduce_sum(scores)
+        optimizer.apply_gradients([(tape.gradient(loss, weights), weights)])
+        return scores
+
+
+    for x in tf.data.Dataset.from_tensor_slices(tf.zeros((64, 4))):
+        scores = update(x)
+        clipped = tf.clip_by_value(scores, 0.0, 1.0)
+    ```
+
+    ## What is not reported
+    Values that were on the host already, round trips outside training loops, and values that went through something
+    else than NumPy (an environment, a solver).
+
+    ## At run time
+    Copies from the device and to it at that line.
+    """
+
+    code = "GPU502"
+    name = "numpy-roundtrip"
+    severity = Severity.WARNING
+    speaks_of = TRAINING_WORDS
+    why = "the data goes to the host and back, and both sides wait"
+    instead = "use the operation of TensorFlow"
+
+    def __init__(self) -> None:
+        self._made: list[tuple[events.OpCalled, tuple[Site, ...]]] = []
+
+    def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:
+        context = event.where.context
+        if context.loops and context.traced is None and not context.maybe_traced:
+            if reads := tuple(dict.fromkeys(read for value in event.inputs for read in round_trip(value))):
+                self._made.append((event, reads))
+        return iter(())
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        loops = training_loops(plan) if self._made else frozenset()
+        for event, reads in self._made:
+            if any(loop.site in loops for loop in event.where.context.loops):
+                yield Report(
+                    event.site,
+                    "a tensor is made again of what was read from one",
+                    confidence=confidence(event.where),
+                    related=tuple((read, "it is read into NumPy here") for read in reads),
+                    supersedes=reads,
+                )

@@ -1,0 +1,122 @@
+"""GPU504."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from gpulint.api import (
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    Symbol,
+    changing_number,
+    confidence,
+    differ_in_numbers,
+    events,
+    leaves,
+    possible,
+    values,
+)
+
+
+class RetraceRisk(Rule):
+    """tf.function called with ever new Python values
+
+    ## What it does
+    Finds calls of a `tf.function` in a loop with a Python number that changes, a lambda made on the spot, or a list of
+    changing numbers.
+
+    ## Why is this bad
+    A function is traced again for each new Python value: ten calls with ten numbers give ten traces, also with
+    `reduce_retracing=True`. Measured for a small training step: 30 ms with a trace, 0.6 ms without
+    (`benchmarks/experiments/retrace.py`). Memory grows with each graph.
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+
+    @tf.function
+    def scale(x, step):
+        return x * tf.cast(step, tf.float32)
+
+
+    for step in range(1000):
+        scale(tf.ones((8,)), step)
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+
+    @tf.function
+    def scale(x, step):
+        return x * tf.cast(step, tf.float32)
+
+
+    for step in range(1000):
+        scale(tf.ones((8,)), tf.constant(step))
+    ```
+
+    ## What is not reported
+    Tensors, NumPy scalars (TensorFlow makes tensors of them), values that stay the same, truth values and other bounded
+    sets (`step % 2`), functions with an `input_signature`.
+
+    ## At run time
+    The traces of the function.
+    """
+
+    code = "GPU504"
+    name = "retrace-risk"
+    severity = Severity.WARNING
+    speaks_of = frozenset({"function"})
+    why = "the function is traced anew for each new Python value"
+    instead = "pass a tensor: `tf.constant(value)`"
+
+    def __init__(self) -> None:
+        self._before: dict[tuple[Site, object, Site], list[Symbol]] = defaultdict(list)
+
+    def on_traced_called(self, event: events.TracedCalled, plan: Plan) -> Iterator[Report]:
+        loop = next((loop for loop in reversed(event.where.context.loops) if not loop.unrolled), None)
+        if loop is None or event.has_signature:
+            return
+        given: list[tuple[int | str, values.Value]] = [*enumerate(event.arguments.positional)]
+        for key, argument in (*given, *event.arguments.keywords.items()):
+            for value in possible(argument, event.where):
+                lambda_ = isinstance(value, values.Function) and value.name == "<lambda>"
+                if lambda_ and _stands_at(value, event.arguments.sites.get(key)):
+                    what = "a new lambda"
+                elif any(
+                    self._changes((event.site, (key, position), loop.site), leaf)
+                    for position, leaf in enumerate(leaves(value))
+                ):
+                    what = "other Python numbers" if isinstance(value, values.Items) else "another Python number"
+                else:
+                    continue
+                yield Report(
+                    event.site,
+                    f"a `tf.function` is called with {what} in each round",
+                    confidence=confidence(event.where),
+                    related=((event.wrapped_at, "traced here"), (loop.site, "the loop")),
+                )
+
+    def _changes(self, place: tuple[Site, object, Site], value: values.Value) -> bool:
+        """Whether a value is a Python number that is another one than in the round before."""
+        if changing_number(value):
+            return True
+        if not isinstance(value, (values.Unknown, values.Constant)):
+            return False
+        before = self._before[place]
+        before.append(value.symbol)
+        return any(differ_in_numbers(one, value.symbol) for one in before[:-1])
+
+
+def _stands_at(function: values.Value, argument: Site | None) -> bool:
+    """Whether a lambda is written where it is passed, so that each round makes a new one."""
+    return (
+        isinstance(function, values.Function) and argument is not None and function.definition.number == argument.node
+    )
