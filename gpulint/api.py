@@ -19,6 +19,7 @@ from gpulint.analysis.questions import (
     possible,
     together,
     trained_models,
+    trains,
 )
 from gpulint.analysis.rounds import changing_number, differ_in_numbers, is_single, leaves, round_trip, varies
 from gpulint.analysis.steps import (
@@ -33,12 +34,13 @@ from gpulint.analysis.symbols import Symbol
 from gpulint.analysis.values import known
 from gpulint.knowledge import LEGACY_OPTIMIZERS, fact, has_gpu_kernel
 from gpulint.knowledge.devices import DeviceName, parse_device
-from gpulint.knowledge.watched import CLEARS_SESSION
+from gpulint.knowledge.watched import CLEARS_SESSION, SETS_FLOATX
 from gpulint.knowledge.words import (
     CONFIG_WORDS,
     DEVICE_NAMES,
     DEVICE_WORDS,
     ENVIRONMENT_WORDS,
+    POLICY_WORDS,
     STRATEGY_WORDS,
     TRAINING_WORDS,
 )
@@ -53,6 +55,8 @@ __all__ = [
     "DEVICE_WORDS",
     "ENVIRONMENT_WORDS",
     "LEGACY_OPTIMIZERS",
+    "POLICY_WORDS",
+    "SETS_FLOATX",
     "STRATEGY_WORDS",
     "TRAINING_WORDS",
     "Caller",
@@ -102,6 +106,7 @@ __all__ = [
     "together",
     "trained_models",
     "training_loops",
+    "trains",
     "values",
     "varies",
     "words",

@@ -247,11 +247,10 @@ class ModelCompiled(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class ModelOutputs(Event):
-    """A model is fitted or called whose output comes from these layers."""
+class OutputTrained(Event):
+    """What a layer gives goes into a loss as it is: as an output of a model that is fitted, or by hand."""
 
-    model: Model
-    layers: tuple[Layer, ...]
+    layer: Layer
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,11 +304,6 @@ class GradientTaken(Event):
     result: Value
     tape: Tape | None
     policy: Value
-
-
-@dataclass(frozen=True, slots=True)
-class LossScaled(Event):
-    """A loss is scaled for float16: `optimizer.scale_loss(loss)`, `get_scaled_loss(loss)`."""
 
 
 @dataclass(frozen=True, slots=True)

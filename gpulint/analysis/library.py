@@ -176,6 +176,7 @@ def _loss(interp: Interpreter, name: str, known: Fact, arguments: Arguments, sit
 
 def _loss_function(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
     runtime.called(interp, known, site)
+    precision.in_loss(interp, arguments.all(), site)
     return tensors.derived(interp, site, arguments.all())
 
 
@@ -210,7 +211,13 @@ def _op(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site:
     for value in arguments.all():
         if isinstance(value, (Function, Traced)):
             _call_back(interp, value, site)
+    if known.kind is Kind.REDUCTION or name.endswith(_TAKES_LOGITS):
+        precision.in_loss(interp, arguments.all(), site)
     return tensors.op(interp, name, known, arguments, site)
+
+
+_TAKES_LOGITS = ("_with_logits", "log_softmax", "log_sigmoid", "ctc_loss", ".log")
+"""Ends of the names of ops of which losses are made."""
 
 
 def _call_back(interp: Interpreter, function: Value, site: Site) -> None:

@@ -9,8 +9,10 @@ from gpulint.analysis import calls, effects, events, precision, removed, runtime
 from gpulint.analysis.contexts import Where
 from gpulint.analysis.paths import Path, compatible
 from gpulint.analysis.values import (
+    NONE,
     Arguments,
     Bound,
+    Constant,
     Instance,
     Items,
     Join,
@@ -243,6 +245,8 @@ def library_attribute(interp: Interpreter, receiver: Object, name: str, node: ir
             if name not in names:
                 removed.method(interp, receiver, name, interp.site(node))
                 return Bound(receiver, name)
+            if isinstance(receiver, Model) and name == "optimizer" and ".compiled" in receiver.attributes:
+                return _optimizer_of(interp, receiver)
             if (isinstance(receiver, Model) and "variables" in name) or name == "trainable_weights":
                 if isinstance(receiver, Model):
                     interp.emit(
@@ -258,6 +262,15 @@ def library_attribute(interp: Interpreter, receiver: Object, name: str, node: ir
         interp.state.write(receiver.attributes, name, part)
         return part
     return Unknown(symbol)
+
+
+def _optimizer_of(interp: Interpreter, model: Model) -> Value:
+    """The optimizer with which a model was compiled: the object, or the one that Keras makes for a name."""
+    given = interp.choose(model.attributes.get(".optimizer", NONE))
+    if isinstance(given, Constant):
+        given = Optimizer(model.site, model.where, "tensorflow.keras.optimizers.Optimizer")
+        interp.state.write(model.attributes, ".optimizer", given)
+    return given
 
 
 def tensor_attribute(interp: Interpreter, receiver: Tensor | PerReplica, name: str, node: ir.Node) -> Value:
@@ -288,16 +301,15 @@ def call_object(interp: Interpreter, receiver: Object, arguments: Arguments, sit
                 return Tensor(site)
             if isinstance(receiver, Model):
                 interp.state.write(receiver.attributes, precision.OUTPUTS, result)
-                precision.tell_outputs(interp, receiver, site)
             return Tensor(site) if isinstance(receiver, (Model, Layer)) and isinstance(result, Unknown) else result
     if isinstance(receiver, (Model, Layer)):
         given = tensors.derived(interp, site, tensors.flattened(arguments.all()))
-        if isinstance(receiver, Model):
-            precision.tell_outputs(interp, receiver, site)
-        elif isinstance(given, Tensor):
-            given.layer = receiver
+        if isinstance(given, Tensor):
+            layers = [receiver] if isinstance(receiver, Layer) else precision.output_layers(interp, receiver)
+            given.layer = layers[0] if len(layers) == 1 else None
         return given
     if isinstance(receiver, Loss):
+        precision.in_loss(interp, arguments.all(), site)
         return tensors.loss(interp, receiver, arguments, site)
     if isinstance(receiver, Metric):
         for value in arguments.all():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from gpulint.analysis import effects, events
@@ -53,11 +54,23 @@ def policy_of(interp: Interpreter, arguments: Arguments) -> Value:
     return given
 
 
-def tell_outputs(interp: Interpreter, model: Model, site: Site) -> None:
-    """A model is used: tell which layers give what it puts out, where that is known."""
-    found = tuple(_layers(interp, model, 0))
-    if found:
-        interp.emit(events.ModelOutputs(site, interp.where(), model, found))
+def fitted(interp: Interpreter, model: Model, site: Site) -> None:
+    """A model is fitted: what its output layers give goes into the loss."""
+    for layer in output_layers(interp, model):
+        interp.emit(events.OutputTrained(site, interp.where(), layer))
+
+
+def in_loss(interp: Interpreter, values: Iterable[Value], site: Site) -> None:
+    """Tensors go into a loss."""
+    for value in values:
+        for _, option in alternatives(value, interp.path):
+            if isinstance(option, Tensor) and option.layer is not None:
+                interp.emit(events.OutputTrained(site, interp.where(), option.layer))
+
+
+def output_layers(interp: Interpreter, model: Model) -> list[Layer]:
+    """The layers that give what a model puts out, where they are known."""
+    return _layers(interp, model, 0)
 
 
 def _layers(interp: Interpreter, model: Model, depth: int) -> list[Layer]:

@@ -181,6 +181,7 @@ def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: S
         name in _SHAPES or _all_shapes(name, inputs),
         on_host=dtype == "string" or name.startswith(_ON_HOST) or _only_host_values(name, inputs),
         symbolic=result.symbolic,
+        scaled=any(isinstance(value, Tensor) and value.scaled for value in inputs),
         single=name == "tensorflow.expand_dims" and known(arguments.of("axis", fact.params)) == 0,
     )
     interp.emit(events.OpCalled(site, interp.where(), name, inputs, result, input_dtype))
@@ -271,6 +272,8 @@ def operate(interp: Interpreter, name: str, operands: tuple[Value, ...], node: i
         _gradient_by_operator(name, operands),
         result.scope,
         all(isinstance(value, Constant) or (isinstance(value, Tensor) and value.shape_of) for value in operands),
+        symbolic=result.symbolic,
+        scaled=any(isinstance(value, Tensor) and value.scaled for value in operands),
     )
     interp.emit(events.OpCalled(site, interp.where(), name, operands, result, dtype))
     return result

@@ -88,7 +88,8 @@ def _fit(interp: Interpreter, model: Model, arguments: Arguments, site: Site) ->
     datasets.consumed(interp, data, "fit", site, None)
     if (validation := arguments.get("validation_data")) is not None:
         datasets.consumed(interp, interp.choose(validation), "evaluate", site, None)
-    precision.tell_outputs(interp, model, site)
+    if model.cls is None:
+        precision.fitted(interp, model, site)
     if model.cls is not None and (step := model.cls.find("train_step") or model.cls.find("call")) is not None:
         _train_step(interp, model, step[0], data, site)
     return Unknown(("history", site))
@@ -105,7 +106,7 @@ def _train_step(interp: Interpreter, model: Model, step: Value, data: Value, sit
         result = calls.call_method(interp, model, step, Arguments((element,)), site)
         if step is not None and model.cls is not None and model.cls.find("train_step") is None:
             interp.state.write(model.attributes, precision.OUTPUTS, interp.choose(result))
-            precision.tell_outputs(interp, model, site)
+            precision.fitted(interp, model, site)
     except Halts:
         pass
     interp.context = before
@@ -122,9 +123,10 @@ def optimizer_method(interp: Interpreter, optimizer: Optimizer, name: str, argum
     if name == "minimize":
         return _minimize(interp, optimizer, arguments, site)
     if name in ("get_scaled_loss", "scale_loss", "get_unscaled_gradients") and arguments.positional:
-        if name != "get_unscaled_gradients":
-            interp.emit(events.LossScaled(site, interp.where()))
-        return arguments.positional[0]
+        given = arguments.positional[0]
+        if name != "get_unscaled_gradients" and isinstance(given, Tensor):
+            return Tensor(site, given.device, given.dtype, given.reduced, given.gradient, given.scope, scaled=True)
+        return given
     return Unknown(("call", ("attribute", optimizer.symbol, name), site))
 
 

@@ -427,6 +427,7 @@ class Tensor(Value):
         "layer",
         "on_host",
         "reduced",
+        "scaled",
         "scope",
         "shape_of",
         "single",
@@ -448,8 +449,11 @@ class Tensor(Value):
         on_host: bool = False,
         single: bool = False,
         symbolic: bool = False,
+        scaled: bool = False,
     ) -> None:
         self.site = site
+        self.scaled = scaled
+        """A loss that was scaled for float16."""
         self.symbolic = symbolic
         """Of a Keras model that is being built: comes of an `Input`."""
         self.single = single

@@ -52,3 +52,8 @@ TRAINING_WORDS = frozenset(
     }
 )
 """Without one of these a program has no training step of its own."""
+
+POLICY_WORDS = frozenset(
+    {"mixed_precision", "set_global_policy", "set_dtype_policy", "set_policy", "Policy", "DTypePolicy"}
+)
+"""Without one of these a program sets no dtype policy."""

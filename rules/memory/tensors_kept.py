@@ -82,7 +82,7 @@ class TensorsKept(Rule):
     ```
 
     ## What is not reported
-    Lists that are made anew or cleared in a loop, `deque(maxlen=…)`, values that are on the host, additions that a
+    Lists that are made anew or cleared in a loop, one pass over a dataset, `deque(maxlen=…)`, values that are on the host, additions that a
     condition guards, tensors inside a `tf.function`.
 
     ## At run time
@@ -110,22 +110,18 @@ class TensorsKept(Rule):
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         loops = step_loops(plan) if self._kept else frozenset()
-        loops |= {
-            loop.site for event in self._kept for loop in event.where.context.loops[1:] if goes_over_data(loop.iterable)
-        }
+        loops |= {one.site for event in self._kept for one in event.where.context.loops if goes_over_data(one.iterable)}
         times = Counter(event.site for event in self._kept)
         for event in self._kept:
             container = event.container
             loop = every_round(event.where, loops)
-            if (
-                container.loops == 0
-                and loop is not None
-                and times[event.site] > 1
-                and id(container) not in self._cleared
-            ):
-                yield Report(
-                    event.site,
-                    "a device tensor is kept in each step",
-                    confidence=confidence(event.where),
-                    related=((loop.site, "the step loop"), (event.tensor.site, "the tensor comes from here")),
-                )
+            if loop is None or container.loops or times[event.site] < 2 or id(container) in self._cleared:
+                continue
+            if loop == event.where.context.loops[0] and goes_over_data(loop.iterable):
+                continue
+            yield Report(
+                event.site,
+                "a device tensor is kept in each step",
+                confidence=confidence(event.where),
+                related=((loop.site, "the step loop"), (event.tensor.site, "the tensor comes from here")),
+            )

@@ -1,0 +1,111 @@
+"""GPU603."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import Plan, Report, Rule, Severity, confidence, events, possible, values
+
+
+class CudnnDisabled(Rule):
+    """Recurrent layer without the cuDNN kernel
+
+    ## What it does
+    Finds arguments of `LSTM` and `GRU` that switch Keras from the cuDNN kernel to a loop of single operations.
+
+    ## Why is this bad
+    The kernel does all steps of a sequence in one launch. Without it each step is several launches. Keras 3 takes it for
+    `activation="tanh"`, `recurrent_activation="sigmoid"`, `recurrent_dropout=0`, `unroll=False`, `use_bias=True` and, for
+    a GRU, `reset_after=True`; asked of Keras itself in `benchmarks/experiments/recurrent_kernels.py`.
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    model = tf.keras.Sequential([tf.keras.layers.LSTM(64, recurrent_dropout=0.2), tf.keras.layers.Dense(1)])
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    model = tf.keras.Sequential([tf.keras.layers.LSTM(64, dropout=0.2), tf.keras.layers.Dense(1)])
+    ```
+
+    ## What is not reported
+    Defaults that are spelled out, arguments that are not known, `use_cudnn=False`, layers on a CPU device, cells
+    (`LSTMCell`), which never have the kernel, and `dropout`, which keeps it.
+
+    ## At run time
+    The names of the kernels.
+    """
+
+    code = "GPU603"
+    name = "cudnn-disabled"
+    severity = Severity.WARNING
+    speaks_of = frozenset({"LSTM", "GRU"})
+    why = "each step of the sequence is several kernel launches instead of one for all"
+    instead = "use the defaults; `dropout` keeps the kernel, `recurrent_dropout` does not"
+
+    def on_layer_built(self, event: events.LayerBuilt, plan: Plan) -> Iterator[Report]:
+        kind = LAYERS.get(event.layer.library)
+        device = event.where.context.device
+        on_cpu = device is not None and device.device is not None and not device.device.is_gpu
+        if kind is None or on_cpu or event.layer.cls is not None:
+            return
+        given = event.arguments
+        if any(isinstance(one, values.Constant) and one.value is False for one in _all(given, "use_cudnn", event)):
+            return
+        for name, position in POSITIONS.items():
+            options = _all(given, name, event, position)
+            losing = [value for value in options if _loses(kind, name, value)]
+            if losing and len(losing) == len(options):
+                yield Report(
+                    event.site,
+                    f"`{name}={_shown(losing[0])}` keeps the layer from the cuDNN kernel",
+                    confidence=confidence(event.where),
+                )
+                return
+
+
+LAYERS = {"tensorflow.keras.layers.LSTM": "LSTM", "tensorflow.keras.layers.GRU": "GRU"}
+
+POSITIONS = {
+    "activation": 1,
+    "recurrent_activation": 2,
+    "use_bias": 3,
+    "recurrent_dropout": None,
+    "unroll": None,
+    "reset_after": None,
+}
+"""Arguments on which the kernel depends, and their positions."""
+
+_KEEPING = {
+    "activation": frozenset({"tanh"}),
+    "recurrent_activation": frozenset({"sigmoid"}),
+}
+
+
+def _all(
+    given: values.Arguments, name: str, event: events.LayerBuilt, position: int | None = None
+) -> list[values.Value]:
+    return possible(given.get(name, position), event.where)
+
+
+def _loses(kind: str, name: str, value: values.Value) -> bool:
+    """Whether an argument loses the kernel for certain."""
+    if name in _KEEPING:
+        if isinstance(value, values.External):
+            return value.name.rpartition(".")[2] not in _KEEPING[name]
+        return isinstance(value, values.Constant) and value.value not in _KEEPING[name]
+    if not isinstance(value, values.Constant):
+        return False
+    if name == "recurrent_dropout":
+        return isinstance(value.value, (int, float)) and value.value > 0
+    if name == "unroll":
+        return value.value is True
+    return value.value is False and (name == "use_bias" or kind == "GRU")
+
+
+def _shown(value: values.Value) -> str:
+    return repr(value.value) if isinstance(value, values.Constant) else getattr(value, "name", "…")

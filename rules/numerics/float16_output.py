@@ -1,0 +1,80 @@
+"""GPU602."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import POLICY_WORDS, Plan, Report, Rule, Severity, confidence, events, possible, together, values
+
+
+class Float16Output(Rule):
+    """Output layer in float16
+
+    ## What it does
+    Finds a trained model whose last layer computes in float16 under `mixed_float16`.
+
+    ## Why is this bad
+    A softmax or sigmoid in float16 has no small probabilities: of 1,000 classes 17 % are exactly 0, the gradient of a
+    wrong but confident answer is NaN or 0, and the loss scale falls from 32,768 to 0.5 as steps are skipped. A value
+    above 65,504 is infinite; near 3,000 the resolution is 2. Keras's losses compute in float32, but of numbers that
+    float16 has rounded already (`benchmarks/experiments/float16_output.py`).
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    tf.keras.mixed_precision.set_global_policy("mixed_float16")
+    model = tf.keras.Sequential([tf.keras.layers.Dense(8), tf.keras.layers.Dense(10, activation="softmax")])
+    model.compile(optimizer="adam", loss="sparse_categorical_crossentropy")
+    model.fit(tf.zeros((64, 4)), tf.zeros((64,)))
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    tf.keras.mixed_precision.set_global_policy("mixed_float16")
+    model = tf.keras.Sequential(
+        [tf.keras.layers.Dense(8), tf.keras.layers.Dense(10, activation="softmax", dtype="float32")]
+    )
+    model.compile(optimizer="adam", loss="sparse_categorical_crossentropy")
+    model.fit(tf.zeros((64, 4)), tf.zeros((64,)))
+    ```
+
+    ## What is not reported
+    A last layer with `dtype="float32"` (an `Activation` too), outputs that are cast to float32, `mixed_bfloat16`, layers
+    made where the policy is another, models that are not trained.
+
+    ## At run time
+    Losses that are NaN, a falling loss scale.
+    """
+
+    code = "GPU602"
+    name = "float16-output"
+    severity = Severity.WARNING
+    speaks_of = POLICY_WORDS
+    why = "small probabilities are zero in float16, and their gradients NaN or 0"
+    instead = 'give the last layer `dtype="float32"`'
+
+    def on_output_trained(self, event: events.OutputTrained, plan: Plan) -> Iterator[Report]:
+        layer = event.layer
+        policies = possible(layer.policy, layer.where)
+        if _gives_numbers(layer) and any(_is_float16(one) for one in policies) and together(event.where, layer.where):
+            yield Report(
+                layer.site,
+                "an output in float16 goes into the loss",
+                confidence=confidence(layer.where),
+                related=((event.site, "here"),),
+            )
+
+
+def _is_float16(policy: values.Value) -> bool:
+    return isinstance(policy, values.Constant) and policy.value in ("mixed_float16", "float16")
+
+
+def _gives_numbers(layer: values.Layer) -> bool:
+    """Whether a layer computes what it gives: a layer of the library, not one that only hands data on."""
+    return layer.cls is None and layer.library.rpartition(".")[2] not in _PASSES_ON
+
+
+_PASSES_ON = frozenset({"Lambda", "Layer", "Identity", "InputLayer"})

@@ -1,0 +1,94 @@
+"""GPU604."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import (
+    SETS_FLOATX,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    Where,
+    confidence,
+    events,
+    is_test,
+    known,
+    possible,
+    trains,
+    values,
+)
+
+
+class Float64OnGpu(Rule):
+    """Training in float64
+
+    ## What it does
+    Finds `set_floatx("float64")`, a float64 policy and float64 layers in a program that trains. Off by default: some
+    problems need it.
+
+    ## Why is this bad
+    Measured on a CPU: twice the time for products and convolutions, 1.6 times for a whole `fit`
+    (`benchmarks/experiments/float64.py`). On consumer GPUs float64 units are a 32nd or 64th of the float32 ones.
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    tf.keras.backend.set_floatx("float64")
+    model = tf.keras.Sequential([tf.keras.layers.Dense(8), tf.keras.layers.Dense(1)])
+    model.compile(optimizer="adam", loss="mse")
+    model.fit(tf.zeros((64, 4)), tf.zeros((64, 1)))
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    model = tf.keras.Sequential([tf.keras.layers.Dense(8), tf.keras.layers.Dense(1)])
+    model.compile(optimizer="adam", loss="mse")
+    model.fit(tf.zeros((64, 4)), tf.zeros((64, 1)))
+    ```
+
+    ## What is not reported
+    NumPy arrays of float64, which Keras casts for nothing (measured: the same time); tests; programs that do not train.
+
+    ## At run time
+    The dtype of the operations.
+    """
+
+    code = "GPU604"
+    name = "float64-on-gpu"
+    severity = Severity.INFO
+    on_by_default = False
+    speaks_of = frozenset({"float64", "set_floatx", "double"})
+    why = "float64 is twice as slow at best, 32 or 64 times on consumer GPUs"
+    instead = "train in float32"
+
+    def __init__(self) -> None:
+        self._found: list[tuple[Site, Where, str]] = []
+
+    def on_library_called(self, event: events.LibraryCalled, plan: Plan) -> Iterator[Report]:
+        if (event.name in SETS_FLOATX or event.name.endswith("_policy")) and any(
+            _is_double(value) for value in event.arguments.all()
+        ):
+            self._found.append((event.site, event.where, "float64 is set for everything"))
+        return iter(())
+
+    def on_layer_built(self, event: events.LayerBuilt, plan: Plan) -> Iterator[Report]:
+        if any(_is_double(value) for value in possible(event.arguments.get("dtype"), event.where)):
+            self._found.append((event.site, event.where, "the layer computes in float64"))
+        return iter(())
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        if self._found and trains(plan) and not is_test(plan.path):
+            for site, where, message in self._found:
+                yield Report(site, message, confidence=confidence(where))
+
+
+def _is_double(value: values.Value) -> bool:
+    if isinstance(value, values.External):
+        return value.name.rpartition(".")[2] in ("float64", "double")
+    return known(value) == "float64"

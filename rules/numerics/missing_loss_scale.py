@@ -1,0 +1,115 @@
+"""GPU601."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import POLICY_WORDS, Plan, Report, Rule, Severity, confidence, events, possible, values
+
+
+class MissingLossScale(Rule):
+    """float16 gradients of a loss that is not scaled
+
+    ## What it does
+    Finds a gradient under `mixed_float16` in a loop or `train_step` of one's own whose loss `optimizer.scale_loss` never
+    scaled.
+
+    ## Why is this bad
+    Small gradients are zero in float16: of a loss of a thousandth, 0.8 % of them vanish and the median is off by 4.5 %
+    (0.1 % when scaled). With a `LossScaleOptimizer`, into which `compile` turns every optimizer under this policy, it is
+    worse: `apply_gradients` divides by the scale in any case, so the weights move 32,768 times too little
+    (`benchmarks/experiments/loss_scale.py`).
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    tf.keras.mixed_precision.set_global_policy("mixed_float16")
+    model = tf.keras.Sequential([tf.keras.layers.Dense(8), tf.keras.layers.Dense(1, dtype="float32")])
+    optimizer = tf.keras.optimizers.Adam()
+
+
+    @tf.function
+    def train_step(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+
+
+    train_step(tf.zeros((64, 4)))
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    tf.keras.mixed_precision.set_global_policy("mixed_float16")
+    model = tf.keras.Sequential([tf.keras.layers.Dense(8), tf.keras.layers.Dense(1, dtype="float32")])
+    optimizer = tf.keras.mixed_precision.LossScaleOptimizer(tf.keras.optimizers.Adam())
+
+
+    @tf.function
+    def train_step(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+            scaled = optimizer.scale_loss(loss)
+        gradients = tape.gradient(scaled, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+
+
+    train_step(tf.zeros((64, 4)))
+    ```
+
+    ## What is not reported
+    `mixed_bfloat16`, which has the range of float32; paths on which the policy is another; `Model.fit` with Keras's own
+    `train_step`; gradients that no optimizer applies; programs that scale a loss by hand or with an optimizer that
+    gpulint does not know.
+
+    ## At run time
+    Gradients that are zero.
+    """
+
+    code = "GPU601"
+    name = "missing-loss-scale"
+    severity = Severity.ERROR
+    speaks_of = POLICY_WORDS
+    why = "small gradients are zero in float16, and a LossScaleOptimizer divides by its scale in any case"
+    instead = "take the gradient of `optimizer.scale_loss(loss)`, with a LossScaleOptimizer"
+
+    def __init__(self) -> None:
+        self._taken: list[events.GradientTaken] = []
+        self._applied: set[object] = set()
+
+    def on_gradient_taken(self, event: events.GradientTaken, plan: Plan) -> Iterator[Report]:
+        if event.tape is not None and any(_is_float16(one) for one in possible(event.policy, event.where)):
+            self._taken.append(event)
+        return iter(())
+
+    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
+        self._applied.update(tensor.gradient.site for tensor in event.gradients if tensor.gradient is not None)
+        return iter(())
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        for event in self._taken:
+            if event.site not in self._applied or _may_be_scaled(event, plan):
+                continue
+            yield Report(
+                event.site, "a float16 gradient of a loss that is not scaled", confidence=confidence(event.where)
+            )
+
+
+def _is_float16(policy: values.Value) -> bool:
+    return isinstance(policy, values.Constant) and policy.value == "mixed_float16"
+
+
+def _may_be_scaled(event: events.GradientTaken, plan: Plan) -> bool:
+    """Whether the loss went through `scale_loss`, or could have where it is not known."""
+    losses = [value for value in possible(event.loss, event.where) if isinstance(value, values.Tensor)]
+    return any(loss.scaled for loss in losses) or bool(plan.referenced & (_BY_HAND if losses else _BY_HAND | _SCALES))
+
+
+_SCALES = frozenset({"scale_loss", "get_scaled_loss"})
+
+_BY_HAND = frozenset({"loss_scale", "loss_scaling", "scale_factor", "fixed_loss_scale"})
+"""Names of factors with which a program scales by itself."""
