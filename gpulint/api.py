@@ -5,7 +5,7 @@ A rule is one module with one `Rule` subclass. See `docs/writing-a-rule.md`.
 
 from __future__ import annotations
 
-from gpulint.analysis import events, values
+from gpulint.analysis import events, pipelines, values
 from gpulint.analysis.contexts import Caller, Context, DeviceScope, Loop, Replica, StrategyScope, Where, callers
 from gpulint.analysis.names import words
 from gpulint.analysis.paths import Condition, Literal, Path, compatible, length_of, mentions
@@ -37,10 +37,13 @@ from gpulint.knowledge.devices import DeviceName, parse_device
 from gpulint.knowledge.watched import CLEARS_SESSION, SETS_FLOATX
 from gpulint.knowledge.words import (
     CONFIG_WORDS,
+    DATASET_WORDS,
     DEVICE_NAMES,
     DEVICE_WORDS,
     ENVIRONMENT_WORDS,
+    OPTION_WORDS,
     POLICY_WORDS,
+    STATEFUL_WORDS,
     STRATEGY_WORDS,
     TRAINING_WORDS,
 )
@@ -51,12 +54,15 @@ from gpulint.places import Site
 __all__ = [
     "CLEARS_SESSION",
     "CONFIG_WORDS",
+    "DATASET_WORDS",
     "DEVICE_NAMES",
     "DEVICE_WORDS",
     "ENVIRONMENT_WORDS",
     "LEGACY_OPTIMIZERS",
+    "OPTION_WORDS",
     "POLICY_WORDS",
     "SETS_FLOATX",
+    "STATEFUL_WORDS",
     "STRATEGY_WORDS",
     "TRAINING_WORDS",
     "Caller",
@@ -100,6 +106,7 @@ __all__ = [
     "length_of",
     "mentions",
     "parse_device",
+    "pipelines",
     "possible",
     "round_trip",
     "step_loops",

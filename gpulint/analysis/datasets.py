@@ -22,6 +22,7 @@ from gpulint.analysis.values import (
     Items,
     Layer,
     Model,
+    Object,
     Partial,
     Step,
     Tensor,
@@ -168,11 +169,11 @@ def _run_mapped(interp: Interpreter, arguments: Arguments, site: Site) -> tuple[
     """The function given to `map` and its like is traced and runs on the host, outside every scope. Gives the
     stateful operations in it."""
     function = interp.choose(arguments.get("map_func", 0) or arguments.get("predicate", 0) or Unknown(("map", site)))
-    if isinstance(function, (Layer, Model)):
+    if isinstance(function, (Layer, Model)) and function.cls is None:
         mark = len(interp.effects)
         of_layer(interp, function, site)
         return tuple(interp.effects[mark:])
-    if not isinstance(function, (Function, Traced, Partial, Bound)):
+    if not isinstance(function, (Function, Traced, Partial, Bound, Object)):
         return ()
     mark = len(interp.effects)
     before = interp.context

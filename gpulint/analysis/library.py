@@ -54,6 +54,7 @@ Handler = Callable[["Interpreter", Arguments, Site], Value]
 
 def call(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
     """What calling the library function or class `name` gives and does."""
+    effects.of_op(interp, name, site)
     if name in WATCHED:
         interp.emit(events.LibraryCalled(site, interp.where(), name, arguments))
     if handler := SPECIAL.get(name):
@@ -151,11 +152,14 @@ def _layer(interp: Interpreter, name: str, known: Fact, arguments: Arguments, si
 
 
 def _optimizer(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
-    inner = arguments.get("inner_optimizer", 0) if name.endswith(".LossScaleOptimizer") else None
+    scales = name.endswith(".LossScaleOptimizer")
+    inner = arguments.get("inner_optimizer", 0) if scales else None
     if inner is not None:
         wrapped = interp.choose(inner)
         name = wrapped.library if isinstance(wrapped, Optimizer) else LEGACY_OPTIMIZERS
-    return members.make_optimizer(interp, site, name)
+    made = members.make_optimizer(interp, site, name)
+    made.scales = scales
+    return made
 
 
 def _metric(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
@@ -203,7 +207,6 @@ def _query(interp: Interpreter, name: str, known: Fact, arguments: Arguments, si
 
 def _other(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
     runtime.called(interp, known, site)
-    effects.of_op(interp, name, site)
     return _unknown(interp, name, arguments, site)
 
 

@@ -40,7 +40,12 @@ class Plan:
     @property
     def has_keras_3(self) -> bool:
         """Whether the targeted TensorFlow release comes with Keras 3, as those from 2.16 on do."""
-        return tuple(int(part) for part in self.target.split(".")[:2]) >= (2, 16)
+        return self.release_of_target >= (2, 16)
+
+    @property
+    def release_of_target(self) -> tuple[int, ...]:
+        """The targeted TensorFlow release as numbers: (2, 21)."""
+        return tuple(int(part) for part in self.target.split(".")[:2])
 
     def reached(self, bound: str, site: Site) -> None:
         """Note that a bound of the analysis was reached at `site`."""

@@ -155,7 +155,6 @@ def derived(interp: Interpreter, site: Site, inputs: Iterable[Value], how: str =
 def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: Site) -> Value:
     """A call of a tensor op of the library."""
     runtime.called(interp, fact, site)
-    effects.of_op(interp, name, site)
     inputs = flattened(interp.choose(value) for value in arguments.all())
     if any(isinstance(value, Variable) for value in inputs):
         effects.note(interp, "variable", name, site)

@@ -361,7 +361,13 @@ class Layer(Object):
 
 
 class Optimizer(Object):
-    __slots__ = ()
+    """An optimizer. `scales`: it is a LossScaleOptimizer."""
+
+    __slots__ = ("scales",)
+
+    def __init__(self, site: Site, where: Where = NOWHERE, library: str = "", cls: UserClass | None = None) -> None:
+        super().__init__(site, where, library, cls)
+        self.scales = False
 
 
 class Metric(Object):

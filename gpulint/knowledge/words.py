@@ -57,3 +57,44 @@ POLICY_WORDS = frozenset(
     {"mixed_precision", "set_global_policy", "set_dtype_policy", "set_policy", "Policy", "DTypePolicy"}
 )
 """Without one of these a program sets no dtype policy."""
+
+OPTION_WORDS = frozenset({"inject_prefetch", "map_parallelization", "apply_default_optimizations", "autotune"})
+"""Without one of these a program leaves the optimisations of tf.data as they are."""
+
+DATASET_WORDS = frozenset({"Dataset", "TFRecordDataset", "FixedLengthRecordDataset", "TextLineDataset", "dataset"})
+"""Without one of these a program makes no pipeline."""
+
+STATEFUL_WORDS = frozenset(
+    {
+        "random",
+        "py_function",
+        "numpy_function",
+        "py_func",
+        "lookup",
+        "dropout",
+        "Dropout",
+        "GaussianNoise",
+        "IntegerLookup",
+        "RandomBrightness",
+        "RandomContrast",
+        "RandomCrop",
+        "RandomFlip",
+        "RandomHeight",
+        "RandomRotation",
+        "RandomTranslation",
+        "RandomWidth",
+        "RandomZoom",
+        "StaticHashTable",
+        "StringLookup",
+        "TextVectorization",
+        "random_brightness",
+        "random_contrast",
+        "random_crop",
+        "random_flip_left_right",
+        "random_flip_up_down",
+        "random_hue",
+        "random_jpeg_quality",
+        "random_saturation",
+    }
+)
+"""Without one of these no map of a program is stateful."""

@@ -71,6 +71,8 @@ class Rule:
     """Identifiers of which a program, or what it uses of its imports, must have at least one for this rule to find
     anything in it (`device(`: it must be called); None when the rule looks at every program. A program of which no
     enabled rule speaks is not run at all."""
+    speaks_of_before: ClassVar[tuple[tuple[int, int], frozenset[str]] | None] = None
+    """(release, words): words besides, where the targeted TensorFlow is older than that release."""
     itself: ClassVar[str] = ""
     """A regular expression that the file's own text must match as well, where what it imports is not enough."""
     yields_to: ClassVar[tuple[str, ...]] = ()

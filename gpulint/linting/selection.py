@@ -91,7 +91,7 @@ class Selection:
             for pattern, words in settings.per_file_ignores
         ]
         self._root = settings.root
-        self.subjects = _subjects(self.rules)
+        self.subjects = _subjects(self.rules, settings.target_tensorflow)
 
     @staticmethod
     def _known(catalogue: Catalogue, word: str, origin: str) -> str:
@@ -109,12 +109,16 @@ class Selection:
         return Severity(self._severity.get(rule.code, rule.severity.value))
 
 
-def _subjects(rules: Iterable[type[Rule]]) -> frozenset[Subject] | None:
+def _subjects(rules: Iterable[type[Rule]], target: str) -> frozenset[Subject] | None:
     """What rules speak of; None when one looks everywhere."""
+    release = tuple(int(part) for part in target.split(".")[:2])
     found = set()
     for rule in rules:
-        if rule.subscriptions():
+        if rule.subscriptions() or rule.on_end is not Rule.on_end:
             if rule.speaks_of is None:
                 return None
-            found.add(Subject(rule.speaks_of, rule.itself))
+            words = rule.speaks_of
+            if rule.speaks_of_before is not None and release < rule.speaks_of_before[0]:
+                words |= rule.speaks_of_before[1]
+            found.add(Subject(words, rule.itself))
     return frozenset(found)

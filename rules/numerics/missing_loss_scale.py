@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import POLICY_WORDS, Plan, Report, Rule, Severity, confidence, events, possible, values
+from gpulint.api import POLICY_WORDS, Plan, Report, Rule, Severity, Site, confidence, events, possible, values
 
 
 class MissingLossScale(Rule):
     """float16 gradients of a loss that is not scaled
 
     ## What it does
-    Finds a gradient under `mixed_float16` in a loop or `train_step` of one's own whose loss `optimizer.scale_loss` never
-    scaled.
+    Finds a gradient under `mixed_float16`, or applied by a `LossScaleOptimizer`, in a loop or `train_step` of one's own
+    whose loss `optimizer.scale_loss` never scaled.
 
     ## Why is this bad
     Small gradients are zero in float16: of a loss of a thousandth, 0.8 % of them vanish and the median is off by 4.5 %
@@ -79,20 +79,25 @@ class MissingLossScale(Rule):
 
     def __init__(self) -> None:
         self._taken: list[events.GradientTaken] = []
-        self._applied: set[object] = set()
+        self._applied: dict[Site, bool] = {}
 
     def on_gradient_taken(self, event: events.GradientTaken, plan: Plan) -> Iterator[Report]:
-        if event.tape is not None and any(_is_float16(one) for one in possible(event.policy, event.where)):
+        if event.tape is not None:
             self._taken.append(event)
         return iter(())
 
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
-        self._applied.update(tensor.gradient.site for tensor in event.gradients if tensor.gradient is not None)
+        scales = isinstance(event.optimizer, values.Optimizer) and event.optimizer.scales
+        for tensor in event.gradients:
+            if tensor.gradient is not None:
+                self._applied[tensor.gradient.site] = scales or self._applied.get(tensor.gradient.site, False)
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event in self._taken:
-            if event.site not in self._applied or _may_be_scaled(event, plan):
+            by_scaling_optimizer = self._applied.get(event.site)
+            in_float16 = any(_is_float16(policy) for policy in possible(event.policy, event.where))
+            if by_scaling_optimizer is None or not (in_float16 or by_scaling_optimizer) or _may_be_scaled(event, plan):
                 continue
             yield Report(
                 event.site, "a float16 gradient of a loss that is not scaled", confidence=confidence(event.where)

@@ -1,0 +1,111 @@
+"""Finished tf.data pipelines that training reads, and what TensorFlow does to them by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.analysis.events import DatasetConsumed, ModelFitted
+from gpulint.analysis.plan import Plan
+from gpulint.analysis.steps import training_loops
+from gpulint.analysis.values import Constant, Dataset, Items, Step, known
+from gpulint.places import Site
+
+INJECTS_PREFETCH = (2, 11)
+"""The first release that ends a pipeline with a prefetch by itself (`benchmarks/experiments/prefetch.py`)."""
+
+PARALLEL_MAPS = (2, 7)
+"""The first release that makes maps of stateless functions parallel by itself."""
+
+_EXPERIMENTAL = "experimental_optimization."
+_ALL = (_EXPERIMENTAL + "apply_default_optimizations", "autotune.enabled")
+
+NEUTRAL = frozenset({"with_options", "repeat", "take", "skip", "ignore_errors"})
+"""Steps after which a prefetch before them still does its work."""
+
+MAX_TOY = 64
+"""Elements of a dataset that is written out in the source and counts as a toy."""
+
+
+def read_by_training(plan: Plan) -> Iterator[DatasetConsumed]:
+    """The places where a training step gets its data: `fit`, a training loop over a dataset, `next` in one."""
+    consumed = [event for event in plan.events if isinstance(event, DatasetConsumed)]
+    if not consumed:
+        return
+    loops = training_loops(plan)
+    for event in consumed:
+        around = {loop.site for loop in event.where.context.loops}
+        if (
+            event.how == "fit"
+            or (event.how == "loop" and event.loop in loops)
+            or (event.how == "next" and around & loops)
+        ) and not is_toy(event.dataset):
+            yield event
+
+
+def is_toy(dataset: Dataset) -> bool:
+    """Whether a dataset goes over a few elements that stand in the source."""
+    given = dataset.arguments.positional[:1]
+    first = given[0] if given else None
+    if dataset.source.endswith(".range"):
+        return isinstance(first, Constant) and isinstance(first.value, int) and first.value <= MAX_TOY
+    return isinstance(first, Items) and first.kind == "list" and first.items is not None and len(first.items) <= MAX_TOY
+
+
+def is_distributed(event: DatasetConsumed, plan: Plan) -> bool:
+    """Whether a strategy reads ahead for its replicas."""
+    if event.dataset.distributed is not None:
+        return True
+    strategies = [
+        one.model.where.context.strategy
+        for one in plan.events
+        if isinstance(one, ModelFitted) and one.site == event.site
+    ]
+    return any(strategy is not None and strategy.is_multi_replica for strategy in strategies)
+
+
+def injects_prefetch(dataset: Dataset, plan: Plan) -> bool:
+    """Whether TensorFlow ends the pipeline with a prefetch by itself."""
+    return plan.release_of_target >= INJECTS_PREFETCH and not _is_off(dataset, "inject_prefetch")
+
+
+def parallelizes_maps(dataset: Dataset, plan: Plan) -> bool:
+    """Whether TensorFlow makes maps of stateless functions parallel by itself."""
+    return plan.release_of_target >= PARALLEL_MAPS and not _is_off(dataset, "map_parallelization")
+
+
+def fuses_map_and_batch(dataset: Dataset) -> bool:
+    """Whether `map` before `batch` becomes one asynchronous step."""
+    return known(dict(dataset.options).get(_ALL[0])) is not False
+
+
+def _is_off(dataset: Dataset, optimization: str) -> bool:
+    options = dict(dataset.options)
+    return any(known(options.get(name)) is False for name in (*_ALL, _EXPERIMENTAL + optimization))
+
+
+def is_parallel(step: Step) -> bool:
+    """Whether a step is given `num_parallel_calls`, or may be."""
+    position = {"map": 1, "interleave": 3}.get(step.name)
+    given = step.arguments.get("num_parallel_calls", position)
+    if given is None:
+        return step.arguments.open
+    return known(given) not in (None, 1)
+
+
+def chains(dataset: Dataset) -> Iterator[tuple[Step, ...]]:
+    """The steps of a dataset, and of each that it goes over."""
+    yield dataset.steps
+    for given in dataset.inputs:
+        yield from chains(given)
+
+
+def synchronous_end(event: DatasetConsumed, plan: Plan) -> Site | None:
+    """The last step of a pipeline that nothing reads ahead; None where something does, or may."""
+    dataset = event.dataset
+    if injects_prefetch(dataset, plan) or is_distributed(event, plan):
+        return None
+    steps = [step for step in dataset.steps if step.name not in NEUTRAL]
+    if not steps or steps[-1].name in ("prefetch", "apply") or is_parallel(steps[-1]):
+        return None
+    fused = len(steps) > 1 and (steps[-2].name, steps[-1].name) == ("map", "batch")
+    return None if fused and fuses_map_and_batch(dataset) else steps[-1].site

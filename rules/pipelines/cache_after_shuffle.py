@@ -1,0 +1,82 @@
+"""GPU403."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import Plan, Report, Rule, Severity, confidence, known, pipelines, values
+
+
+class CacheAfterShuffle(Rule):
+    """Cache that freezes what is random
+
+    ## What it does
+    Finds `cache()` after `shuffle`, after a random map, or after `repeat`, in a training pipeline.
+
+    ## Why is this bad
+    The cache is filled in the first epoch and read in all others: measured, the order is then the same in every epoch,
+    and so is the augmentation, also when a shuffle follows. After `repeat()` the cache holds every repetition: 200 MB for
+    8 elements of 1 MB taken 200 times (`benchmarks/experiments/cache_after_shuffle.py`).
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    dataset = tf.data.Dataset.range(4096).shuffle(4096).cache().batch(32)
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile(optimizer="sgd", loss="mse")
+    model.fit(dataset, epochs=10)
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    dataset = tf.data.Dataset.range(4096).cache().shuffle(4096).batch(32)
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile(optimizer="sgd", loss="mse")
+    model.fit(dataset, epochs=10)
+    ```
+
+    ## What is not reported
+    A shuffle with `reshuffle_each_iteration=False` (a split), a shuffle again after the cache, a sample (`take`) that is
+    kept, caches that only evaluation reads.
+
+    ## At run time
+    The order of the elements in two epochs.
+    """
+
+    code = "GPU403"
+    name = "cache-after-shuffle"
+    severity = Severity.WARNING
+    speaks_of = frozenset({"cache("})
+    why = "the cache is filled once: every epoch is like the first"
+    instead = "cache first, then shuffle, augment and repeat"
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        for event in pipelines.read_by_training(plan):
+            for chain in pipelines.chains(event.dataset):
+                for index, step in enumerate(chain):
+                    if step.name == "cache" and (found := _frozen(chain[:index], chain[index + 1 :])) is not None:
+                        cause, message = found
+                        yield Report(
+                            step.site,
+                            message,
+                            confidence=confidence(event.where),
+                            related=((cause.site, "this comes before it"), (event.site, "training reads it here")),
+                        )
+
+
+def _frozen(before: tuple[values.Step, ...], after: tuple[values.Step, ...]) -> tuple[values.Step, str] | None:
+    """What a cache freezes or piles up: the step and what comes of it."""
+    for step in before:
+        if any(effect.kind == "random" for effect in step.effects):
+            return step, "the cache keeps the random values of the first epoch"
+    for index, step in enumerate(before):
+        if step.name == "repeat" and known(step.arguments.get("count", 0)) not in (0, 1):
+            return step, "the cache holds every repetition of the data"
+        later = {one.name for one in (*before[index + 1 :], *after)}
+        if step.name == "shuffle" and not later & {"shuffle", "take", "skip", "shard"}:
+            if known(step.arguments.get("reshuffle_each_iteration", 2)) is not False:
+                return step, "the cache keeps the order of the first epoch"
+    return None

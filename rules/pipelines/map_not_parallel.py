@@ -1,0 +1,122 @@
+"""GPU402."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import (
+    DATASET_WORDS,
+    OPTION_WORDS,
+    STATEFUL_WORDS,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    confidence,
+    pipelines,
+    values,
+)
+
+
+class MapNotParallel(Rule):
+    """Map that stays sequential
+
+    ## What it does
+    Finds `map` of a stateful function and `interleave` without `num_parallel_calls` in a training pipeline, and maps of
+    any function where the program switches off that TensorFlow makes them parallel (or targets a release before 2.7).
+
+    ## Why is this bad
+    One core prepares the data, whatever the machine has. TensorFlow makes maps parallel by itself only if their function
+    is stateless: random operations, Python functions, variables and tables are not. Measured on two cores: 1.8 to 2.3
+    times the time for stateful functions, 0.94 to 1.02 for the others (`benchmarks/experiments/sequential_map.py`); 1.8
+    to 2.2 times for `interleave` (`sequential_interleave.py`).
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+
+    def augment(image):
+        image = tf.image.random_flip_left_right(image)
+        return tf.image.random_brightness(image, 0.2)
+
+
+    dataset = tf.data.Dataset.from_tensor_slices(tf.zeros((640, 8, 8, 3))).map(augment).batch(32)
+    model = tf.keras.Sequential([tf.keras.layers.Conv2D(3, 3)])
+    model.compile(optimizer="sgd", loss="mse")
+    model.fit(tf.data.Dataset.zip((dataset, dataset)))
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+
+    def augment(image):
+        image = tf.image.random_flip_left_right(image)
+        return tf.image.random_brightness(image, 0.2)
+
+
+    dataset = tf.data.Dataset.from_tensor_slices(tf.zeros((640, 8, 8, 3)))
+    dataset = dataset.map(augment, num_parallel_calls=tf.data.AUTOTUNE).batch(32)
+    model = tf.keras.Sequential([tf.keras.layers.Conv2D(3, 3)])
+    model.compile(optimizer="sgd", loss="mse")
+    model.fit(tf.data.Dataset.zip((dataset, dataset)))
+    ```
+
+    ## What is not reported
+    Stateless functions with the default options, `stateless_random_*`, trivial work (a random number or two), maps before
+    a `cache`, arguments that are not known, what only evaluation reads.
+
+    ## At run time
+    The speed of the pipeline in a trial.
+    """
+
+    code = "GPU402"
+    name = "map-not-parallel"
+    severity = Severity.WARNING
+    speaks_of = STATEFUL_WORDS | OPTION_WORDS | {"interleave("}
+    speaks_of_before = (pipelines.PARALLEL_MAPS, DATASET_WORDS)
+    why = "one core prepares the data"
+    instead = "give it `num_parallel_calls=tf.data.AUTOTUNE`; the order of the elements stays the same"
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        for event in pipelines.read_by_training(plan):
+            parallel = pipelines.parallelizes_maps(event.dataset, plan)
+            for chain in pipelines.chains(event.dataset):
+                cached = max((index for index, step in enumerate(chain) if step.name == "cache"), default=-1)
+                for step in chain[cached + 1 :]:
+                    if (message := _sequential(step, parallel)) is not None:
+                        yield Report(
+                            step.site,
+                            message,
+                            confidence=confidence(event.where),
+                            related=(
+                                *((effect.site, "it is stateful by this") for effect in step.effects[:1]),
+                                (event.site, "training reads it here"),
+                            ),
+                        )
+
+
+def _sequential(step: values.Step, parallel: bool) -> str | None:
+    """Why a step is sequential, None if it is not, or does too little for that to matter."""
+    if step.name not in ("map", "interleave") or pipelines.is_parallel(step):
+        return None
+    if step.name == "interleave":
+        return "the sources are read one after the other"
+    if step.effects:
+        return None if _is_trivial(step) else "a map of a stateful function stays sequential"
+    return "the map is sequential with these options" if not parallel and step.operations > TRIVIAL else None
+
+
+def _is_trivial(step: values.Step) -> bool:
+    """Whether a map does next to nothing: a few random numbers, a lookup."""
+    heavy = any(effect.kind == "python" or not effect.name.startswith(LIGHT) for effect in step.effects)
+    return not heavy and step.operations <= TRIVIAL
+
+
+TRIVIAL = 3
+"""Operations of a map that are too few to matter, if they are light."""
+
+LIGHT = ("tensorflow.random.", "tensorflow.print", "tensorflow.timestamp", "tensorflow.lookup.")
+"""Stateful operations of next to no cost."""

@@ -1,0 +1,71 @@
+"""GPU401."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import DATASET_WORDS, OPTION_WORDS, Plan, Report, Rule, Severity, confidence, pipelines
+
+
+class NoPrefetch(Rule):
+    """Pipeline that nothing reads ahead
+
+    ## What it does
+    Finds a training pipeline that ends in a synchronous step, without `prefetch`, where TensorFlow does not add one:
+    the program has switched that off, or the targeted release is older than 2.11.
+
+    ## Why is this bad
+    The next batch is only made when the step asks for it: the GPU waits for the host, then the host for the GPU.
+    Measured where both take the same time: 1.75 to 1.86 times as long. By default there is no difference (0.96 to 1.01,
+    `benchmarks/experiments/prefetch.py`), whatever the guides say.
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    options = tf.data.Options()
+    options.experimental_optimization.inject_prefetch = False
+    dataset = tf.data.Dataset.range(4096).with_options(options).shuffle(4096).batch(32)
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile(optimizer="sgd", loss="mse")
+    model.fit(dataset)
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    options = tf.data.Options()
+    options.experimental_optimization.inject_prefetch = False
+    dataset = tf.data.Dataset.range(4096).with_options(options).shuffle(4096).batch(32).prefetch(tf.data.AUTOTUNE)
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile(optimizer="sgd", loss="mse")
+    model.fit(dataset)
+    ```
+
+    ## What is not reported
+    Every pipeline with the default options on TensorFlow 2.11 and later; a last step that runs ahead by itself
+    (`num_parallel_calls`, `map` and `batch` in a row, which are fused); distributed datasets; what only evaluation reads.
+
+    ## At run time
+    The gaps between steps.
+    """
+
+    code = "GPU401"
+    name = "no-prefetch"
+    severity = Severity.WARNING
+    speaks_of = OPTION_WORDS
+    speaks_of_before = (pipelines.INJECTS_PREFETCH, DATASET_WORDS)
+    yields_to = ("GPU405",)
+    why = "the next batch is made only when the step asks for it"
+    instead = "end the pipeline with `.prefetch(tf.data.AUTOTUNE)`, or leave TensorFlow's own on"
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        for event in pipelines.read_by_training(plan):
+            if (last := pipelines.synchronous_end(event, plan)) is not None:
+                yield Report(
+                    last,
+                    "nothing reads ahead of this pipeline",
+                    confidence=confidence(event.where),
+                    related=((event.site, "training reads it here"),),
+                )

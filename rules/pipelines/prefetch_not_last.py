@@ -1,0 +1,73 @@
+"""GPU405."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import DATASET_WORDS, OPTION_WORDS, Plan, Report, Rule, Severity, confidence, pipelines
+
+
+class PrefetchNotLast(Rule):
+    """Prefetch in the middle only
+
+    ## What it does
+    Finds a training pipeline with a `prefetch` in the middle and none at the end, where TensorFlow does not add one.
+
+    ## Why is this bad
+    What stands after the `prefetch` is done while the step waits. Measured: 1.86 times the time with a slow last step and
+    `inject_prefetch` off; nothing at all with the default options, so the rule is silent there, and off by default
+    (`benchmarks/experiments/prefetch_not_last.py`).
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    options = tf.data.Options()
+    options.experimental_optimization.inject_prefetch = False
+    dataset = tf.data.Dataset.range(4096).with_options(options).prefetch(2).batch(32)
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile(optimizer="sgd", loss="mse")
+    model.fit(dataset)
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    options = tf.data.Options()
+    options.experimental_optimization.inject_prefetch = False
+    dataset = tf.data.Dataset.range(4096).with_options(options).batch(32).prefetch(2)
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile(optimizer="sgd", loss="mse")
+    model.fit(dataset)
+    ```
+
+    ## What is not reported
+    A second `prefetch` at the end, pipelines with the default options on TensorFlow 2.11 and later, distributed datasets,
+    what only evaluation reads.
+
+    ## At run time
+    The gaps between steps.
+    """
+
+    code = "GPU405"
+    name = "prefetch-not-last"
+    severity = Severity.INFO
+    on_by_default = False
+    speaks_of = OPTION_WORDS
+    speaks_of_before = (pipelines.INJECTS_PREFETCH, DATASET_WORDS)
+    why = "what comes after it is done while the step waits"
+    instead = "move it to the end of the pipeline, or add another one there"
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        for event in pipelines.read_by_training(plan):
+            last = pipelines.synchronous_end(event, plan)
+            early = [step for step in event.dataset.steps if step.name == "prefetch"]
+            if last is not None and early:
+                yield Report(
+                    early[-1].site,
+                    "the prefetch is not the last step",
+                    confidence=confidence(event.where),
+                    related=((last, "this comes after it"),),
+                    supersedes=(last,),
+                )

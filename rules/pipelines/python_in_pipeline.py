@@ -1,0 +1,98 @@
+"""GPU404."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import Plan, Report, Rule, Severity, confidence, pipelines, values
+
+
+class PythonInPipeline(Rule):
+    """Python prepares every element
+
+    ## What it does
+    Finds `from_generator` of single elements, and `py_function` and `numpy_function` in a sequential map, in a training
+    pipeline.
+
+    ## Why is this bad
+    One Python interpreter with one lock feeds all GPUs. Measured: an element of `from_generator` takes 0.2 ms before its
+    work begins (0.02 ms in a batch of 32), arithmetic in Python 4 to 7 times the time of operations; parallel calls help
+    only work that gives the lock back (`benchmarks/experiments/python_in_pipeline.py`).
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+
+    def samples():
+        for number in range(100_000):
+            yield [float(number), float(number % 7)]
+
+
+    dataset = tf.data.Dataset.from_generator(samples, output_signature=tf.TensorSpec((2,))).batch(32)
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile(optimizer="sgd", loss="mse")
+    model.fit(tf.data.Dataset.zip((dataset, dataset)))
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    numbers = tf.data.Dataset.range(100_000)
+    dataset = numbers.map(lambda n: tf.cast(tf.stack([n, n % 7]), tf.float32)).batch(32)
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile(optimizer="sgd", loss="mse")
+    model.fit(tf.data.Dataset.zip((dataset, dataset)))
+    ```
+
+    ## What is not reported
+    Generators of whole batches, a handful of elements, Python functions in a map with `num_parallel_calls`, maps before a
+    `cache`, what only evaluation reads.
+
+    ## At run time
+    Steps that wait for input.
+    """
+
+    code = "GPU404"
+    name = "python-in-pipeline"
+    severity = Severity.WARNING
+    speaks_of = frozenset({"from_generator", "py_function", "numpy_function", "py_func"})
+    why = "one Python interpreter with one lock feeds all GPUs"
+    instead = "use TensorFlow operations, read whole batches, or prepare the data beforehand (TFRecord)"
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        for event in pipelines.read_by_training(plan):
+            for one in _all(event.dataset):
+                cached = max((index for index, step in enumerate(one.steps) if step.name == "cache"), default=-1)
+                read = (event.site, "training reads it here")
+                if cached < 0 and _gives_single_elements(one):
+                    yield Report(
+                        one.site,
+                        "a generator gives single elements",
+                        confidence=confidence(event.where),
+                        related=(read,),
+                    )
+                for step in one.steps[cached + 1 :]:
+                    called = next((effect for effect in step.effects if effect.kind == "python"), None)
+                    if called is not None and not pipelines.is_parallel(step):
+                        yield Report(
+                            called.site,
+                            "Python is called for each element, one after the other",
+                            confidence=confidence(event.where),
+                            related=((step.site, "by this step"), read),
+                        )
+
+
+def _all(dataset: values.Dataset) -> Iterator[values.Dataset]:
+    yield dataset
+    for given in dataset.inputs:
+        yield from _all(given)
+
+
+def _gives_single_elements(dataset: values.Dataset) -> bool:
+    """Whether a dataset comes from a generator and is batched afterwards."""
+    batched = any(
+        step.name in ("batch", "padded_batch", "ragged_batch", "bucket_by_sequence_length") for step in dataset.steps
+    )
+    return dataset.source.endswith(".from_generator") and batched and not pipelines.is_toy(dataset)
