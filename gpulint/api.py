@@ -8,12 +8,13 @@ from __future__ import annotations
 from gpulint.analysis import events, pipelines, values
 from gpulint.analysis.contexts import Caller, Context, DeviceScope, Loop, Replica, StrategyScope, Where, callers
 from gpulint.analysis.names import words
-from gpulint.analysis.paths import Condition, Literal, Path, compatible, length_of, mentions
+from gpulint.analysis.paths import Condition, Literal, Path, compatible, length_of, mentions, words_of
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.questions import (
     blamed,
     chain,
     confidence,
+    is_run_by_program,
     is_test,
     left_on,
     possible,
@@ -32,10 +33,11 @@ from gpulint.analysis.steps import (
 )
 from gpulint.analysis.symbols import Symbol
 from gpulint.analysis.values import known
-from gpulint.knowledge import LEGACY_OPTIMIZERS, fact, has_gpu_kernel
+from gpulint.knowledge import LEGACY_OPTIMIZERS, fact, has_gpu_kernel, removed
 from gpulint.knowledge.devices import DeviceName, parse_device
 from gpulint.knowledge.watched import CLEARS_SESSION, SETS_FLOATX
 from gpulint.knowledge.words import (
+    CLUSTER_WORDS,
     CONFIG_WORDS,
     DATASET_WORDS,
     DEVICE_NAMES,
@@ -53,6 +55,7 @@ from gpulint.places import Site
 
 __all__ = [
     "CLEARS_SESSION",
+    "CLUSTER_WORDS",
     "CONFIG_WORDS",
     "DATASET_WORDS",
     "DEVICE_NAMES",
@@ -96,6 +99,7 @@ __all__ = [
     "fact",
     "goes_over_data",
     "has_gpu_kernel",
+    "is_run_by_program",
     "is_single",
     "is_test",
     "is_unguarded",
@@ -108,6 +112,7 @@ __all__ = [
     "parse_device",
     "pipelines",
     "possible",
+    "removed",
     "round_trip",
     "step_loops",
     "together",
@@ -117,4 +122,5 @@ __all__ = [
     "values",
     "varies",
     "words",
+    "words_of",
 ]

@@ -35,6 +35,7 @@ from gpulint.analysis.values import (
     named,
     symbol_of,
 )
+from gpulint.knowledge.removed import since
 from gpulint.places import Site
 from gpulint.syntax import ir
 
@@ -274,11 +275,14 @@ def _getattr(interp: Interpreter, values: list[Value], arguments: Arguments, sit
 
     if len(values) >= 2 and isinstance(values[1], Constant) and isinstance(values[1].value, str):
         name = values[1].value
-        return interp.each(
-            values[0],
-            lambda option: access.attribute(interp, option, name, ir.Pass(site.node)),
-            site,
-        )
+        default = values[2] if len(values) > 2 else None
+
+        def read(option: Value) -> Value:
+            if default is not None and isinstance(option, External) and since(f"{option.name}.{name}") is not None:
+                return default
+            return access.attribute(interp, option, name, ir.Pass(site.node))
+
+        return interp.each(values[0], read, site)
     return _unknown("getattr", arguments)
 
 

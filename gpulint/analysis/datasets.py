@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gpulint.analysis import events, members, runtime
+from gpulint.analysis import events, members, removed, runtime
 from gpulint.analysis.control import Halts
 from gpulint.analysis.effects import of_layer
 from gpulint.analysis.state import alternatives
@@ -131,6 +131,8 @@ def method(interp: Interpreter, receiver: Dataset, name: str, arguments: Argumen
     noted = len(interp.plan.events)
     effects = _run_mapped(interp, arguments, site) if name in _TAKE_FUNCTIONS else ()
     operations = sum(isinstance(event, events.OpCalled) for event in interp.plan.events[noted:])
+    if name not in STEPS:
+        removed.method(interp, receiver, name, site)
     if name not in STEPS or name in _NOT_DATASETS:
         return Unknown(("call", ("attribute", symbol_of(receiver), name), site))
     options = receiver.options

@@ -15,10 +15,12 @@ from gpulint.analysis.truth import compare, negate, truth
 from gpulint.analysis.values import (
     NONE,
     Arguments,
+    Bound,
     Constant,
     Dataset,
     DeviceList,
     Function,
+    Instance,
     Items,
     Join,
     ListedDevice,
@@ -54,6 +56,22 @@ _ARITHMETIC: dict[str, Any] = {
     "|": operator.or_,
     "^": operator.xor,
 }
+
+_METHODS = {
+    "+": "__add__",
+    "-": "__sub__",
+    "*": "__mul__",
+    "/": "__truediv__",
+    "//": "__floordiv__",
+    "%": "__mod__",
+    "@": "__matmul__",
+    "**": "__pow__",
+    "&": "__and__",
+    "|": "__or__",
+    "<<": "__lshift__",
+    ">>": "__rshift__",
+}
+"""Methods with which a class of the program defines an operator."""
 
 MAX_CONSTANT = 10_000
 """Longest string or largest power that constant folding makes."""
@@ -204,6 +222,8 @@ def operate(interp: Interpreter, left: Value, sign: str, right: Value, node: ir.
         return _fold(interp, left, sign, right, node)
     if sign in ("/", "//") and isinstance(left, Constant) and _is_replica_count(right):
         interp.emit(events.GlobalSizeUsed(interp.site(node), interp.where(), left))
+    if isinstance(left, Instance) and left.cls is not None and (own := left.cls.find(_METHODS.get(sign, ""))):
+        return interp.call(Bound(left, own[0]), Arguments((right,)), interp.site(node))
     if isinstance(left, (Tensor, Variable, PerReplica)) or isinstance(right, (Tensor, Variable, PerReplica)):
         return tensors.operate(interp, f"operator.{sign}", (left, right), node)
     if sign == "%" and isinstance(left, Constant) and isinstance(left.value, str):

@@ -76,6 +76,11 @@ class Project:
             self._outlines[path] = outline(source) if source is not None else None
         return self._outlines[path]
 
+    def text_of(self, path: str) -> str:
+        """The text of the file at `path`, "" when it cannot be read."""
+        source = self._read(path)
+        return source.text if source is not None else ""
+
     def keep(self, module: ir.Module) -> None:
         """Remember a module that was parsed elsewhere."""
         self._syntax[module.path] = module

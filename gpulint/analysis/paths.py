@@ -196,6 +196,22 @@ def mentions(path: Path, word: str) -> bool:
     return any(_speaks_of(literal.condition, word) for literal in path)
 
 
+def words_of(path: Path) -> frozenset[str]:
+    """The strings in the symbols that the conditions of a path are about."""
+    found: set[str] = set()
+    for literal in path:
+        condition = literal.condition
+        if isinstance(condition.operand, frozenset):
+            found.update(*(words_of(way) for way in condition.operand))
+            continue
+        for part in (condition.subject, condition.operand):
+            if isinstance(part, Symbol):
+                found |= part.words
+            elif isinstance(part, str):
+                found.add(part)
+    return frozenset(found)
+
+
 def _speaks_of(condition: Condition, word: str) -> bool:
     if isinstance(condition.operand, frozenset):
         return any(mentions(way, word) for way in condition.operand)

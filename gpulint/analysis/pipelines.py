@@ -13,7 +13,7 @@ from gpulint.places import Site
 INJECTS_PREFETCH = (2, 11)
 """The first release that ends a pipeline with a prefetch by itself (`benchmarks/experiments/prefetch.py`)."""
 
-PARALLEL_MAPS = (2, 7)
+PARALLEL_MAPS = (2, 5)
 """The first release that makes maps of stateless functions parallel by itself."""
 
 _EXPERIMENTAL = "experimental_optimization."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,9 @@ class Plan:
     referenced: frozenset[str] = frozenset()
     """Every identifier of the file: what is named here can be used."""
 
+    texts: Callable[[], Iterable[str]] = tuple
+    """The text of the file, and of those of the project that it imports."""
+
     release: Callable[[], None] = lambda: None
     """Takes back what the program changed in modules that it shares with other programs of the project. To be
     called when the plan has been read, before another program is run."""
@@ -46,6 +49,10 @@ class Plan:
     def release_of_target(self) -> tuple[int, ...]:
         """The targeted TensorFlow release as numbers: (2, 21)."""
         return tuple(int(part) for part in self.target.split(".")[:2])
+
+    def mentions(self, word: str) -> bool:
+        """Whether the program's text has a word anywhere, in strings and comments too."""
+        return any(word in text for text in self.texts())
 
     def reached(self, bound: str, site: Site) -> None:
         """Note that a bound of the analysis was reached at `site`."""

@@ -14,7 +14,7 @@ from gpulint.analysis.interpreter import MAX_ENTRY_STEPS, MAX_STEPS, Interpreter
 from gpulint.analysis.modules import ModuleScope, Project
 from gpulint.analysis.paths import EVERYWHERE
 from gpulint.analysis.plan import Plan
-from gpulint.analysis.relevance import Subject, relevant_words, speaking_imports, spread
+from gpulint.analysis.relevance import Subject, relevant_words, speaking_imports, spread, texts
 from gpulint.analysis.values import (
     Arguments,
     Constant,
@@ -43,6 +43,7 @@ def analyse(source: Source, project: Project, target: str, subjects: Iterable[Su
     project.keep(syntax)
     scope = ModuleScope(syntax, "__main__", is_graph_mode(syntax))
     plan = Plan(syntax.path, target, graph_mode=scope.graph_mode, referenced=syntax.words)
+    plan.texts = lambda: texts(project, source)
     interp = Interpreter(project, scope, plan)
 
     def release() -> None:

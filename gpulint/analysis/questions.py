@@ -79,6 +79,11 @@ def is_certain(where: Where, plan: Plan) -> bool:
     )
 
 
+def is_run_by_program(where: Where) -> bool:
+    """Whether the program itself gets to a place, not only a caller that is not known."""
+    return _root(where).known
+
+
 def _root(where: Where) -> Caller:
     *_, outermost = callers(where.caller)
     return outermost

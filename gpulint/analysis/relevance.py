@@ -8,13 +8,13 @@ neither has one nor names a function that does.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
 from gpulint.analysis.modules import Project
 from gpulint.sources.source import Source
-from gpulint.syntax.outline import Imported, in_any_form
+from gpulint.syntax.outline import Imported, in_any_form, without_calls
 
 MAX_IMPORT_DEPTH = 3
 """How far imports are followed to see whether a program is relevant."""
@@ -25,10 +25,12 @@ class Subject(NamedTuple):
 
     `words` are identifiers of which a program must have one, itself or in what it uses of its imports; written
     `device(`, it must be called. `itself` is a regular expression that the file's own text must match, "" for none.
+    `own_words` gives words of the file itself that matter besides, for its text and identifiers.
     """
 
     words: frozenset[str]
     itself: str = ""
+    own_words: Callable[[str, frozenset[str]], frozenset[str]] | None = None
 
 
 def relevant_words(project: Project, source: Source, subjects: Iterable[Subject]) -> frozenset[str]:
@@ -42,6 +44,8 @@ def relevant_words(project: Project, source: Source, subjects: Iterable[Subject]
             project, source.path, in_any_form(subject.words)
         ):
             found |= {word.rstrip("(") for word in subject.words}
+        if subject.own_words is not None and (outline := project.outline_of(source.path)) is not None:
+            found |= subject.own_words(source.text, without_calls(outline.words))
     return frozenset(found)
 
 
@@ -113,6 +117,18 @@ def calls_at_import(project: Project, path: str, depth: int) -> bool:
             or (depth > 1 and any(calls_at_import(project, one, depth - 1) for one in _imported_paths(project, path)))
         )
     return bool(project.memory[key])
+
+
+def texts(project: Project, source: Source) -> Iterator[str]:
+    """The text of a file, and of those of the project that it imports, at some removes."""
+    yield source.text
+    seen = {source.path}
+    fresh = [source.path]
+    for _ in range(MAX_IMPORT_DEPTH):
+        fresh = [path for one in fresh for path in _imported_paths(project, one) if path not in seen]
+        for path in dict.fromkeys(fresh):
+            seen.add(path)
+            yield project.text_of(path)
 
 
 def _imported_paths(project: Project, importer: str) -> frozenset[str]:

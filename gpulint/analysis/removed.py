@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpulint.analysis.events import RemovedNameUsed
 from gpulint.analysis.values import Dataset, Layer, Model, Object, Optimizer, Strategy, Value
 from gpulint.knowledge.names import public_name
-from gpulint.knowledge.removed import method_since, replacement, since
+from gpulint.knowledge.removed import is_importable, method_since, replacement, since
 from gpulint.places import Site
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _CLASSES: tuple[tuple[type, str], ...] = (
     (Model, "tensorflow.keras.Model"),
     (Layer, "tensorflow.keras.layers.Layer"),
-    (Optimizer, "tensorflow.keras.optimizers.Optimizer"),
+    (Optimizer, "tensorflow.keras.Optimizer"),
     (Strategy, "tensorflow.distribute.Strategy"),
     (Dataset, "tensorflow.data.Dataset"),
 )
@@ -38,6 +38,8 @@ def imported(interp: Interpreter, dotted: str, site: Site) -> None:
         return
     parts = public.split(".")
     for length in range(2, len(parts) + 1):
+        if is_importable(".".join(parts[:length])):
+            return
         if named(interp, ".".join(parts[:length]), site):
             return
 
@@ -45,8 +47,10 @@ def imported(interp: Interpreter, dotted: str, site: Site) -> None:
 def method(interp: Interpreter, receiver: Value, name: str, site: Site) -> None:
     """A method of a library object is read."""
     classes = [receiver.library] if isinstance(receiver, Object) else []
+    if isinstance(receiver, Optimizer) and receiver.scales:
+        classes.insert(0, "tensorflow.keras.optimizers.LossScaleOptimizer")
     classes += [library for kind, library in _CLASSES if isinstance(receiver, kind)]
     for library in classes:
         if (gone := method_since(library, name)) is not None:
-            interp.emit(RemovedNameUsed(site, interp.where(), f"{library}.{name}", gone, None))
+            interp.emit(RemovedNameUsed(site, interp.where(), f"{library}.{name}", gone, None, True))
             return

@@ -16,27 +16,60 @@ def _table() -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1)
-def names() -> dict[str, str]:
-    """Name → the first release without it. A module that is gone stands for all that was in it."""
-    found: dict[str, str] = _table()["names"]
-    return found
+def _names() -> dict[str, str]:
+    """Name → the first release without it, or in which calling it only raises."""
+    table = _table()
+    return {**table["raising"], **table["names"]}
 
 
 def since(name: str) -> str | None:
     """The first release without a name, None where the newest has it (or no release ever had)."""
-    return names().get(name)
+    return _names().get(name)
 
 
+def is_importable(name: str) -> bool:
+    """Whether `import` still finds a module that is no attribute of `tensorflow` any more."""
+    return name in _table()["importable"]
+
+
+@lru_cache(maxsize=4096)
 def method_since(library: str, method: str) -> str | None:
-    """The first release in which a class has no such method any more."""
-    found: str | None = _table()["methods"].get(library, {}).get(method)
-    return found
+    """The first release in which a class has no such method any more, its own or inherited."""
+    table = _table()
+    cls: str | None = library
+    while cls is not None:
+        gone: str | None = table["methods"].get(cls, {}).get(method)
+        if gone is not None:
+            return gone or None
+        cls = table["bases"].get(cls)
+    return None
 
 
 def replacement(name: str) -> str | None:
     """What a name is called now, where it was renamed."""
     found: str | None = _table()["renamed"].get(name)
     return found
+
+
+@lru_cache(maxsize=1)
+def _telling() -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
+    """(words that only what is gone has; pairs of words that only what is gone has)."""
+    table = _table()
+    shared = frozenset(table["shared"])
+    methods = {method for gone in table["methods"].values() for method, since in gone.items() if since}
+    parts = [name.split(".") for name in _names()]
+    single = {words[-1] for words in parts} | methods
+    return frozenset(single) - shared, frozenset((words[-2], words[-1]) for words in parts if words[-1] in shared)
+
+
+def telling_words() -> frozenset[str]:
+    """Identifiers that nothing but a removed name has."""
+    return _telling()[0]
+
+
+def telling_pairs() -> frozenset[tuple[str, str]]:
+    """Module and name of removed names of which the name alone could be something else (`tensorflow`, `layers`)."""
+    return _telling()[1]
 
 
 def newest() -> str:

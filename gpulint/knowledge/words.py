@@ -98,3 +98,6 @@ STATEFUL_WORDS = frozenset(
     }
 )
 """Without one of these no map of a program is stateful."""
+
+CLUSTER_WORDS = frozenset({"MultiWorkerMirroredStrategy", "CollectiveAllReduceStrategy"})
+"""Without one of these a program makes no strategy of several workers."""

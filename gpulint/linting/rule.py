@@ -79,6 +79,11 @@ class Rule:
     """Codes of rules whose reports explain the same place better."""
 
     @classmethod
+    def own_words(cls, text: str, words: frozenset[str]) -> frozenset[str]:
+        """The words of a file that matter to this rule besides, from its text and all its identifiers."""
+        return frozenset()
+
+    @classmethod
     @cache
     def subscriptions(cls) -> dict[str, str]:
         """Event class name → name of the method that receives it."""

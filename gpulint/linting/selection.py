@@ -120,5 +120,6 @@ def _subjects(rules: Iterable[type[Rule]], target: str) -> frozenset[Subject] | 
             words = rule.speaks_of
             if rule.speaks_of_before is not None and release < rule.speaks_of_before[0]:
                 words |= rule.speaks_of_before[1]
-            found.add(Subject(words, rule.itself))
+            asks_the_file = rule.own_words.__func__ is not Rule.own_words.__func__  # type: ignore[attr-defined]
+            found.add(Subject(words, rule.itself, rule.own_words if asks_the_file else None))
     return frozenset(found)

@@ -74,6 +74,11 @@ def in_any_form(words: frozenset[str]) -> frozenset[str]:
     return words | {f"{word}(" for word in words if not word.endswith("(")}
 
 
+def without_calls(words: frozenset[str]) -> frozenset[str]:
+    """The words of an outline, whether a parenthesis follows them or not."""
+    return frozenset(word.rstrip("(") for word in words)
+
+
 def outline(source: Source) -> Outline | None:
     """The outline of a file; None where the running Python cannot parse it, which says little: LibCST decides."""
     try:

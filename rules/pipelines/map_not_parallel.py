@@ -23,7 +23,7 @@ class MapNotParallel(Rule):
 
     ## What it does
     Finds `map` of a stateful function and `interleave` without `num_parallel_calls` in a training pipeline, and maps of
-    any function where the program switches off that TensorFlow makes them parallel (or targets a release before 2.7).
+    any function where the program switches off that TensorFlow makes them parallel (or targets a release before 2.5).
 
     ## Why is this bad
     One core prepares the data, whatever the machine has. TensorFlow makes maps parallel by itself only if their function

@@ -1,0 +1,92 @@
+"""How much slower is a custom train step run eagerly than the same step under ``tf.function``?
+
+Measured on TensorFlow 2.21, 2 cores, with Adam: 37 times for a small Dense net, 4 times for a wide one,
+5 times for a small CNN, 34 times for a GRU of 20 steps.  The first traced call takes 0.2–0.3 s.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("ABSL_MIN_LOG_LEVEL", "3")
+
+import keras
+import tensorflow as tf
+
+ROUNDS = 5
+Step = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
+
+
+def dense(width: int) -> keras.Model:
+    hidden = [keras.layers.Dense(width, "relu") for _ in range(3)]
+    return keras.Sequential([keras.Input((32,)), *hidden, keras.layers.Dense(10)])
+
+
+def convolutional() -> keras.Model:
+    layers = keras.layers
+    return keras.Sequential(
+        [
+            keras.Input((28, 28, 1)),
+            layers.Conv2D(16, 3, activation="relu"),
+            layers.BatchNormalization(),
+            layers.MaxPooling2D(),
+            layers.Conv2D(32, 3, activation="relu"),
+            layers.Flatten(),
+            layers.Dense(10),
+        ]
+    )
+
+
+def recurrent() -> keras.Model:
+    return keras.Sequential([keras.Input((20, 8)), keras.layers.GRU(16), keras.layers.Dense(10)])
+
+
+def make_step(model: keras.Model) -> Step:
+    optimizer = keras.optimizers.Adam()
+    loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    optimizer.build(model.trainable_variables)
+
+    def step(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+        with tf.GradientTape() as tape:
+            loss = loss_of(y, model(x, training=True))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+        return loss
+
+    return step
+
+
+def seconds(step: Step, x: tf.Tensor, y: tf.Tensor, steps: int) -> float:
+    start = time.perf_counter()
+    for _ in range(steps):
+        loss = step(x, y)
+    float(loss)
+    return (time.perf_counter() - start) / steps
+
+
+def main() -> None:
+    cases: dict[str, tuple[keras.Model, tuple[int, ...], int]] = {
+        "Dense 3x32, batch 32": (dense(32), (32, 32), 20),
+        "Dense 3x512, batch 256": (dense(512), (256, 32), 10),
+        "CNN 28x28, batch 32": (convolutional(), (32, 28, 28, 1), 8),
+        "GRU 20 steps, batch 32": (recurrent(), (32, 20, 8), 3),
+    }
+    print(f"{'model':26}{'eager ms':>10}{'traced ms':>11}{'ratio':>8}{'first traced call ms':>22}")
+    for name, (model, shape, steps) in cases.items():
+        x, y = tf.random.normal(shape), tf.zeros((shape[0],), tf.int32)
+        step = make_step(model)
+        compiled = tf.function(step)
+        step(x, y)
+        first = seconds(compiled, x, y, 1)
+        pairs = [(seconds(step, x, y, steps), seconds(compiled, x, y, steps)) for _ in range(ROUNDS)]
+        eager, traced = (statistics.median(each) * 1e3 for each in zip(*pairs, strict=True))
+        ratio = statistics.median(slow / fast for slow, fast in pairs)
+        print(f"{name:26}{eager:>10.1f}{traced:>11.2f}{ratio:>8.1f}{first * 1e3:>22.0f}")
+
+
+if __name__ == "__main__":
+    main()

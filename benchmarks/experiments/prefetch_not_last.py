@@ -1,0 +1,78 @@
+"""What does a `prefetch` cost that stands before `map` or `batch` and not at the end?
+
+Nothing by default: since TensorFlow 2.11 the end gets a prefetch of its own. Measured on TensorFlow 2.21,
+2 cores: 0.97 to 1.04 times the seconds of the same pipeline with prefetch at the end. Between two slow
+steps, moving it to the end even costs (0.35 against 0.20 s). With `inject_prefetch` off, one before a slow
+last step costs 1.9 times, and one at both places is best. The same on 2.16.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from typing import Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+
+import tensorflow as tf
+
+STEPS, PAUSE, ROUNDS, AUTO = 16, 0.01, 3, tf.data.AUTOTUNE
+
+
+def waited(x: Any) -> Any:
+    """10 ms that do not need the processor."""
+    time.sleep(PAUSE)
+    return x
+
+
+def stateful(x: Any) -> Any:
+    """The same as a TensorFlow function that tf.data keeps sequential."""
+    return tf.ensure_shape(tf.numpy_function(waited, [x], tf.int64), [])
+
+
+def stateless(x: Any) -> Any:
+    """The same as a TensorFlow function that tf.data makes parallel."""
+    return tf.ensure_shape(tf.numpy_function(waited, [x], tf.int64, stateful=False), [])
+
+
+def seconds(dataset: Any) -> float:
+    """Median time of an epoch whose every step keeps the accelerator busy for 10 ms."""
+    times = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        for _ in dataset:
+            time.sleep(PAUSE)
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def main() -> None:
+    """Print seconds with prefetch in the middle, at the end, at both places, and first against second."""
+    source = tf.data.Dataset.range(STEPS)
+    off = tf.data.Options()
+    off.experimental_optimization.inject_prefetch = False
+    on = tf.data.Options()
+    print(f"TensorFlow {tf.__version__}: seconds with prefetch in the middle, at the end, at both, ratio")
+    for switch, options in (("", on), (", inject_prefetch=False", off)):
+        for name, first, second in (
+            ("slow map, P, slow stateful map", stateful, stateful),
+            ("slow map, P, slow stateless map", stateful, stateless),
+            ("slow map, P, batch", stateful, None),
+            ("P, slow stateful map", None, stateful),
+        ):
+            start = source.map(first) if first else source
+
+            def end(dataset: Any, last: Any = second) -> Any:
+                return dataset.map(last) if last else dataset.batch(1)
+
+            middle, last = end(start.prefetch(AUTO)), end(start).prefetch(AUTO)
+            both = end(start.prefetch(AUTO)).prefetch(AUTO)
+            times = [seconds(d.with_options(options)) for d in (middle, last, both)]
+            row = " ".join(f"{value:6.2f}" for value in times)
+            print(f"{name + switch:58} {row} {times[0] / times[1]:6.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""GPU704."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import Plan, Report, Rule, Severity, confidence, events, is_run_by_program
+
+
+class HorovodUnpinned(Rule):
+    """Horovod processes that share a GPU
+
+    ## What it does
+    Finds `hvd.init()` in a program that never makes one GPU visible to each process.
+
+    ## Why is this bad
+    Every process sees all GPUs and takes the first: all ranks train on GPU 0, and each takes the memory of all cards.
+
+    ## Example
+    ```python
+    import horovod.tensorflow as hvd
+    import tensorflow as tf
+
+    hvd.init()
+    for gpu in tf.config.list_physical_devices("GPU"):
+        tf.config.experimental.set_memory_growth(gpu, True)
+    ```
+
+    ## Use instead
+    ```python
+    import horovod.tensorflow as hvd
+    import tensorflow as tf
+
+    hvd.init()
+    gpus = tf.config.list_physical_devices("GPU")
+    for gpu in gpus:
+        tf.config.experimental.set_memory_growth(gpu, True)
+    if gpus:
+        tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+    ```
+
+    ## What is not reported
+    Programs that set visible devices or `CUDA_VISIBLE_DEVICES`, or only mention it (the launcher sets it), or use
+    `visible_device_list`; functions that the program does not call.
+
+    ## At run time
+    All ranks on GPU 0.
+    """
+
+    code = "GPU704"
+    name = "horovod-unpinned"
+    severity = Severity.WARNING
+    in_graph_mode = True
+    speaks_of = frozenset({"horovod"})
+    why = "every process takes the first GPU"
+    instead = "`tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')` right after it"
+
+    def __init__(self) -> None:
+        self._started: list[events.LibraryCalled] = []
+        self._pinned = False
+
+    def on_library_called(self, event: events.LibraryCalled, plan: Plan) -> Iterator[Report]:
+        if event.name.startswith("horovod.") and event.name.endswith(".init") and is_run_by_program(event.where):
+            self._started.append(event)
+        return iter(())
+
+    def on_runtime_configured(self, event: events.RuntimeConfigured, plan: Plan) -> Iterator[Report]:
+        if event.what == "visible_devices" and is_run_by_program(event.where):
+            self._pinned = True
+        return iter(())
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        elsewhere = ("CUDA_VISIBLE_DEVICES", "visible_device_list", "gpu_options", "HIP_VISIBLE_DEVICES")
+        if self._pinned or not self._started or any(plan.mentions(word) for word in elsewhere):
+            return
+        for event in self._started:
+            yield Report(event.site, "no process is given a GPU of its own", confidence=confidence(event.where))

@@ -1,0 +1,69 @@
+"""GPU702."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import CLUSTER_WORDS, Plan, Report, Rule, Severity, confidence, events, known
+
+
+class LateMultiworker(Rule):
+    """Multi-worker strategy made too late
+
+    ## What it does
+    Finds a `MultiWorkerMirroredStrategy` that is made after the runtime was initialised, in a program with a cluster.
+
+    ## Why is this bad
+    It raises RuntimeError "Collective ops must be configured at program startup". A tensor, a dataset, a built model, an
+    optimizer and listing logical devices initialise the runtime; seeds, policies and listing physical devices do not
+    (run on 2.21, `benchmarks/experiments/multiworker.py`). Without a cluster it passes.
+
+    ## Example
+    ```python
+    import json
+    import os
+
+    import tensorflow as tf
+
+    os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 0}})
+    scale = tf.constant(0.5)
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    ```
+
+    ## Use instead
+    ```python
+    import json
+    import os
+
+    import tensorflow as tf
+
+    os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 0}})
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    scale = tf.constant(0.5)
+    ```
+
+    ## What is not reported
+    Programs without a cluster, strategies made first, functions of which it is not known what ran before.
+
+    ## At run time
+    The text of the error.
+    """
+
+    code = "GPU702"
+    name = "late-multiworker"
+    severity = Severity.ERROR
+    speaks_of = CLUSTER_WORDS
+    why = "it raises: collective operations must be configured at program start"
+    instead = "make the strategy first"
+
+    def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
+        if event.strategy.kind != "multi_worker" or event.state != "yes" or event.since is None:
+            return
+        given = event.arguments.get("cluster_resolver", 0)
+        if plan.mentions("TF_CONFIG") or (given is not None and known(given) is not None):
+            yield Report(
+                event.site,
+                "a multi-worker strategy is made after the runtime was initialised",
+                confidence=confidence(event.where),
+                related=((event.since, "this initialises it"),),
+            )

@@ -1,0 +1,164 @@
+"""GPU703."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import (
+    CLUSTER_WORDS,
+    Literal,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    Where,
+    confidence,
+    events,
+    possible,
+    values,
+    words,
+)
+
+
+class SaveOnEveryWorker(Rule):
+    """Every worker writes to one path
+
+    ## What it does
+    Finds checkpoints, models, weights and logs that a multi-worker or Horovod program writes on every worker to a path
+    that is the same for all.
+
+    ## Why is this bad
+    The workers write over each other. Measured with two of them (`benchmarks/experiments/multiworker.py`): `model.save`
+    leaves a file that does not load ("Bad CRC-32"), `save_weights` raises BlockingIOError in one, `Checkpoint.save`
+    InvalidArgumentError.
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    resolver = tf.distribute.cluster_resolver.SlurmClusterResolver()
+    strategy = tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver=resolver)
+    with strategy.scope():
+        model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+    model.save("model.keras")
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    resolver = tf.distribute.cluster_resolver.SlurmClusterResolver()
+    strategy = tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver=resolver)
+    with strategy.scope():
+        model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+    is_chief = resolver.task_id == 0
+    model.save("model.keras" if is_chief else f"scratch/{resolver.task_id}.keras")
+    ```
+
+    ## What is not reported
+    Writes that a condition guards, paths that depend on the worker, `BackupAndRestore`, programs with one worker.
+
+    ## At run time
+    The files that are written.
+    """
+
+    code = "GPU703"
+    name = "save-on-every-worker"
+    severity = Severity.WARNING
+    speaks_of = CLUSTER_WORDS | {"horovod"}
+    why = "the workers write over each other"
+    instead = "let the chief write, and the others to a path of their own"
+
+    def __init__(self) -> None:
+        self._workers: list[events.Event] = []
+        self._writes: list[tuple[events.Event, values.Value | None]] = []
+
+    def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
+        if event.strategy.kind == "multi_worker":
+            self._workers.append(event)
+        return iter(())
+
+    def on_library_called(self, event: events.LibraryCalled, plan: Plan) -> Iterator[Report]:
+        if event.name.startswith("horovod.") and event.name.endswith(".init"):
+            self._workers.append(event)
+        elif event.name in WRITERS:
+            path = event.arguments.get(WRITERS[event.name], 0)
+            self._writes.append((event, path))
+        elif event.name in METHODS:
+            self._writes.append((event, _directory(event)))
+        return iter(())
+
+    def on_weights_used(self, event: events.WeightsUsed, plan: Plan) -> Iterator[Report]:
+        if event.how in ("save", "save_weights", "export"):
+            self._writes.append((event, event.arguments.get("filepath", 0)))
+        return iter(())
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        if not self._workers:
+            return
+        for event, path in self._writes:
+            if _is_guarded(event.where) or path is None or _is_of_worker(path, event.where):
+                continue
+            started = next((one for one in self._workers if _is_before(one, event)), None)
+            if started is not None:
+                yield Report(
+                    event.site,
+                    "every worker writes to this path",
+                    confidence=confidence(event.where),
+                    related=((started.site, "the program has several workers by this"),),
+                )
+
+
+WRITERS = {
+    "tensorflow.keras.callbacks.ModelCheckpoint": "filepath",
+    "tensorflow.summary.create_file_writer": "logdir",
+}
+"""Calls that write, or make what writes, and the argument that says where."""
+
+METHODS = frozenset(
+    {
+        "tensorflow.train.Checkpoint.save",
+        "tensorflow.train.Checkpoint.write",
+        "tensorflow.train.CheckpointManager.save",
+    }
+)
+
+
+def _directory(event: events.LibraryCalled) -> values.Value | None:
+    """Where a checkpoint goes: the manager's directory, or the prefix that `save` is given."""
+    if event.name.endswith("Manager.save") and event.receiver is not None:
+        made = event.receiver.attributes.get(".arguments")
+        arguments = made.value if isinstance(made, values.Constant) else None
+        return arguments.get("directory", 1) if isinstance(arguments, values.Arguments) else None
+    return event.arguments.get("file_prefix", 0)
+
+
+def _is_guarded(where: Where) -> bool:
+    """Whether a condition may let only one worker through: any that is not about which step it is."""
+    return any(not _is_about_steps(literal) for literal in where.path)
+
+
+def _is_about_steps(literal: Literal) -> bool:
+    condition = literal.condition
+    return condition.operator == "completes" or "%" in getattr(condition.subject, "words", ())
+
+
+def _is_of_worker(path: values.Value, where: Where) -> bool:
+    """Whether a path depends on the worker, or on a condition."""
+    options = possible(path, where)
+    computed = [option for option in options if not isinstance(option, values.Constant)]
+    named = {name for option in computed for name in getattr(getattr(option, "symbol", None), "words", ())}
+    return len(options) > 1 or any(words(name) & _RANKS for name in named)
+
+
+def _is_before(start: events.Event, event: events.Event) -> bool:
+    return start.where.caller.known or start.where.caller is event.where.caller
+
+
+_RANKS = frozenset(
+    {
+        *("chief", "getpid", "host", "hostname", "index", "mkdtemp", "mkstemp", "pid", "procid", "rank", "ranks"),
+        *("gettempdir", "task", "tempdir", "temporary", "tmp", "uuid", "uuid4", "worker", "workers"),
+    }
+)
+"""Words in the symbol of a path that is another one on each worker."""

@@ -1,0 +1,136 @@
+"""GPU901."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from gpulint.api import Plan, Report, Rule, Severity, Where, confidence, events, removed, words_of
+
+
+class RemovedApi(Rule):
+    """Name that TensorFlow no longer has
+
+    ## What it does
+    Finds names, methods and modules that the targeted TensorFlow (`target-tensorflow`) and its Keras no longer have.
+
+    ## Why is this bad
+    It raises AttributeError or ImportError when the program gets there, often after hours. The table is read off the
+    wheels of 1.15 and 2.0 to 2.21 (`scripts/removed_api.py`); every name in it was tried on 2.21.
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    tf.keras.mixed_precision.experimental.set_policy("mixed_float16")
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    tf.keras.mixed_precision.set_global_policy("mixed_float16")
+    ```
+
+    ## What is not reported
+    `tf.compat.v1`, names behind a version check, `hasattr` or an `except` for them, programs on `tf_keras` (Keras 2). A
+    file that is TensorFlow 1 through and through gets one finding.
+
+    ## At run time
+    AttributeError.
+    """
+
+    code = "GPU901"
+    name = "removed-api"
+    severity = Severity.ERROR
+    in_graph_mode = True
+    speaks_of = frozenset()
+    why = "it raises when the program gets there"
+    instead = "use what has taken its place"
+
+    def __init__(self) -> None:
+        self._used: dict[str, list[events.RemovedNameUsed]] = defaultdict(list)
+
+    @classmethod
+    def own_words(cls, text: str, words: frozenset[str]) -> frozenset[str]:
+        found = set(removed.telling_words() & words)
+        for module, name in _PAIR.findall(text):
+            if (_TOP.get(module, module), name) in removed.telling_pairs():
+                found.add(name)
+        return frozenset(found)
+
+    def on_removed_name_used(self, event: events.RemovedNameUsed, plan: Plan) -> Iterator[Report]:
+        is_gone = _release(event.since) <= plan.release_of_target
+        own = event.site.path == plan.path or event.of_object
+        if is_gone and own and not _is_checked(event.where):
+            self._used[event.site.path].append(event)
+        return iter(())
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        legacy_keras = any(plan.mentions(word) for word in ("tf_keras", "TF_USE_LEGACY_KERAS"))
+        for found in self._used.values():
+            found.sort(key=lambda event: event.site.node)
+            of_first = {event.name for event in found if event.since == "2.0"}
+            if len(of_first) >= MANY or (of_first and any(event.where.graph_mode for event in found)):
+                first = next(event for event in found if event.since == "2.0")
+                yield Report(
+                    first.site,
+                    f"written for TensorFlow 1: `{_short(first.name)}`"
+                    + (f" and {len(of_first) - 1} other names are gone" if len(of_first) > 1 else " is gone"),
+                    why="the file does not run on TensorFlow 2",
+                    instead="convert it with `tf_upgrade_v2`, or import `tensorflow.compat.v1 as tf`",
+                    confidence=confidence(first.where),
+                )
+                continue
+            for event in found:
+                if legacy_keras and ".keras." in event.name:
+                    continue
+                yield Report(
+                    event.site,
+                    f"`{_short(event.name)}` is gone since TensorFlow {event.since}",
+                    instead=f"use `{_short(event.replacement)}`" if event.replacement else self.instead,
+                    confidence=confidence(event.where),
+                )
+
+
+MANY = 6
+"""Names of TensorFlow 1 in a file that make it a TensorFlow 1 file."""
+
+_PAIR = re.compile(r"\b(\w+)(?:\.|\s+import\s+)(\w+)")
+_TOP = {"tf": "tensorflow"}
+
+_CAUGHT = frozenset({"AttributeError", "ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+
+
+def _release(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("."))
+
+
+def _short(name: str) -> str:
+    return name.replace("tensorflow.", "tf.", 1)
+
+
+def _is_checked(where: Where) -> bool:
+    """Whether the program finds out first what TensorFlow has, or what it is for: a version check, a fall-back."""
+    handlers = where.context.handlers
+    if any(caught & _CAUGHT for caught in handlers):
+        return True
+    if any(literal.condition.operator in ("handler", "completes") for literal in where.path) and not handlers:
+        return True
+    return any(word.startswith(_CHECKS) for word in words_of(where.path))
+
+
+_CHECKS = (
+    "hasattr",
+    "getattr",
+    "tensorflow.__version__",
+    "tensorflow.VERSION",
+    "tensorflow.version.",
+    "tensorflow.keras.__version__",
+    "tensorflow.executing_eagerly",
+    "tensorflow.python.tf2.enabled",
+    "importlib.metadata.version",
+    "pkg_resources",
+)
+"""What conditions that ask which TensorFlow there is are about."""
