@@ -17,6 +17,7 @@ last one that had it.
     raising     function, class or class.method → release since when calling it does nothing but raise
     renamed     name that is gone → name in the newest release
     shared      last parts of what is gone that something else in the newest release is called, too
+    standalone  names of tf.keras among them that the package keras still has (tensorflow.keras.… here, too)
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from api_surface import SHORTCUTS, Surface, public, surface
-from release_wheels import RELEASES
+from release_wheels import RELEASES, Site, site_of
 
 DEAD = re.compile(r"compat\.v1\.(keras|layers|estimator|nn\.rnn_cell)\b")
 """What is still exported but refused with Keras 3."""
@@ -199,10 +200,19 @@ def table_of(history: History) -> dict[str, Any]:
     }
 
 
+def standalone(root: Path, gone: Iterable[str]) -> list[str]:
+    """The names of tf.keras among those that are gone which the package keras of a release exports."""
+    bindings = Site(root).bindings
+    names = [name.split(".") for name in gone if name.startswith("tensorflow.keras.")]
+    return sorted(".".join(name) for name in names if name[-1] in bindings(".".join(name[1:-1])))
+
+
 def main() -> None:
+    cached = Path(sys.argv[1])
     with ProcessPoolExecutor() as pool:
-        surfaces = list(pool.map(partial(surface, Path(sys.argv[1])), RELEASES))
+        surfaces = list(pool.map(partial(surface, cached), RELEASES))
     table = table_of(History(surfaces))
+    table["standalone"] = standalone(site_of(RELEASES[-1], cached), table["names"])
     text = json.dumps(table, separators=(",", ":"))
     Path(sys.argv[2]).write_text(text + "\n", "utf-8")
     print(len(text), "bytes;", ", ".join(f"{len(content)} {part}" for part, content in table.items()))

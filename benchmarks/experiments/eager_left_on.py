@@ -1,8 +1,9 @@
 """What do ``run_eagerly``, ``run_functions_eagerly`` and tf.data's debug mode cost when left on?
 
-Measured on TensorFlow 2.21, 2 cores: compile(run_eagerly=True) makes fit 8 times slower,
-run_functions_eagerly(True) fit 10 times and a tf.function with a loop 34 times; it does not reach tf.data,
-whose enable_debug_mode() makes a map 4 times slower.  After run_functions_eagerly(False) fit is normal again.
+Measured on TensorFlow 2.21, 2 cores: compile(run_eagerly=True) makes fit 8–12 times slower,
+run_functions_eagerly(True) fit 10–12 times and a tf.function with a loop 12–34 times; it does not reach
+tf.data, whose enable_debug_mode() makes a map 4 times slower. After run_functions_eagerly(False) fit is
+traced again.
 """
 
 from __future__ import annotations
@@ -46,7 +47,6 @@ def stepping() -> Callable[[], object]:
 
 def reading() -> Callable[[], object]:
     """A map of 500 elements."""
-
     def pass_over() -> int:
         data = tf.data.Dataset.range(500).map(lambda i: tf.cast(i, tf.float32) * 2.0).batch(10)
         return sum(1 for _ in data)

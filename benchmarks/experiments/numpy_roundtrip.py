@@ -1,7 +1,7 @@
 """What does tensor → NumPy → tensor inside a step cost against staying in TensorFlow?
 
-Measured on TensorFlow 2.21, 2 cores, no GPU: 4 times for 16 MB (two copies), nothing for 4 kB; py_function 3 times,
-numpy_function 1.3 times for 16 MB.  The gradient through the round trip is None.
+Measured on TensorFlow 2.21, 2 cores, no GPU: 4 times for 16 MB (two copies), nothing for 4 kB; py_function 3
+times, numpy_function about once for 16 MB. The gradient through the round trip is None.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """How much more memory does a persistent tape hold, used once and kept over steps?
 
-Measured on TensorFlow 2.21: used once and deleted nothing; rebound by the next step a peak of 124 MB against 76 (the
-old activations live on while the new are made); kept in a list 50 MB more a step; in a tf.function nothing.
+Measured on TensorFlow 2.21: used once and deleted nothing; rebound by the next step a peak of 124 MB against
+76 (the old activations live on while the new are made); kept in a list 50 MB more a step; in a tf.function
+nothing.
 """
 
 from __future__ import annotations
@@ -18,12 +19,8 @@ ENVIRONMENT = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"}  # glibc hands l
 LAYERS = 12
 ROWS, WIDTH = 4096, 256  # one activation: 4 MB
 WAYS = [
-    "normal",
-    "persistent, deleted",
-    "persistent, rebound",
-    "persistent, kept",
-    "persistent, in tf.function",
-    "normal, in tf.function",
+    "normal", "persistent, deleted", "persistent, rebound", "persistent, kept",
+    "persistent, in tf.function", "normal, in tf.function",
 ]
 
 
@@ -78,7 +75,7 @@ def main() -> None:
     if len(sys.argv) == 2:
         measure(sys.argv[1])
         return
-    print(f"{'tape (MB over the start)':28}{'after step 1':>12}{'after step 4':>13}{'peak':>10}{'seconds':>9}")
+    print(f"{'MB over the start':28}{'after step 1':>12}{'after step 4':>13}{'peak':>10}{'seconds':>9}")
     for way in WAYS:
         command = [sys.executable, __file__, way]
         ran = subprocess.run(command, capture_output=True, text=True, check=True, env=ENVIRONMENT)

@@ -1,8 +1,8 @@
 """Which arguments of LSTM and GRU lose the cuDNN kernel?  (Asked of Keras itself; no GPU is needed.)
 
-Keras 3.15 and 3.3: activation other than tanh, recurrent_activation other than sigmoid, use_bias=False, unroll,
-recurrent_dropout, GRU's reset_after=False, use_cudnn=False; in 3.3 also dropout.  Not: masks, stateful,
-go_backwards, dtype, regularizers.
+Keras 3.15 and 3.3: activation other than tanh, recurrent_activation other than sigmoid, use_bias=False,
+unroll, recurrent_dropout, GRU's reset_after=False, use_cudnn=False; in 3.3 also dropout. Not: masks,
+stateful, go_backwards, dtype, regularizers.
 """
 
 from __future__ import annotations
@@ -22,32 +22,13 @@ from keras.src import backend
 
 rnn = importlib.import_module("keras.src.backend.tensorflow.rnn")  # the package has a function so named
 ARGUMENTS: list[dict[str, Any]] = [
-    {},
-    {"activation": "tanh"},
-    {"activation": "relu"},
-    {"activation": tf.tanh},
-    {"activation": tf.nn.tanh},
-    {"activation": keras.ops.tanh},
-    {"activation": None},
-    {"recurrent_activation": "sigmoid"},
-    {"recurrent_activation": "hard_sigmoid"},
-    {"recurrent_activation": tf.nn.sigmoid},
-    {"use_bias": False},
-    {"unroll": True},
-    {"dropout": 0.2},
-    {"recurrent_dropout": 0.2},
-    {"reset_after": False},
-    {"use_cudnn": False},
-    {"use_cudnn": True},
-    {"go_backwards": True},
-    {"stateful": True},
-    {"return_sequences": True},
-    {"return_state": True},
-    {"dtype": "float64"},
-    {"dtype": "mixed_float16"},
-    {"unit_forget_bias": False},
-    {"kernel_regularizer": "l2"},
-    {"implementation": 1},
+    {}, {"activation": "tanh"}, {"activation": "relu"}, {"activation": tf.tanh}, {"activation": tf.nn.tanh},
+    {"activation": keras.ops.tanh}, {"activation": None}, {"recurrent_activation": "sigmoid"},
+    {"recurrent_activation": "hard_sigmoid"}, {"recurrent_activation": tf.nn.sigmoid}, {"use_bias": False},
+    {"unroll": True}, {"dropout": 0.2}, {"recurrent_dropout": 0.2}, {"reset_after": False},
+    {"use_cudnn": False}, {"use_cudnn": True}, {"go_backwards": True}, {"stateful": True},
+    {"return_sequences": True}, {"return_state": True}, {"dtype": "float64"}, {"dtype": "mixed_float16"},
+    {"unit_forget_bias": False}, {"kernel_regularizer": "l2"}, {"implementation": 1},
 ]
 
 

@@ -193,8 +193,8 @@ def attribute(interp: Interpreter, receiver: Value, name: str, node: ir.Node) ->
         raise Halts
     if isinstance(receiver, External):
         dotted = f"{receiver.name}.{name}"
-        removed.named(interp, dotted, interp.site(node))
-        return External(canonical(dotted))
+        removed.named(interp, dotted, receiver.package, interp.site(node))
+        return External(canonical(dotted), receiver.package)
     if isinstance(receiver, ModuleValue):
         return imports.module_attribute(interp, receiver, name)
     if isinstance(receiver, Object):

@@ -278,7 +278,11 @@ def _getattr(interp: Interpreter, values: list[Value], arguments: Arguments, sit
         default = values[2] if len(values) > 2 else None
 
         def read(option: Value) -> Value:
-            if default is not None and isinstance(option, External) and since(f"{option.name}.{name}") is not None:
+            if (
+                default is not None
+                and isinstance(option, External)
+                and since(f"{option.name}.{name}", option.package) is not None
+            ):
                 return default
             return access.attribute(interp, option, name, ir.Pass(site.node))
 

@@ -49,7 +49,7 @@ def _module(interp: Interpreter, dotted: str) -> Value:
     if path is not None:
         _run_now(interp, path, dotted)
         return Imported(path, dotted, None)
-    return External(canonical(dotted))
+    return External(canonical(dotted), dotted.partition(".")[0])
 
 
 def import_from(interp: Interpreter, node: ir.ImportFrom) -> int:
@@ -90,7 +90,7 @@ def _member(interp: Interpreter, node: ir.ImportFrom, path: str | None, name: st
         return Imported(path, node.module, name)
     if node.level:
         return Unknown(("import", importer, "." * node.level + dotted))
-    return External(canonical(dotted))
+    return External(canonical(dotted), dotted.partition(".")[0])
 
 
 def _star(interp: Interpreter, path: str, dotted: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpulint.analysis.events import RemovedNameUsed
+from gpulint.analysis.symbols import Symbol
 from gpulint.analysis.values import Dataset, Layer, Model, Object, Optimizer, Strategy, Value
 from gpulint.knowledge.names import public_name
 from gpulint.knowledge.removed import is_importable, method_since, replacement, since
@@ -23,9 +24,9 @@ _CLASSES: tuple[tuple[type, str], ...] = (
 """The class whose methods a value has where its own is not in the table."""
 
 
-def named(interp: Interpreter, name: str, site: Site) -> bool:
-    """A dotted name is read; whether it is gone."""
-    gone = since(name)
+def named(interp: Interpreter, name: str, package: str, site: Site) -> bool:
+    """A dotted name is read, of a package that was imported; whether it is gone."""
+    gone = since(name, package)
     if gone is not None:
         interp.emit(RemovedNameUsed(site, interp.where(), name, gone, replacement(name)))
     return gone is not None
@@ -40,7 +41,7 @@ def imported(interp: Interpreter, dotted: str, site: Site) -> None:
     for length in range(2, len(parts) + 1):
         if is_importable(".".join(parts[:length])):
             return
-        if named(interp, ".".join(parts[:length]), site):
+        if named(interp, ".".join(parts[:length]), dotted.partition(".")[0], site):
             return
 
 
@@ -54,3 +55,35 @@ def method(interp: Interpreter, receiver: Value, name: str, site: Site) -> None:
         if (gone := method_since(library, name)) is not None:
             interp.emit(RemovedNameUsed(site, interp.where(), f"{library}.{name}", gone, None, True))
             return
+
+
+def unknown_method(interp: Interpreter, called: Symbol, name: str, site: Site) -> None:
+    """A method of something that is not known is called: one that only a removed class member is named like."""
+    gone = UNMISTAKABLE.get(name)
+    if gone is not None and not _is_of_other_library(called):
+        interp.emit(RemovedNameUsed(site, interp.where(), f"{gone}.{name}", method_since(gone, name) or "", None, True))
+
+
+UNMISTAKABLE = {
+    "evaluate_generator": "tensorflow.keras.Model",
+    "experimental_run_v2": "tensorflow.distribute.Strategy",
+    "fit_generator": "tensorflow.keras.Model",
+    "get_scaled_loss": "tensorflow.keras.optimizers.LossScaleOptimizer",
+    "get_unscaled_gradients": "tensorflow.keras.optimizers.LossScaleOptimizer",
+    "make_initializable_iterator": "tensorflow.data.Dataset",
+    "make_one_shot_iterator": "tensorflow.data.Dataset",
+    "predict_generator": "tensorflow.keras.Model",
+}
+"""Methods that nothing else is likely to have, and their class."""
+
+
+def _is_of_other_library(name: Symbol) -> bool:
+    """Whether a symbol is of something that another library gave."""
+    while name.parts[0] in ("attribute", "call", "item"):
+        inner = name.parts[1]
+        if isinstance(inner, tuple):
+            inner = Symbol(inner)
+        if not isinstance(inner, Symbol):
+            return False
+        name = inner
+    return name.parts[0] == "external" and not str(name.parts[1]).startswith("tensorflow")

@@ -99,12 +99,14 @@ class Join(Value):
 
 
 class External(Value):
-    """A name of a library, by its canonical dotted name: a module, class, function or constant."""
+    """A name of a library, by its canonical dotted name: a module, class, function or constant. `package` is the one
+    that the program had it from (Keras stands under TensorFlow, whichever it is imported from)."""
 
-    __slots__ = ("name", "symbol")
+    __slots__ = ("name", "package", "symbol")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, package: str = "") -> None:
         self.name = name
+        self.package = package or name.partition(".")[0]
         self.symbol = symbol(("external", name))
 
 

@@ -22,8 +22,13 @@ def _names() -> dict[str, str]:
     return {**table["raising"], **table["names"]}
 
 
-def since(name: str) -> str | None:
-    """The first release without a name, None where the newest has it (or no release ever had)."""
+def since(name: str, package: str = "tensorflow") -> str | None:
+    """The first release without a name, None where the newest has it (or no release ever had).
+
+    `package` is the one that it was had from: `keras` has some names that `tf.keras` has not, and `tf_keras` all.
+    """
+    if package == "tf_keras" or (package == "keras" and name in _table()["standalone"]):
+        return None
     return _names().get(name)
 
 

@@ -14,9 +14,9 @@ class LateMultiworker(Rule):
     Finds a `MultiWorkerMirroredStrategy` that is made after the runtime was initialised, in a program with a cluster.
 
     ## Why is this bad
-    It raises RuntimeError "Collective ops must be configured at program startup". A tensor, a dataset, a built model, an
-    optimizer and listing logical devices initialise the runtime; seeds, policies and listing physical devices do not
-    (run on 2.21, `benchmarks/experiments/multiworker.py`). Without a cluster it passes.
+    It raises RuntimeError "Collective ops must be configured at program startup". A tensor, a dataset, a built
+    model, an optimizer and listing logical devices initialise the runtime; seeds, policies and listing physical
+    devices do not (run on 2.21, `benchmarks/experiments/multiworker.py`). Without a cluster it passes.
 
     ## Example
     ```python
@@ -25,7 +25,8 @@ class LateMultiworker(Rule):
 
     import tensorflow as tf
 
-    os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 0}})
+    cluster = {"worker": ["a:1234", "b:1234"]}
+    os.environ["TF_CONFIG"] = json.dumps({"cluster": cluster, "task": {"type": "worker", "index": 0}})
     scale = tf.constant(0.5)
     strategy = tf.distribute.MultiWorkerMirroredStrategy()
     ```
@@ -37,7 +38,8 @@ class LateMultiworker(Rule):
 
     import tensorflow as tf
 
-    os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 0}})
+    cluster = {"worker": ["a:1234", "b:1234"]}
+    os.environ["TF_CONFIG"] = json.dumps({"cluster": cluster, "task": {"type": "worker", "index": 0}})
     strategy = tf.distribute.MultiWorkerMirroredStrategy()
     scale = tf.constant(0.5)
     ```

@@ -14,8 +14,8 @@ class TfConfigMissing(Rule):
     Finds a `MultiWorkerMirroredStrategy` in a program that has no cluster resolver and names `TF_CONFIG` nowhere.
 
     ## Why is this bad
-    Without a cluster the strategy is one worker, silently: measured, `num_replicas_in_sync` is 1 and only the log says so
-    (`benchmarks/experiments/multiworker.py`). Each machine then trains a model of its own.
+    Without a cluster the strategy is one worker, silently: measured, `num_replicas_in_sync` is 1 and only the log
+    says so (`benchmarks/experiments/multiworker.py`). Each machine then trains a model of its own.
 
     ## Example
     ```python
@@ -37,8 +37,8 @@ class TfConfigMissing(Rule):
     ```
 
     ## What is not reported
-    Programs that give a resolver, or set, read or only mention `TF_CONFIG` (in a comment, too: the launcher sets it), in
-    any of their files; factories that the program does not call.
+    Programs that give a resolver, or set, read or only mention `TF_CONFIG` (in a comment, too: the launcher sets
+    it), in any of their files; factories that the program does not call.
 
     ## At run time
     The replicas and the cluster specification.

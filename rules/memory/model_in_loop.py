@@ -15,10 +15,10 @@ class ModelInLoop(Rule):
     Finds a model that a loop builds and trains anew in each round, where nothing frees the last one.
 
     ## Why is this bad
-    The graphs in which a model was trained stay in memory with its variables and the optimizer's. Measured, per model
-    with 8 MB of weights: 38 MB with Adam, 14 MB with SGD, in a straight line (`benchmarks/experiments/model_in_loop.py`).
-    `clear_session()` and `del` give back the Python objects, which is a tenth of it; a process gives back all. Each
-    model is traced again, too.
+    The graphs in which a model was trained stay in memory with its variables and the optimizer's. Measured, per
+    model with 8 MB of weights: 38 MB with Adam, 14 MB with SGD, in a straight line
+    (`benchmarks/experiments/model_in_loop.py`). `clear_session()` and `del` give back the Python objects, which is
+    a tenth of it; a process gives back all. Each model is traced again, too.
 
     ## Example
     ```python

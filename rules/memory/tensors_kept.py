@@ -82,8 +82,8 @@ class TensorsKept(Rule):
     ```
 
     ## What is not reported
-    Lists that are made anew or cleared in a loop, one pass over a dataset, `deque(maxlen=…)`, values that are on the host, additions that a
-    condition guards, tensors inside a `tf.function`.
+    Lists that are made anew or cleared in a loop, one pass over a dataset, `deque(maxlen=…)`, values that are on
+    the host, additions that a condition guards, tensors inside a `tf.function`.
 
     ## At run time
     Memory climbs with each step.

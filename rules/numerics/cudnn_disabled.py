@@ -14,9 +14,10 @@ class CudnnDisabled(Rule):
     Finds arguments of `LSTM` and `GRU` that switch Keras from the cuDNN kernel to a loop of single operations.
 
     ## Why is this bad
-    The kernel does all steps of a sequence in one launch. Without it each step is several launches. Keras 3 takes it for
-    `activation="tanh"`, `recurrent_activation="sigmoid"`, `recurrent_dropout=0`, `unroll=False`, `use_bias=True` and, for
-    a GRU, `reset_after=True`; asked of Keras itself in `benchmarks/experiments/recurrent_kernels.py`.
+    The kernel does all steps of a sequence in one launch. Without it each step is several launches. Keras 3 takes
+    it for `activation="tanh"`, `recurrent_activation="sigmoid"`, `recurrent_dropout=0`, `unroll=False`,
+    `use_bias=True` and, for a GRU, `reset_after=True`; asked of Keras itself in
+    `benchmarks/experiments/recurrent_kernels.py`.
 
     ## Example
     ```python

@@ -42,8 +42,8 @@ class Float16Output(Rule):
     ```
 
     ## What is not reported
-    A last layer with `dtype="float32"` (an `Activation` too), outputs that are cast to float32, `mixed_bfloat16`, layers
-    made where the policy is another, models that are not trained.
+    A last layer with `dtype="float32"` (an `Activation` too), outputs that are cast to float32, `mixed_bfloat16`,
+    layers made where the policy is another, models that are not trained.
 
     ## At run time
     Losses that are NaN, a falling loss scale.

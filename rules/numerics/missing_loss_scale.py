@@ -15,10 +15,10 @@ class MissingLossScale(Rule):
     whose loss `optimizer.scale_loss` never scaled.
 
     ## Why is this bad
-    Small gradients are zero in float16: of a loss of a thousandth, 0.8 % of them vanish and the median is off by 4.5 %
-    (0.1 % when scaled). With a `LossScaleOptimizer`, into which `compile` turns every optimizer under this policy, it is
-    worse: `apply_gradients` divides by the scale in any case, so the weights move 32,768 times too little
-    (`benchmarks/experiments/loss_scale.py`).
+    Small gradients are zero in float16: of a loss of a thousandth, 0.8 % of them vanish and the median is off by
+    4.5 % (0.1 % when scaled). With a `LossScaleOptimizer`, into which `compile` turns every optimizer under this
+    policy, it is worse: `apply_gradients` divides by the scale in any case, so the weights move 32,768 times too
+    little (`benchmarks/experiments/loss_scale.py`).
 
     ## Example
     ```python

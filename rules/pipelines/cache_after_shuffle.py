@@ -14,9 +14,9 @@ class CacheAfterShuffle(Rule):
     Finds `cache()` after `shuffle`, after a random map, or after `repeat`, in a training pipeline.
 
     ## Why is this bad
-    The cache is filled in the first epoch and read in all others: measured, the order is then the same in every epoch,
-    and so is the augmentation, also when a shuffle follows. After `repeat()` the cache holds every repetition: 200 MB for
-    8 elements of 1 MB taken 200 times (`benchmarks/experiments/cache_after_shuffle.py`).
+    The cache is filled in the first epoch and read in all others: measured, the order is then the same in every
+    epoch, and so is the augmentation, also when a shuffle follows. After `repeat()` the cache holds every
+    repetition: 200 MB for 8 elements of 1 MB taken 200 times (`benchmarks/experiments/cache_after_shuffle.py`).
 
     ## Example
     ```python
@@ -39,8 +39,8 @@ class CacheAfterShuffle(Rule):
     ```
 
     ## What is not reported
-    A shuffle with `reshuffle_each_iteration=False` (a split), a shuffle again after the cache, a sample (`take`) that is
-    kept, caches that only evaluation reads.
+    A shuffle with `reshuffle_each_iteration=False` (a split), a shuffle again after the cache, a sample (`take`)
+    that is kept, caches that only evaluation reads.
 
     ## At run time
     The order of the elements in two epochs.

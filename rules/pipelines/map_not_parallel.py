@@ -26,10 +26,10 @@ class MapNotParallel(Rule):
     any function where the program switches off that TensorFlow makes them parallel (or targets a release before 2.5).
 
     ## Why is this bad
-    One core prepares the data, whatever the machine has. TensorFlow makes maps parallel by itself only if their function
-    is stateless: random operations, Python functions, variables and tables are not. Measured on two cores: 1.8 to 2.3
-    times the time for stateful functions, 0.94 to 1.02 for the others (`benchmarks/experiments/sequential_map.py`); 1.8
-    to 2.2 times for `interleave` (`sequential_interleave.py`).
+    One core prepares the data, whatever the machine has. TensorFlow makes maps parallel by itself only if their
+    function is stateless: random operations, Python functions, variables and tables are not. Measured on two cores:
+    1.8 to 2.3 times the time for stateful functions, 0.94 to 1.02 for the others
+    (`benchmarks/experiments/sequential_map.py`); 1.8 to 2.2 times for `interleave` (`sequential_interleave.py`).
 
     ## Example
     ```python
@@ -65,8 +65,8 @@ class MapNotParallel(Rule):
     ```
 
     ## What is not reported
-    Stateless functions with the default options, `stateless_random_*`, trivial work (a random number or two), maps before
-    a `cache`, arguments that are not known, what only evaluation reads.
+    Stateless functions with the default options, `stateless_random_*`, trivial work (a random number or two), maps
+    before a `cache`, arguments that are not known, what only evaluation reads.
 
     ## At run time
     The speed of the pipeline in a trial.

@@ -45,7 +45,8 @@ class NoPrefetch(Rule):
 
     ## What is not reported
     Every pipeline with the default options on TensorFlow 2.11 and later; a last step that runs ahead by itself
-    (`num_parallel_calls`, `map` and `batch` in a row, which are fused); distributed datasets; what only evaluation reads.
+    (`num_parallel_calls`, `map` and `batch` in a row, which are fused); distributed datasets; what only evaluation
+    reads.
 
     ## At run time
     The gaps between steps.

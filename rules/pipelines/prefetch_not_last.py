@@ -14,9 +14,9 @@ class PrefetchNotLast(Rule):
     Finds a training pipeline with a `prefetch` in the middle and none at the end, where TensorFlow does not add one.
 
     ## Why is this bad
-    What stands after the `prefetch` is done while the step waits. Measured: 1.86 times the time with a slow last step and
-    `inject_prefetch` off; nothing at all with the default options, so the rule is silent there, and off by default
-    (`benchmarks/experiments/prefetch_not_last.py`).
+    What stands after the `prefetch` is done while the step waits. Measured: 1.86 times the time with a slow last
+    step and `inject_prefetch` off; nothing at all with the default options, so the rule is silent there, and off by
+    default (`benchmarks/experiments/prefetch_not_last.py`).
 
     ## Example
     ```python
@@ -43,8 +43,8 @@ class PrefetchNotLast(Rule):
     ```
 
     ## What is not reported
-    A second `prefetch` at the end, pipelines with the default options on TensorFlow 2.11 and later, distributed datasets,
-    what only evaluation reads.
+    A second `prefetch` at the end, pipelines with the default options on TensorFlow 2.11 and later, distributed
+    datasets, what only evaluation reads.
 
     ## At run time
     The gaps between steps.

@@ -15,9 +15,9 @@ class PythonInPipeline(Rule):
     pipeline.
 
     ## Why is this bad
-    One Python interpreter with one lock feeds all GPUs. Measured: an element of `from_generator` takes 0.2 ms before its
-    work begins (0.02 ms in a batch of 32), arithmetic in Python 4 to 7 times the time of operations; parallel calls help
-    only work that gives the lock back (`benchmarks/experiments/python_in_pipeline.py`).
+    One Python interpreter with one lock feeds all GPUs. Measured: an element of `from_generator` takes 0.2 ms
+    before its work begins (0.02 ms in a batch of 32), arithmetic in Python 4 to 7 times the time of operations;
+    parallel calls help only work that gives the lock back (`benchmarks/experiments/python_in_pipeline.py`).
 
     ## Example
     ```python
@@ -47,8 +47,8 @@ class PythonInPipeline(Rule):
     ```
 
     ## What is not reported
-    Generators of whole batches, a handful of elements, Python functions in a map with `num_parallel_calls`, maps before a
-    `cache`, what only evaluation reads.
+    Generators of whole batches, a handful of elements, Python functions in a map with `num_parallel_calls`, maps
+    before a `cache`, what only evaluation reads.
 
     ## At run time
     Steps that wait for input.

@@ -65,17 +65,19 @@ class DebugLeftOn(Rule):
             )
 
 
+_DEBUGGING = "tensorflow.debugging."
+
 SWITCHES = {
-    "tensorflow.debugging.set_log_device_placement": "tensorflow.debugging.set_log_device_placement",
-    "tensorflow.debugging.enable_check_numerics": "tensorflow.debugging.disable_check_numerics",
-    "tensorflow.debugging.experimental.enable_dump_debug_info": "tensorflow.debugging.experimental.disable_dump_debug_info",
+    _DEBUGGING + "set_log_device_placement": _DEBUGGING + "set_log_device_placement",
+    _DEBUGGING + "enable_check_numerics": _DEBUGGING + "disable_check_numerics",
+    _DEBUGGING + "experimental.enable_dump_debug_info": _DEBUGGING + "experimental.disable_dump_debug_info",
     "tensorflow.profiler.experimental.start": "tensorflow.profiler.experimental.stop",
 }
 """What switches it on → what takes it back (of the same name: with False)."""
 
 MESSAGES = {
-    "tensorflow.debugging.set_log_device_placement": "the placement of every operation is logged",
-    "tensorflow.debugging.enable_check_numerics": "every tensor is checked for NaN and infinity",
-    "tensorflow.debugging.experimental.enable_dump_debug_info": "every tensor is dumped to disk",
+    _DEBUGGING + "set_log_device_placement": "the placement of every operation is logged",
+    _DEBUGGING + "enable_check_numerics": "every tensor is checked for NaN and infinity",
+    _DEBUGGING + "experimental.enable_dump_debug_info": "every tensor is dumped to disk",
     "tensorflow.profiler.experimental.start": "the profiler is started and never stopped",
 }

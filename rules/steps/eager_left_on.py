@@ -15,8 +15,8 @@ class EagerLeftOn(Rule):
     `tf.data.experimental.enable_debug_mode()` that nothing guards in a program that trains.
 
     ## Why is this bad
-    They are for finding errors. Nothing is compiled then: measured, `fit` takes 8 to 10 times as long, a function with a
-    loop 34 times, a `map` 3.6 times (`benchmarks/experiments/eager_left_on.py`).
+    They are for finding errors. Nothing is compiled then: measured, `fit` takes 8 to 10 times as long, a function
+    with a loop 34 times, a `map` 3.6 times (`benchmarks/experiments/eager_left_on.py`).
 
     ## Example
     ```python

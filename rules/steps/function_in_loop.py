@@ -15,8 +15,9 @@ class FunctionInLoop(Rule):
     Finds `tf.function` applied inside a loop, or in a function that a loop calls, where the result is called there.
 
     ## Why is this bad
-    Each new `tf.function` is traced when it is first called; what was traced before is thrown away. Measured: 18 to 20
-    times the time per step, twelve times as slow as not compiling at all (`benchmarks/experiments/function_in_loop.py`).
+    Each new `tf.function` is traced when it is first called; what was traced before is thrown away. Measured: 18 to
+    20 times the time per step, twelve times as slow as not compiling at all
+    (`benchmarks/experiments/function_in_loop.py`).
 
     ## Example
     ```python

@@ -39,12 +39,18 @@ class AccumulateApplies(Rule):
     optimizer = tf.keras.optimizers.SGD()
     ACCUMULATION_STEPS = 4
 
-    for step, x in enumerate(tf.data.Dataset.range(64)):
-        with tf.GradientTape() as tape:
-            loss = weight * tf.cast(x, tf.float32) / ACCUMULATION_STEPS
-        gradient = tape.gradient(loss, weight)
-        if (step + 1) % ACCUMULATION_STEPS == 0:
-            optimizer.apply_gradients([(gradient, weight)])
+
+    @tf.function
+    def train(dataset):
+        for step, x in enumerate(dataset):
+            with tf.GradientTape() as tape:
+                loss = weight * tf.cast(x, tf.float32) / ACCUMULATION_STEPS
+            gradient = tape.gradient(loss, weight)
+            if (step + 1) % ACCUMULATION_STEPS == 0:
+                optimizer.apply_gradients([(gradient, weight)])
+
+
+    train(tf.data.Dataset.range(64))
     ```
 
     ## Use instead
@@ -56,13 +62,19 @@ class AccumulateApplies(Rule):
     optimizer = tf.keras.optimizers.SGD()
     ACCUMULATION_STEPS = 4
 
-    for step, x in enumerate(tf.data.Dataset.range(64)):
-        with tf.GradientTape() as tape:
-            loss = weight * tf.cast(x, tf.float32) / ACCUMULATION_STEPS
-        total.assign_add(tape.gradient(loss, weight))
-        if (step + 1) % ACCUMULATION_STEPS == 0:
-            optimizer.apply_gradients([(total, weight)])
-            total.assign(0.0)
+
+    @tf.function
+    def train(dataset):
+        for step, x in enumerate(dataset):
+            with tf.GradientTape() as tape:
+                loss = weight * tf.cast(x, tf.float32) / ACCUMULATION_STEPS
+            total.assign_add(tape.gradient(loss, weight))
+            if (step + 1) % ACCUMULATION_STEPS == 0:
+                optimizer.apply_gradients([(total, weight)])
+                total.assign(0.0)
+
+
+    train(tf.data.Dataset.range(64))
     ```
 
     ## What is not reported

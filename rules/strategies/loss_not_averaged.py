@@ -30,7 +30,7 @@ class LossNotAveraged(Rule):
 
     def step(x, y):
         with tf.GradientTape() as tape:
-            loss = tf.reduce_mean(tf.keras.losses.mean_squared_error(y, weight * x))
+            loss = tf.reduce_mean(tf.keras.losses.MSE(y, weight * x))
         optimizer.apply_gradients([(tape.gradient(loss, weight), weight)])
 
 
@@ -55,7 +55,7 @@ class LossNotAveraged(Rule):
 
     def step(x, y):
         with tf.GradientTape() as tape:
-            per_example = tf.keras.losses.mean_squared_error(y, weight * x)
+            per_example = tf.keras.losses.MSE(y, weight * x)
             loss = tf.nn.compute_average_loss(per_example, global_batch_size=GLOBAL_BATCH_SIZE)
         optimizer.apply_gradients([(tape.gradient(loss, weight), weight)])
 
