@@ -26,6 +26,7 @@ from gpulint.analysis.rounds import changing_number, differ_in_numbers, is_singl
 from gpulint.analysis.steps import (
     every_round,
     goes_over_data,
+    is_short,
     is_unguarded,
     is_update,
     step_loops,
@@ -100,6 +101,7 @@ __all__ = [
     "goes_over_data",
     "has_gpu_kernel",
     "is_run_by_program",
+    "is_short",
     "is_single",
     "is_test",
     "is_unguarded",

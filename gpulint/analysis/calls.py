@@ -71,6 +71,7 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
     if isinstance(function, Constant):
         raise Halts
     if isinstance(function, External):
+        removed.called(interp, function.name, function.package, site)
         return library.call(interp, function.name, arguments, site)
     if isinstance(function, Function):
         interp.emit(FunctionEntered(site, interp.where(), function, arguments.positional))

@@ -68,6 +68,8 @@ class Context(NamedTuple):
     loops: tuple[Loop, ...] = ()
     guards: tuple[Site, ...] = ()
     """Conditions (`if`, conditional expressions) around the place whose outcome is unknown, within `loops`."""
+    flags: tuple[Site, ...] = ()
+    """Conditions around the place that are a mere name with a known value: switches of the program."""
     handlers: tuple[frozenset[str], ...] = ()
     """Exception names that enclosing `try` statements catch."""
 

@@ -303,6 +303,8 @@ def call_object(interp: Interpreter, receiver: Object, arguments: Arguments, sit
                 interp.state.write(receiver.attributes, precision.OUTPUTS, result)
             return Tensor(site) if isinstance(receiver, (Model, Layer)) and isinstance(result, Unknown) else result
     if isinstance(receiver, (Model, Layer)):
+        if any(isinstance(value, Tensor) for value in tensors.flattened(arguments.all())):
+            runtime.initialised(interp, "yes", site)
         given = tensors.derived(interp, site, tensors.flattened(arguments.all()))
         if isinstance(given, Tensor):
             layers = [receiver] if isinstance(receiver, Layer) else precision.output_layers(interp, receiver)

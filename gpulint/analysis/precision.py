@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 LAST = ".last"
 """Attribute of a Sequential model: its last layer."""
 
+LOSS = ".loss"
+"""Attribute of a model: the loss that it was compiled with."""
+
 OUTPUTS = ".outputs"
 """Attribute of a functional or subclassed model: the tensors that it gives."""
 
@@ -55,7 +58,9 @@ def policy_of(interp: Interpreter, arguments: Arguments) -> Value:
 
 
 def fitted(interp: Interpreter, model: Model, site: Site) -> None:
-    """A model is fitted: what its output layers give goes into the loss."""
+    """A model is fitted: what its output layers give goes into the loss that it was compiled with."""
+    if interp.choose(model.attributes.get(LOSS, NONE)) is NONE:
+        return
     for layer in output_layers(interp, model):
         interp.emit(events.OutputTrained(site, interp.where(), layer))
 

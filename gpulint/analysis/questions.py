@@ -71,7 +71,11 @@ def _turns(event: LibraryCalled) -> object:
 def is_certain(where: Where, plan: Plan) -> bool:
     """Whether a place is reached in every run that trains: on no condition, from what the program itself runs or
     from an entry point that trains."""
-    if where.context.guards or any(literal.condition.operator != "completes" for literal in where.path):
+    if (
+        where.context.guards
+        or where.context.flags
+        or any(literal.condition.operator != "completes" for literal in where.path)
+    ):
         return False
     root = _root(where)
     return root.known or any(

@@ -8,7 +8,7 @@ from gpulint.analysis.events import RemovedNameUsed
 from gpulint.analysis.symbols import Symbol
 from gpulint.analysis.values import Dataset, Layer, Model, Object, Optimizer, Strategy, Value
 from gpulint.knowledge.names import public_name
-from gpulint.knowledge.removed import is_importable, method_since, replacement, since
+from gpulint.knowledge.removed import is_importable, method_since, raises_since, replacement, since
 from gpulint.places import Site
 
 if TYPE_CHECKING:
@@ -32,6 +32,13 @@ def named(interp: Interpreter, name: str, package: str, site: Site) -> bool:
     return gone is not None
 
 
+def called(interp: Interpreter, name: str, package: str, site: Site) -> None:
+    """A name is called: some that are left only raise."""
+    gone = raises_since(name, package)
+    if gone is not None:
+        interp.emit(RemovedNameUsed(site, interp.where(), name, gone, None))
+
+
 def imported(interp: Interpreter, dotted: str, site: Site) -> None:
     """A module or a name of one is imported: the outermost part of it that is gone counts."""
     public = public_name(dotted)
@@ -53,6 +60,8 @@ def method(interp: Interpreter, receiver: Value, name: str, site: Site) -> None:
     classes += [library for kind, library in _CLASSES if isinstance(receiver, kind)]
     for library in classes:
         if (gone := method_since(library, name)) is not None:
+            if isinstance(receiver, Strategy) and receiver.kind == "default" and name not in UNMISTAKABLE:
+                return
             interp.emit(RemovedNameUsed(site, interp.where(), f"{library}.{name}", gone, None, True))
             return
 

@@ -128,7 +128,13 @@ def if_(interp: Interpreter, node: ir.If) -> int:
     if yes is None or no is None:
         guard, block = (yes, node.body) if yes is not None else (no, node.orelse)
         interp.path |= guard or frozenset()
-        return interp.execute(block)
+        if not isinstance(node.test, (ir.Name, ir.Attribute)) or not block:
+            return interp.execute(block)
+        flags = interp.context.flags
+        interp.context = interp.context._replace(flags=(*flags, interp.site(node)))
+        completion = interp.execute(block)
+        interp.context = interp.context._replace(flags=flags)
+        return completion
     before = interp.context
     interp.context = before._replace(guards=(*before.guards, interp.site(node)))
     completion = interp.fork([(yes, lambda: interp.execute(node.body)), (no, lambda: interp.execute(node.orelse))])

@@ -6,7 +6,7 @@ from gpulint.analysis.contexts import Loop, Where
 from gpulint.analysis.events import Event, GradientsApplied, LoopEntered, ModelCalled
 from gpulint.analysis.names import words
 from gpulint.analysis.plan import Plan
-from gpulint.analysis.values import Dataset, Items, Join, Value
+from gpulint.analysis.values import Dataset, Items, Join, Value, known
 from gpulint.places import Site
 
 _EPOCHS = frozenset({"epoch", "epochs", "ep"})
@@ -33,9 +33,9 @@ def step_loops(plan: Plan) -> frozenset[Site]:
         if is_update(event):
             loops = event.where.context.loops
             inner = next((loop for loop in reversed(loops) if not loop.unrolled), None)
-            if inner is not None and not is_over_epochs(inner):
+            if inner is not None and not is_over_epochs(inner) and not is_short(inner):
                 found.add(inner.site)
-            found.update(loop.site for loop in loops if goes_over_data(loop.iterable))
+            found.update(loop.site for loop in loops if goes_over_data(loop.iterable) and not is_short(loop))
     return frozenset(found)
 
 
@@ -58,6 +58,26 @@ def goes_over_data(iterable: Value | None) -> bool:
     if isinstance(iterable, Items):
         return any(goes_over_data(part) for part in iterable.over)
     return isinstance(iterable, Dataset)
+
+
+FEW = 16
+"""Rounds of a loop over `dataset.take(n)` that are too few to matter."""
+
+
+def is_short(loop: Loop) -> bool:
+    """Whether a loop goes over a few elements of a dataset: `dataset.take(3)`."""
+    return _is_short(loop.iterable)
+
+
+def _is_short(iterable: Value | None) -> bool:
+    if isinstance(iterable, Items):
+        return any(_is_short(part) for part in iterable.over)
+    counts = (
+        [known(step.arguments.get("count", 0)) for step in iterable.steps if step.name == "take"]
+        if isinstance(iterable, Dataset)
+        else []
+    )
+    return any(isinstance(count, int) and 0 <= count <= FEW for count in counts)
 
 
 def every_round(where: Where, loops: frozenset[Site]) -> Loop | None:

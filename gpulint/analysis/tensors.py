@@ -198,9 +198,9 @@ def _is_over_batch(axis: Value | None) -> bool:
 
 def _only_host_values(name: str, inputs: tuple[Value, ...]) -> bool:
     """Whether a tensor is made of what the host has, or keeps one that is in host memory."""
-    if name not in _KEEPS_REDUCTION and name not in _CREATES:
-        return False
-    return all(not isinstance(value, (Tensor, Variable)) or _is_host_tensor(value) for value in inputs)
+    if name in _KEEPS_REDUCTION or name in _CREATES:
+        return all(not isinstance(value, (Tensor, Variable)) or _is_host_tensor(value) for value in inputs)
+    return not any(isinstance(value, (Tensor, Variable)) for value in inputs)
 
 
 def _is_host_tensor(value: Value) -> bool:

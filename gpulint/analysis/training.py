@@ -75,6 +75,10 @@ def _compile(interp: Interpreter, model: Model, arguments: Arguments, site: Site
     runtime.initialised(interp, "yes", site)
     optimizer = arguments.of("optimizer", method_params(Kind.MODEL, "compile") or ("optimizer",))
     interp.state.write(model.attributes, ".compiled", Constant(site))
+    loss = arguments.of("loss", method_params(Kind.MODEL, "compile"))
+    if loss is None and arguments.open:
+        loss = Unknown(("loss", site))
+    interp.state.write(model.attributes, precision.LOSS, loss or NONE)
     if optimizer is not None:
         interp.state.write(model.attributes, ".optimizer", optimizer)
     return NONE

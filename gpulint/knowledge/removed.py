@@ -15,13 +15,6 @@ def _table() -> dict[str, Any]:
     return table
 
 
-@lru_cache(maxsize=1)
-def _names() -> dict[str, str]:
-    """Name → the first release without it, or in which calling it only raises."""
-    table = _table()
-    return {**table["raising"], **table["names"]}
-
-
 def since(name: str, package: str = "tensorflow") -> str | None:
     """The first release without a name, None where the newest has it (or no release ever had).
 
@@ -29,7 +22,14 @@ def since(name: str, package: str = "tensorflow") -> str | None:
     """
     if package == "tf_keras" or (package == "keras" and name in _table()["standalone"]):
         return None
-    return _names().get(name)
+    found: str | None = _table()["names"].get(name)
+    return found
+
+
+def raises_since(name: str, package: str = "tensorflow") -> str | None:
+    """The first release in which calling a name that is still there does nothing but raise."""
+    found: str | None = _table()["raising"].get(name) if package != "tf_keras" else None
+    return found
 
 
 def is_importable(name: str) -> bool:
@@ -62,7 +62,7 @@ def _telling() -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
     table = _table()
     shared = frozenset(table["shared"])
     methods = {method for gone in table["methods"].values() for method, since in gone.items() if since}
-    parts = [name.split(".") for name in _names()]
+    parts = [name.split(".") for name in (*table["names"], *table["raising"])]
     single = {words[-1] for words in parts} | methods
     return frozenset(single) - shared, frozenset((words[-2], words[-1]) for words in parts if words[-1] in shared)
 

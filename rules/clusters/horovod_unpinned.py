@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, confidence, events, is_run_by_program
+from gpulint.api import Plan, Report, Rule, Severity, confidence, events, is_run_by_program, is_test, trains
 
 
 class HorovodUnpinned(Rule):
@@ -41,7 +41,7 @@ class HorovodUnpinned(Rule):
 
     ## What is not reported
     Programs that set visible devices or `CUDA_VISIBLE_DEVICES`, or only mention it (the launcher sets it), or use
-    `visible_device_list`; functions that the program does not call.
+    `visible_device_list`; functions that the program does not call; programs that do not train; tests.
 
     ## At run time
     All ranks on GPU 0.
@@ -71,7 +71,11 @@ class HorovodUnpinned(Rule):
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         elsewhere = ("CUDA_VISIBLE_DEVICES", "visible_device_list", "gpu_options", "HIP_VISIBLE_DEVICES")
-        if self._pinned or not self._started or any(plan.mentions(word) for word in elsewhere):
+        if self._pinned or not self._started or any(plan.mentions(word) for word in elsewhere) or is_test(plan.path):
+            return
+        if not trains(plan) and not any(
+            plan.mentions(word) for word in ("DistributedGradientTape", "DistributedOptimizer")
+        ):
             return
         for event in self._started:
             yield Report(event.site, "no process is given a GPU of its own", confidence=confidence(event.where))

@@ -59,8 +59,9 @@ class LateMultiworker(Rule):
     instead = "make the strategy first"
 
     def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
-        if event.strategy.kind != "multi_worker" or event.state != "yes" or event.since is None:
+        if event.strategy.kind != "multi_worker" or event.state != "yes" or event.since in (None, event.site):
             return
+        assert event.since is not None
         given = event.arguments.get("cluster_resolver", 0)
         if plan.mentions("TF_CONFIG") or (given is not None and known(given) is not None):
             yield Report(

@@ -15,6 +15,7 @@ from gpulint.api import (
     confidence,
     events,
     possible,
+    together,
     values,
     words,
 )
@@ -144,15 +145,16 @@ def _is_about_steps(literal: Literal) -> bool:
 
 
 def _is_of_worker(path: values.Value, where: Where) -> bool:
-    """Whether a path depends on the worker, or on a condition."""
+    """Whether a path depends on the worker, or on a condition, or comes of a function that was not followed."""
     options = possible(path, where)
     computed = [option for option in options if not isinstance(option, values.Constant)]
     named = {name for option in computed for name in getattr(getattr(option, "symbol", None), "words", ())}
-    return len(options) > 1 or any(words(name) & _RANKS for name in named)
+    unknown = any(name.endswith(".py") for name in named)
+    return len(options) > 1 or unknown or any(words(name) & _RANKS for name in named)
 
 
 def _is_before(start: events.Event, event: events.Event) -> bool:
-    return start.where.caller.known or start.where.caller is event.where.caller
+    return together(start.where, event.where) and (start.where.caller.known or start.where.caller is event.where.caller)
 
 
 _RANKS = frozenset(

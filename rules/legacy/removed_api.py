@@ -72,7 +72,8 @@ class RemovedApi(Rule):
         for found in self._used.values():
             found.sort(key=lambda event: event.site.node)
             of_first = {event.name for event in found if event.since == "2.0"}
-            if len(of_first) >= MANY or (of_first and any(event.where.graph_mode for event in found)):
+            graph = any(event.where.graph_mode for event in found) or not plan.referenced & _TENSORFLOW_2
+            if len(of_first) >= MANY or (of_first and graph):
                 first = next(event for event in found if event.since == "2.0")
                 yield Report(
                     first.site,
@@ -96,8 +97,11 @@ class RemovedApi(Rule):
                 )
 
 
-MANY = 6
+MANY = 4
 """Names of TensorFlow 1 in a file that make it a TensorFlow 1 file."""
+
+_TENSORFLOW_2 = frozenset({"keras", "GradientTape", "distribute", "list_physical_devices", "set_seed", "autograph"})
+"""Without one of these a file with a name of TensorFlow 1 is a TensorFlow 1 file."""
 
 _PAIR = re.compile(r"\b(\w+)(?:\.|\s+import\s+)(\w+)")
 _TOP = {"tf": "tensorflow"}

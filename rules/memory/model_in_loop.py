@@ -44,8 +44,7 @@ class ModelInLoop(Rule):
 
     ## What is not reported
     Loops that call `clear_session()`, in a helper too, or leave each round to a process of its own; loops over at most
-    three known configurations; models that are kept on purpose (an ensemble in a list); models that are neither trained
-    nor called there.
+    three known configurations; models that are kept on purpose (an ensemble in a list); models that are only called.
 
     ## At run time
     Memory climbs with each round.
@@ -74,8 +73,7 @@ class ModelInLoop(Rule):
         return iter(())
 
     def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
-        symbolic = any(isinstance(value, values.Tensor) and value.symbolic for value in event.arguments.all())
-        if event.where.context.loops and event.how != "variables" and not symbolic:
+        if event.where.context.loops and event.how != "call":
             self._used.add(id(event.model))
         return iter(())
 

@@ -73,7 +73,8 @@ def _frozen(before: tuple[values.Step, ...], after: tuple[values.Step, ...]) -> 
         if any(effect.kind == "random" for effect in step.effects):
             return step, "the cache keeps the random values of the first epoch"
     for index, step in enumerate(before):
-        if step.name == "repeat" and known(step.arguments.get("count", 0)) not in (0, 1):
+        limited = any(one.name == "take" for one in before[index + 1 :])
+        if step.name == "repeat" and known(step.arguments.get("count", 0)) not in (0, 1) and not limited:
             return step, "the cache holds every repetition of the data"
         later = {one.name for one in (*before[index + 1 :], *after)}
         if step.name == "shuffle" and not later & {"shuffle", "take", "skip", "shard"}:

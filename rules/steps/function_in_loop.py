@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, Site, confidence, events, is_unguarded
+from gpulint.api import Plan, Report, Rule, Severity, Site, confidence, events, is_unguarded, words
 
 
 class FunctionInLoop(Rule):
@@ -48,7 +48,7 @@ class FunctionInLoop(Rule):
 
     ## What is not reported
     Functions made once (before the loop, in a cached factory, when they are first needed), one for each model that the
-    loop builds, and loops over a few known elements.
+    loop builds, and loops over a few known elements or over files, folds and runs.
 
     ## At run time
     The traces of the function.
@@ -84,7 +84,12 @@ class FunctionInLoop(Rule):
         times = Counter(event.site for event in self._made)
         for event in self._made:
             loop = event.where.context.loops[-1]
-            if loop.unrolled or times[event.site] < 2 or not is_unguarded(event.where, loop):
+            if (
+                loop.unrolled
+                or any(words(name) & _MUCH for name in loop.names)
+                or times[event.site] < 2
+                or not is_unguarded(event.where, loop)
+            ):
                 continue
             if self._called[event.site, loop.site] and loop.site not in self._builds:
                 yield Report(
@@ -93,3 +98,7 @@ class FunctionInLoop(Rule):
                     confidence=confidence(event.where),
                     related=((loop.site, "the loop"),),
                 )
+
+
+_MUCH = frozenset({"config", "experiment", "file", "files", "filename", "fold", "path", "run", "seed", "task", "trial"})
+"""Words in the name of a loop's variable that say a round is a program of its own."""

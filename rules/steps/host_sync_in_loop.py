@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from gpulint.api import TRAINING_WORDS, Plan, Report, Rule, Severity, Site, confidence, events, every_round, step_loops
@@ -95,9 +96,10 @@ class HostSyncInLoop(Rule):
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         loops = step_loops(plan) if self._reads else frozenset()
+        times = Counter(event.site for event in self._reads)
         for event in self._reads:
             loop = every_round(event.where, loops)
-            if loop is None or event.site in self._needed:
+            if loop is None or event.site in self._needed or (times[event.site] < 2 and not loop.is_batches):
                 continue
             yield Report(
                 event.site,

@@ -14,7 +14,8 @@ from gpulint.api import (
     confidence,
     events,
     round_trip,
-    training_loops,
+    step_loops,
+    values,
 )
 
 
@@ -95,13 +96,13 @@ class NumpyRoundtrip(Rule):
 
     def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:
         context = event.where.context
-        if context.loops and context.traced is None and not context.maybe_traced:
+        if context.loops and context.traced is None and not context.maybe_traced and not _is_of_host(event):
             if reads := tuple(dict.fromkeys(read for value in event.inputs for read in round_trip(value))):
                 self._made.append((event, reads))
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        loops = training_loops(plan) if self._made else frozenset()
+        loops = step_loops(plan) if self._made else frozenset()
         for event, reads in self._made:
             if any(loop.site in loops for loop in event.where.context.loops):
                 yield Report(
@@ -111,3 +112,9 @@ class NumpyRoundtrip(Rule):
                     related=tuple((read, "it is read into NumPy here") for read in reads),
                     supersedes=reads,
                 )
+
+
+def _is_of_host(event: events.OpCalled) -> bool:
+    """Whether an operator works on numbers of the host: of shapes, of what was read."""
+    tensors = [value for value in event.inputs if isinstance(value, values.Tensor)]
+    return event.name.startswith("operator.") and all(value.shape_of or value.on_host for value in tensors)

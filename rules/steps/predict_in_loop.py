@@ -16,6 +16,7 @@ from gpulint.api import (
     confidence,
     events,
     goes_over_data,
+    is_short,
     is_single,
     mentions,
     possible,
@@ -91,7 +92,7 @@ class PredictInLoop(Rule):
         times = Counter(event.site for event in self._calls)
         for event in self._calls:
             loop = event.where.context.loops[-1]
-            if loop.unrolled or _is_rare(event.where, loop) or times[event.site] < 2:
+            if loop.unrolled or is_short(loop) or _is_rare(event.where, loop) or times[event.site] < 2:
                 continue
             given = possible(event.arguments.get("x", 0), event.where)
             one = any(is_single(value) for value in given)
