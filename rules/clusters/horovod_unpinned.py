@@ -24,6 +24,7 @@ class HorovodUnpinned(Rule):
     hvd.init()
     for gpu in tf.config.list_physical_devices("GPU"):
         tf.config.experimental.set_memory_growth(gpu, True)
+    optimizer = hvd.DistributedOptimizer(tf.keras.optimizers.Adam())
     ```
 
     ## Use instead
@@ -37,6 +38,7 @@ class HorovodUnpinned(Rule):
         tf.config.experimental.set_memory_growth(gpu, True)
     if gpus:
         tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+    optimizer = hvd.DistributedOptimizer(tf.keras.optimizers.Adam())
     ```
 
     ## What is not reported
