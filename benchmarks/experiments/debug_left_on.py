@@ -19,8 +19,12 @@ from pathlib import Path
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 SWITCHES = [
-    "nothing", "set_log_device_placement", "enable_check_numerics", "enable_check_numerics, off again",
-    "dump FULL_HEALTH", "profiler",
+    "nothing",
+    "set_log_device_placement",
+    "enable_check_numerics",
+    "enable_check_numerics, off again",
+    "dump FULL_HEALTH",
+    "profiler",
 ]
 BATCHES = 50
 

@@ -47,6 +47,7 @@ def stepping() -> Callable[[], object]:
 
 def reading() -> Callable[[], object]:
     """A map of 500 elements."""
+
     def pass_over() -> int:
         data = tf.data.Dataset.range(500).map(lambda i: tf.cast(i, tf.float32) * 2.0).batch(10)
         return sum(1 for _ in data)

@@ -30,8 +30,12 @@ def convolutional() -> keras.Model:
     layers = keras.layers
     return keras.Sequential(
         [
-            keras.Input((28, 28, 1)), layers.Conv2D(16, 3, activation="relu"), layers.BatchNormalization(),
-            layers.MaxPooling2D(), layers.Conv2D(32, 3, activation="relu"), layers.Flatten(),
+            keras.Input((28, 28, 1)),
+            layers.Conv2D(16, 3, activation="relu"),
+            layers.BatchNormalization(),
+            layers.MaxPooling2D(),
+            layers.Conv2D(32, 3, activation="relu"),
+            layers.Flatten(),
             layers.Dense(10),
         ]
     )

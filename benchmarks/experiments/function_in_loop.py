@@ -67,7 +67,8 @@ def main() -> None:
     x = tf.ones((32, 16))
     global traced
     ways: dict[str, Callable[[tf.Tensor], None]] = {
-        "made once": once, "tf.function(step)(x) in the loop": wrapped_in_loop,
+        "made once": once,
+        "tf.function(step)(x) in the loop": wrapped_in_loop,
         "made in a function called per step": made_per_call,
         "not compiled at all": eager,
     }

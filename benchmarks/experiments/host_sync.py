@@ -78,8 +78,13 @@ def main() -> None:
     tf.config.experimental.set_synchronous_execution(True)
     print("callback logs:", logs_types())
     reads: dict[str, Callable[[tf.Tensor], object]] = {
-        "float(t)": float, "int(t)": int, "bool(t)": bool, "str(t)": str, "np.asarray(t)": np.asarray,
-        "t.numpy()": lambda t: t.numpy(), "convert_to_numpy": keras.ops.convert_to_numpy,
+        "float(t)": float,
+        "int(t)": int,
+        "bool(t)": bool,
+        "str(t)": str,
+        "np.asarray(t)": np.asarray,
+        "t.numpy()": lambda t: t.numpy(),
+        "convert_to_numpy": keras.ops.convert_to_numpy,
     }
     print(f"{'read':16}{'in a tf.function':>34}{'autograph off':>34}")
     for name, read in reads.items():

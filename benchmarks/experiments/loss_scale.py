@@ -62,7 +62,10 @@ def main() -> None:
     for factor in (1.0, 1e-3):
         truth = gradients("float32", factor, 1.0)
         for policy, scale in (
-            ("float32", 1.0), ("mixed_float16", 1.0), ("mixed_float16", 2.0**15), ("mixed_bfloat16", 1.0)
+            ("float32", 1.0),
+            ("mixed_float16", 1.0),
+            ("mixed_float16", 2.0**15),
+            ("mixed_bfloat16", 1.0),
         ):
             found = gradients(policy, factor, scale)
             print(f"{policy:16}{factor:>12g}{scale:>11g}{zeros(found):>9.1f}{error(found, truth):>16.2f}")
@@ -70,10 +73,13 @@ def main() -> None:
     wrap = keras.mixed_precision.LossScaleOptimizer
     print("a step of a gradient 1 at rate 1 moves the weight by")
     print("  SGD", distance(sgd(1.0), False), "| SGD, scale_loss", distance(sgd(1.0), True))
-    print("  SGD(loss_scale_factor=1024)", distance(sgd(1.0, loss_scale_factor=1024.0), False),
-          "| with scale_loss", distance(sgd(1.0, loss_scale_factor=1024.0), True))
-    print("  LossScaleOptimizer", distance(wrap(sgd(1.0)), False),
-          "| with scale_loss", distance(wrap(sgd(1.0)), True))
+    print(
+        "  SGD(loss_scale_factor=1024)",
+        distance(sgd(1.0, loss_scale_factor=1024.0), False),
+        "| with scale_loss",
+        distance(sgd(1.0, loss_scale_factor=1024.0), True),
+    )
+    print("  LossScaleOptimizer", distance(wrap(sgd(1.0)), False), "| with scale_loss", distance(wrap(sgd(1.0)), True))
     for name in ("get_scaled_loss", "get_unscaled_gradients", "scale_loss"):
         print(f"  LossScaleOptimizer.{name}: {hasattr(wrap(sgd()), name)}")
     print("compile wraps the optimizer:")

@@ -20,9 +20,14 @@ ENVIRONMENT = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"}  # glibc hands l
 
 ITERATIONS, WARM = 6, 2
 CASES: list[tuple[str, str]] = [
-    ("build", "nothing"), ("build, predict", "nothing"),
-    ("build, predict", "all"), ("build, fit", "nothing"), ("build, fit", "clear_session"),
-    ("build, fit", "all"), ("build, fit eagerly", "all"), ("build once, fit", "nothing"),
+    ("build", "nothing"),
+    ("build, predict", "nothing"),
+    ("build, predict", "all"),
+    ("build, fit", "nothing"),
+    ("build, fit", "clear_session"),
+    ("build, fit", "all"),
+    ("build, fit eagerly", "all"),
+    ("build once, fit", "nothing"),
 ]
 
 

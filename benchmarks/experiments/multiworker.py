@@ -21,10 +21,12 @@ PROGRAM = "import keras\nimport numpy as np\nimport tensorflow as tf\n"
 BUILD = "strategy = tf.distribute.MultiWorkerMirroredStrategy()\n"
 SAYS = "print('SAYS', strategy.num_replicas_in_sync, strategy.cluster_resolver.cluster_spec().as_dict())"
 BEFORE: dict[str, str] = {
-    "a tensor": "tf.constant(1.0)", "a dataset": "tf.data.Dataset.range(4)",
+    "a tensor": "tf.constant(1.0)",
+    "a dataset": "tf.data.Dataset.range(4)",
     "keras.utils.set_random_seed": "keras.utils.set_random_seed(1)",
     "list_logical_devices": "tf.config.list_logical_devices()",
-    "a layer not built": "keras.layers.Dense(1)", "a Keras optimizer": "keras.optimizers.Adam()",
+    "a layer not built": "keras.layers.Dense(1)",
+    "a Keras optimizer": "keras.optimizers.Adam()",
 }
 MODEL = (
     "with strategy.scope():\n"

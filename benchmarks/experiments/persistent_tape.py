@@ -19,8 +19,12 @@ ENVIRONMENT = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"}  # glibc hands l
 LAYERS = 12
 ROWS, WIDTH = 4096, 256  # one activation: 4 MB
 WAYS = [
-    "normal", "persistent, deleted", "persistent, rebound", "persistent, kept",
-    "persistent, in tf.function", "normal, in tf.function",
+    "normal",
+    "persistent, deleted",
+    "persistent, rebound",
+    "persistent, kept",
+    "persistent, in tf.function",
+    "normal, in tf.function",
 ]
 
 

@@ -40,15 +40,11 @@ def traces_by_shape(model: keras.Model, lengths: list[int]) -> int:
     for length in lengths:
         model.predict(np.zeros((length, FEATURES), np.float32), verbose=0, batch_size=64)
     function = model.predict_function
-    return int(function.experimental_get_tracing_count()) if hasattr(
-        function, "experimental_get_tracing_count"
-    ) else -1
+    return int(function.experimental_get_tracing_count()) if hasattr(function, "experimental_get_tracing_count") else -1
 
 
 def main() -> None:
-    model = keras.Sequential(
-        [keras.Input((FEATURES,)), keras.layers.Dense(32, "relu"), keras.layers.Dense(1)]
-    )
+    model = keras.Sequential([keras.Input((FEATURES,)), keras.layers.Dense(32, "relu"), keras.layers.Dense(1)])
     model.compile("sgd", "mse")
     x: npt.NDArray[np.float32] = np.random.default_rng(0).normal(size=(SAMPLES, FEATURES)).astype(np.float32)
     y = np.zeros((SAMPLES, 1), np.float32)

@@ -37,6 +37,7 @@ def checked(x: Any) -> Any:
 
 def with_work(function: Function) -> Function:
     """`function` beside the work; both are run."""
+
     def both(x: Any) -> Any:
         with tf.control_dependencies([function(x)]):
             return tf.identity(work(x))

@@ -81,8 +81,10 @@ def main() -> None:
         print(f"{name:38}{growth(keep, steps):>14,.0f}")
     print(f"{'loss tensors of one open tape':38}{taped(500):>14,.0f}")
     summed, listed = growing_loss(500)
-    print(f"live tensors after 500 steps: total += loss {summed}, a list {listed}; sys.getsizeof of one:",
-          sys.getsizeof(tf.constant(0.0)))
+    print(
+        f"live tensors after 500 steps: total += loss {summed}, a list {listed}; sys.getsizeof of one:",
+        sys.getsizeof(tf.constant(0.0)),
+    )
 
 
 if __name__ == "__main__":

@@ -159,7 +159,14 @@ def _optimizer(interp: Interpreter, name: str, known: Fact, arguments: Arguments
         name = wrapped.library if isinstance(wrapped, Optimizer) else LEGACY_OPTIMIZERS
     made = members.make_optimizer(interp, site, name)
     made.scales = scales
+    made.accumulates = _accumulates(arguments)
     return made
+
+
+def _accumulates(arguments: Arguments) -> bool:
+    """Whether an optimizer is told to apply the gradients of several steps together."""
+    steps = known(arguments.get("gradient_accumulation_steps"))
+    return isinstance(steps, int) and steps > 1
 
 
 def _metric(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:

@@ -25,12 +25,14 @@ class Subject(NamedTuple):
 
     `words` are identifiers of which a program must have one, itself or in what it uses of its imports; written
     `device(`, it must be called. `itself` is a regular expression that the file's own text must match, "" for none.
-    `own_words` gives words of the file itself that matter besides, for its text and identifiers.
+    Of each set in `besides` a program must have one, too. `own_words` gives words of the file itself that matter
+    besides, for its text and identifiers.
     """
 
     words: frozenset[str]
     itself: str = ""
     own_words: Callable[[str, frozenset[str]], frozenset[str]] | None = None
+    besides: tuple[frozenset[str], ...] = ()
 
 
 def relevant_words(project: Project, source: Source, subjects: Iterable[Subject]) -> frozenset[str]:
@@ -40,9 +42,9 @@ def relevant_words(project: Project, source: Source, subjects: Iterable[Subject]
     """
     found: set[str] = set()
     for subject in subjects:
-        if (not subject.itself or _pattern(subject.itself).search(source.text)) and _is_used(
-            project, source.path, in_any_form(subject.words)
-        ):
+        if not subject.words or (subject.itself and not _pattern(subject.itself).search(source.text)):
+            pass
+        elif all(_is_used(project, source.path, in_any_form(words)) for words in (subject.words, *subject.besides)):
             found |= {word.rstrip("(") for word in subject.words}
         if subject.own_words is not None and (outline := project.outline_of(source.path)) is not None:
             found |= subject.own_words(source.text, without_calls(outline.words))

@@ -363,12 +363,13 @@ class Layer(Object):
 
 
 class Optimizer(Object):
-    """An optimizer. `scales`: it is a LossScaleOptimizer."""
+    """An optimizer. `scales`: it is a LossScaleOptimizer; `accumulates`: it adds up the gradients of several steps."""
 
-    __slots__ = ("scales",)
+    __slots__ = ("accumulates", "scales")
 
     def __init__(self, site: Site, where: Where = NOWHERE, library: str = "", cls: UserClass | None = None) -> None:
         super().__init__(site, where, library, cls)
+        self.accumulates = False
         self.scales = False
 
 

@@ -63,8 +63,18 @@ def _telling() -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
     shared = frozenset(table["shared"])
     methods = {method for gone in table["methods"].values() for method, since in gone.items() if since}
     parts = [name.split(".") for name in (*table["names"], *table["raising"])]
-    single = {words[-1] for words in parts} | methods
-    return frozenset(single) - shared, frozenset((words[-2], words[-1]) for words in parts if words[-1] in shared)
+    single = {word for word in (*(words[-1] for words in parts), *methods) if is_distinctive(word)} - shared
+    pairs = frozenset((words[-2], words[-1]) for words in parts if words[-1] not in single)
+    return frozenset(single), pairs
+
+
+def is_distinctive(word: str) -> bool:
+    """Whether a name says by itself what it is: `fit_generator` and `CuDNNLSTM` do, `app`, `flags` and `SGD` do not."""
+    capitals = sum(letter.isupper() for letter in word)
+    return word not in _COMMON and ("_" in word.strip("_") or (len(word) > 5 and capitals > 1))
+
+
+_COMMON = frozenset({"global_step", "loss_scale", "vocab_size", "dimension_value", "state_updates", "is_numeric"})
 
 
 def telling_words() -> frozenset[str]:

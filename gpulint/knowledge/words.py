@@ -53,10 +53,11 @@ TRAINING_WORDS = frozenset(
 )
 """Without one of these a program has no training step of its own."""
 
-POLICY_WORDS = frozenset(
-    {"mixed_precision", "set_global_policy", "set_dtype_policy", "set_policy", "Policy", "DTypePolicy"}
-)
-"""Without one of these a program sets no dtype policy."""
+POLICY_WORDS = frozenset({"mixed_float16", "LossScaleOptimizer"})
+"""Without one of these (names of policies, as strings too) a program computes nothing in float16."""
+
+MODEL_WORDS = frozenset({"Model", "Sequential", "load_model", "applications", "clone_model", "from_config"})
+"""Without one of these a program has no Keras model."""
 
 OPTION_WORDS = frozenset({"inject_prefetch", "map_parallelization", "apply_default_optimizations", "autotune"})
 """Without one of these a program leaves the optimisations of tf.data as they are."""

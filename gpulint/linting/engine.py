@@ -117,11 +117,11 @@ class Checker:
         selection = self._selection(path)
         self._result.analysed += 1
         try:
-            plan = analyse(source, self._project(settings), settings.target_tensorflow, selection.subjects)
+            plan = analyse(source, self._project(settings), settings.target_tensorflow, selection.subjects_of(path))
         except CannotParse as error:
             self._unreadable(path, error.message, error.row, error.column)
             return
-        self._raised += reports_of(plan, selection.rules)
+        self._raised += reports_of(plan, selection.rules_of(path))
         plan.release()
 
     def _read(self, path: str, report: bool = False) -> Source | None:

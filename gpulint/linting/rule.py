@@ -73,6 +73,10 @@ class Rule:
     enabled rule speaks is not run at all."""
     speaks_of_before: ClassVar[tuple[tuple[int, int], frozenset[str]] | None] = None
     """(release, words): words besides, where the targeted TensorFlow is older than that release."""
+    besides: ClassVar[tuple[frozenset[str], ...]] = ()
+    """Sets of identifiers of each of which a program must have one, too."""
+    in_tests: ClassVar[bool] = True
+    """Whether it also reads test files (`test_*.py`, `*_test.py`): what only costs time is of no interest there."""
     itself: ClassVar[str] = ""
     """A regular expression that the file's own text must match as well, where what it imports is not enough."""
     yields_to: ClassVar[tuple[str, ...]] = ()

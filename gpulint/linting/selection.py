@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import pathspec
 
+from gpulint.analysis.questions import is_test
 from gpulint.analysis.relevance import Subject
 from gpulint.linting.finding import Severity
 from gpulint.linting.pack import Pack
@@ -91,12 +92,24 @@ class Selection:
             for pattern, words in settings.per_file_ignores
         ]
         self._root = settings.root
-        self.subjects = _subjects(self.rules, settings.target_tensorflow)
+        self.rules_of_tests = tuple(rule for rule in self.rules if rule.in_tests)
+        self._subjects = {
+            is_test: _subjects(rules, settings.target_tensorflow)
+            for is_test, rules in ((False, self.rules), (True, self.rules_of_tests))
+        }
 
     @staticmethod
     def _known(catalogue: Catalogue, word: str, origin: str) -> str:
         (code,) = catalogue.expand([word], origin) or [""]
         return code
+
+    def subjects_of(self, path: str) -> frozenset[Subject] | None:
+        """What the rules that read a file speak of; None when one looks everywhere."""
+        return self._subjects[is_test(path)]
+
+    def rules_of(self, path: str) -> tuple[type[Rule], ...]:
+        """The rules that read a file."""
+        return self.rules_of_tests if is_test(path) else tuple(self.rules)
 
     def ignored_in(self, path: str) -> frozenset[str]:
         """Codes that are off in one file."""
@@ -121,5 +134,5 @@ def _subjects(rules: Iterable[type[Rule]], target: str) -> frozenset[Subject] | 
             if rule.speaks_of_before is not None and release < rule.speaks_of_before[0]:
                 words |= rule.speaks_of_before[1]
             asks_the_file = rule.own_words.__func__ is not Rule.own_words.__func__  # type: ignore[attr-defined]
-            found.add(Subject(words, rule.itself, rule.own_words if asks_the_file else None))
+            found.add(Subject(words, rule.itself, rule.own_words if asks_the_file else None, rule.besides))
     return frozenset(found)

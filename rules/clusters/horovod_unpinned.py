@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, confidence, events, is_run_by_program, is_test, trains
+from gpulint.api import Plan, Report, Rule, Severity, confidence, events, is_run_by_program, trains
 
 
 class HorovodUnpinned(Rule):
@@ -52,6 +52,7 @@ class HorovodUnpinned(Rule):
     code = "GPU704"
     name = "horovod-unpinned"
     severity = Severity.WARNING
+    in_tests = False
     in_graph_mode = True
     speaks_of = frozenset({"horovod"})
     why = "every process takes the first GPU"
@@ -73,7 +74,7 @@ class HorovodUnpinned(Rule):
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         elsewhere = ("CUDA_VISIBLE_DEVICES", "visible_device_list", "gpu_options", "HIP_VISIBLE_DEVICES")
-        if self._pinned or not self._started or any(plan.mentions(word) for word in elsewhere) or is_test(plan.path):
+        if self._pinned or not self._started or any(plan.mentions(word) for word in elsewhere):
             return
         if not trains(plan) and not any(
             plan.mentions(word) for word in ("DistributedGradientTape", "DistributedOptimizer")

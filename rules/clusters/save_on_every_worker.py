@@ -66,6 +66,7 @@ class SaveOnEveryWorker(Rule):
     code = "GPU703"
     name = "save-on-every-worker"
     severity = Severity.WARNING
+    in_tests = False
     speaks_of = CLUSTER_WORDS | {"horovod"}
     why = "the workers write over each other"
     instead = "let the chief write, and the others to a path of their own"

@@ -47,6 +47,7 @@ class TfConfigMissing(Rule):
     code = "GPU701"
     name = "tf-config-missing"
     severity = Severity.WARNING
+    in_tests = False
     speaks_of = CLUSTER_WORDS
     why = "the strategy is one worker, and each machine trains a model of its own"
     instead = "set TF_CONFIG before it is made, or give it a cluster resolver"

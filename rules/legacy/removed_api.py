@@ -55,6 +55,10 @@ class RemovedApi(Rule):
     @classmethod
     def own_words(cls, text: str, words: frozenset[str]) -> frozenset[str]:
         found = set(removed.telling_words() & words)
+        if found:
+            chains = [chain.split(".") for chain in _CHAIN.findall(text) if ".compat.v1" not in chain]
+            imported = {name for line in _IMPORT.findall(text) for name in re.findall(r"\w+", line)}
+            found &= imported.union(*chains)
         for module, name in _PAIR.findall(text):
             if (_TOP.get(module, module), name) in removed.telling_pairs():
                 found.add(name)
@@ -104,6 +108,8 @@ _TENSORFLOW_2 = frozenset({"keras", "GradientTape", "distribute", "list_physical
 """Without one of these a file with a name of TensorFlow 1 is a TensorFlow 1 file."""
 
 _PAIR = re.compile(r"\b(\w+)(?:\.|\s+import\s+)(\w+)")
+_CHAIN = re.compile(r"\w+(?:\s*\.\s*\w+)+")
+_IMPORT = re.compile(r"(?m)^\s*(?:from|import) (?!tensorflow\.compat)(.*(?:\((?:[^()]*)\))?)")
 _TOP = {"tf": "tensorflow"}
 
 _CAUGHT = frozenset({"AttributeError", "ImportError", "ModuleNotFoundError", "Exception", "BaseException"})

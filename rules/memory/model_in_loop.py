@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from gpulint.api import CLEARS_SESSION, Loop, Plan, Report, Rule, Severity, Site, callers, confidence, events, values
+from gpulint.api import (
+    CLEARS_SESSION,
+    MODEL_WORDS,
+    Loop,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    callers,
+    confidence,
+    events,
+    values,
+)
 
 
 class ModelInLoop(Rule):
@@ -53,7 +66,9 @@ class ModelInLoop(Rule):
     code = "GPU305"
     name = "model-in-loop"
     severity = Severity.WARNING
+    in_tests = False
     speaks_of = frozenset({"fit(", "fit_generator(", "train_on_batch(", "apply_gradients(", "predict(", "clone_model"})
+    besides = (MODEL_WORDS,)
     why = "the graphs of each model stay in memory with its variables"
     instead = "give each round a process of its own, or reset the weights of one model; at least call `clear_session()`"
 

@@ -14,7 +14,6 @@ from gpulint.api import (
     Where,
     confidence,
     events,
-    is_test,
     known,
     possible,
     trains,
@@ -62,6 +61,7 @@ class Float64OnGpu(Rule):
     code = "GPU604"
     name = "float64-on-gpu"
     severity = Severity.INFO
+    in_tests = False
     on_by_default = False
     speaks_of = frozenset({"float64", "set_floatx", "double"})
     why = "float64 is twice as slow at best, 32 or 64 times on consumer GPUs"
@@ -83,7 +83,7 @@ class Float64OnGpu(Rule):
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        if self._found and trains(plan) and not is_test(plan.path):
+        if self._found and trains(plan):
             for site, where, message in self._found:
                 yield Report(site, message, confidence=confidence(where))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, confidence, known, pipelines, values
+from gpulint.api import TRAINING_WORDS, Plan, Report, Rule, Severity, confidence, known, pipelines, values
 
 
 class CacheAfterShuffle(Rule):
@@ -49,7 +49,9 @@ class CacheAfterShuffle(Rule):
     code = "GPU403"
     name = "cache-after-shuffle"
     severity = Severity.WARNING
+    in_tests = False
     speaks_of = frozenset({"cache("})
+    besides = (TRAINING_WORDS | {"fit("},)
     why = "the cache is filled once: every epoch is like the first"
     instead = "cache first, then shuffle, augment and repeat"
 

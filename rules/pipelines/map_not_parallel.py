@@ -8,6 +8,7 @@ from gpulint.api import (
     DATASET_WORDS,
     OPTION_WORDS,
     STATEFUL_WORDS,
+    TRAINING_WORDS,
     Plan,
     Report,
     Rule,
@@ -75,7 +76,9 @@ class MapNotParallel(Rule):
     code = "GPU402"
     name = "map-not-parallel"
     severity = Severity.WARNING
+    in_tests = False
     speaks_of = STATEFUL_WORDS | OPTION_WORDS | {"interleave("}
+    besides = (frozenset({"map(", "interleave("}), TRAINING_WORDS | {"fit("})
     speaks_of_before = (pipelines.PARALLEL_MAPS, DATASET_WORDS)
     why = "one core prepares the data"
     instead = "give it `num_parallel_calls=tf.data.AUTOTUNE`; the order of the elements stays the same"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, confidence, pipelines, values
+from gpulint.api import TRAINING_WORDS, Plan, Report, Rule, Severity, confidence, pipelines, values
 
 
 class PythonInPipeline(Rule):
@@ -57,7 +57,9 @@ class PythonInPipeline(Rule):
     code = "GPU404"
     name = "python-in-pipeline"
     severity = Severity.WARNING
+    in_tests = False
     speaks_of = frozenset({"from_generator", "py_function", "numpy_function", "py_func"})
+    besides = (TRAINING_WORDS | {"fit("},)
     why = "one Python interpreter with one lock feeds all GPUs"
     instead = "use TensorFlow operations, read whole batches, or prepare the data beforehand (TFRecord)"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, confidence, is_test, left_on
+from gpulint.api import Plan, Report, Rule, Severity, confidence, left_on
 
 
 class DebugLeftOn(Rule):
@@ -52,13 +52,12 @@ class DebugLeftOn(Rule):
     code = "GPU507"
     name = "debug-left-on"
     severity = Severity.WARNING
+    in_tests = False
     speaks_of = frozenset({"set_log_device_placement", "enable_check_numerics", "enable_dump_debug_info", "profiler"})
     why = "it slows every step of the run down"
     instead = "leave it out, put it behind a debug flag, or stop it after some steps"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        if is_test(plan.path):
-            return
         for event in left_on(plan, SWITCHES):
             yield Report(
                 event.site, MESSAGES.get(event.name, "a debugging aid is left on"), confidence=confidence(event.where)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, confidence, events, is_test, known, left_on
+from gpulint.api import Plan, Report, Rule, Severity, confidence, events, known, left_on
 
 
 class EagerLeftOn(Rule):
@@ -52,6 +52,7 @@ class EagerLeftOn(Rule):
     code = "GPU506"
     name = "eager-left-on"
     severity = Severity.WARNING
+    in_tests = False
     speaks_of = frozenset(
         {"run_functions_eagerly", "experimental_run_functions_eagerly", "run_eagerly", "enable_debug_mode"}
     )
@@ -67,8 +68,6 @@ class EagerLeftOn(Rule):
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        if is_test(plan.path):
-            return
         for event in left_on(plan, SWITCHES):
             yield Report(
                 event.site, f"`{event.name.rpartition('.')[2]}` is left on", confidence=confidence(event.where)

@@ -57,7 +57,9 @@ class FunctionInLoop(Rule):
     code = "GPU505"
     name = "function-in-loop"
     severity = Severity.WARNING
+    in_tests = False
     speaks_of = frozenset({"function"})
+    itself = r"(?m)^[ \t]*(?:for|while)\b"
     why = "it is traced again in each round"
     instead = "make it once, before the loop"
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpulint.api import (
+    MODEL_WORDS,
     Loop,
     Plan,
     Report,
@@ -70,7 +71,9 @@ class PredictInLoop(Rule):
     code = "GPU503"
     name = "predict-in-loop"
     severity = Severity.WARNING
+    in_tests = False
     speaks_of = frozenset({"predict(", "evaluate("})
+    besides = (MODEL_WORDS,)
     why = "each call makes a dataset, an iterator and callbacks anew: some 50 ms"
     instead = "predict all samples in one call, or use `model.predict_on_batch(x)` or `model(x, training=False)`"
 

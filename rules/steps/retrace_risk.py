@@ -73,7 +73,9 @@ class RetraceRisk(Rule):
     code = "GPU504"
     name = "retrace-risk"
     severity = Severity.WARNING
+    in_tests = False
     speaks_of = frozenset({"function"})
+    itself = r"(?m)^[ \t]*(?:for|while)\b"
     why = "the function is traced anew for each new Python value"
     instead = "pass a tensor: `tf.constant(value)`"
 
