@@ -24,11 +24,14 @@ from gpulint.analysis.questions import (
 )
 from gpulint.analysis.rounds import changing_number, differ_in_numbers, is_single, leaves, round_trip, varies
 from gpulint.analysis.steps import (
+    are_few,
     every_round,
     goes_over_data,
-    is_short,
+    has_compiled_way,
+    in_every_turn,
     is_unguarded,
     is_update,
+    rounds,
     step_loops,
     training_loops,
 )
@@ -90,6 +93,7 @@ __all__ = [
     "StrategyScope",
     "Symbol",
     "Where",
+    "are_few",
     "blamed",
     "callers",
     "chain",
@@ -101,9 +105,10 @@ __all__ = [
     "every_round",
     "fact",
     "goes_over_data",
+    "has_compiled_way",
     "has_gpu_kernel",
+    "in_every_turn",
     "is_run_by_program",
-    "is_short",
     "is_single",
     "is_test",
     "is_unguarded",
@@ -118,6 +123,7 @@ __all__ = [
     "possible",
     "removed",
     "round_trip",
+    "rounds",
     "step_loops",
     "together",
     "trained_models",

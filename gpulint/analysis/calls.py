@@ -157,7 +157,17 @@ def call_traced(
     else:
         result = interp.call(inner, arguments, site)
     interp.context = interp.context._replace(traced=before.traced)
-    return result
+    return compiled(result) if before.traced is None else result
+
+
+def compiled(value: Value) -> Value:
+    """What a `tf.function` gives, as eager code has it."""
+    if isinstance(value, Tensor):
+        value.compiled = True
+    elif isinstance(value, Items) and value.items is not None:
+        for item in value.items:
+            compiled(item)
+    return value
 
 
 def call_function(

@@ -42,7 +42,8 @@ class Loop(NamedTuple):
 
     `unrolled`: its elements are known and it was gone through one by one. `names` are what its target binds;
     `start` is the path at the start of the present round. A method that Keras calls for every batch counts as a
-    loop that `is_batches`.
+    loop that `is_batches`. `entry` tells one run of the loop from the next, `turn` the rounds of it that are gone
+    through, of which there are `turns`; `flags` counts the flags around it; `is_traced`: it is inside a `tf.function`.
     """
 
     site: Site
@@ -51,6 +52,11 @@ class Loop(NamedTuple):
     names: tuple[str, ...] = ()
     start: Path = EVERYWHERE
     is_batches: bool = False
+    entry: int = 0
+    turn: int = 0
+    turns: int = 1
+    flags: int = 0
+    is_traced: bool = False
 
 
 class Context(NamedTuple):
@@ -69,7 +75,8 @@ class Context(NamedTuple):
     guards: tuple[Site, ...] = ()
     """Conditions (`if`, conditional expressions) around the place whose outcome is unknown, within `loops`."""
     flags: tuple[Site, ...] = ()
-    """Conditions around the place that are a mere name with a known value: switches of the program."""
+    """Conditions around the place of which the outcome is known, but only of this round or this setting: a mere name,
+    a remainder."""
     handlers: tuple[frozenset[str], ...] = ()
     """Exception names that enclosing `try` statements catch."""
 

@@ -29,7 +29,7 @@ from gpulint.places import Site
 if TYPE_CHECKING:
     from gpulint.analysis.interpreter import Interpreter
 
-_RUNS = frozenset({"run", "experimental_run_v2"})
+_RUNS = frozenset({"run", "experimental_run", "experimental_run_v2"})
 _DISTRIBUTES = frozenset({"experimental_distribute_dataset", "experimental_distribute_values_from_function"})
 _FROM_FUNCTION = frozenset(
     {

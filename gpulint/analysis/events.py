@@ -292,10 +292,12 @@ class WeightsUsed(Event):
 
 @dataclass(frozen=True, slots=True)
 class StateUpdated(Event):
-    """A variable or metric changes: `assign`, `assign_add`, `update_state` … (`method`)."""
+    """A variable or metric changes: `assign`, `assign_add`, `update_state` … (`method`). `gradient` is the
+    gradient by which a variable is moved, if it is one."""
 
     target: Variable | Metric
     method: str
+    gradient: Tensor | None = None
 
 
 @dataclass(frozen=True, slots=True)

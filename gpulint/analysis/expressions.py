@@ -225,10 +225,10 @@ def operate(interp: Interpreter, left: Value, sign: str, right: Value, node: ir.
         interp.emit(events.GlobalSizeUsed(interp.site(node), interp.where(), left))
     if isinstance(left, Instance) and left.cls is not None and (own := left.cls.find(_METHODS.get(sign, ""))):
         return interp.call(Bound(left, own[0]), Arguments((right,)), interp.site(node))
-    if isinstance(left, (Tensor, Variable, PerReplica)) or isinstance(right, (Tensor, Variable, PerReplica)):
-        return tensors.operate(interp, f"operator.{sign}", (left, right), node)
     if sign == "%" and isinstance(left, Constant) and isinstance(left.value, str):
         return builtin.format_percent(interp, left.value, right, node)
+    if isinstance(left, (Tensor, Variable, PerReplica)) or isinstance(right, (Tensor, Variable, PerReplica)):
+        return tensors.operate(interp, f"operator.{sign}", (left, right), node)
     if sign == "+":
         if isinstance(left, Items) and isinstance(right, Items):
             return builtin.concatenate(left, right)

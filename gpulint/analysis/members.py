@@ -323,9 +323,11 @@ def call_object(interp: Interpreter, receiver: Object, arguments: Arguments, sit
     return Unknown(("call", receiver.symbol, tuple(symbol_of(value) for value in arguments.all())))
 
 
-def updated(interp: Interpreter, target: Variable | Metric, method: str, site: Site) -> None:
+def updated(
+    interp: Interpreter, target: Variable | Metric, method: str, site: Site, gradient: Tensor | None = None
+) -> None:
     """A variable or metric changes."""
-    interp.emit(events.StateUpdated(site, interp.where(), target, method))
+    interp.emit(events.StateUpdated(site, interp.where(), target, method, gradient))
 
 
 # ------------------------------------------------------------------------------ escaping

@@ -95,7 +95,9 @@ def _variable(interp: Interpreter, receiver: Variable, name: str, arguments: Arg
     if name in _UPDATES:
         for value in arguments.all():
             tensors.read_at(interp, value, "assign", site)
-        members.updated(interp, receiver, name, site)
+        given = interp.choose(arguments.positional[0]) if arguments.positional else NONE
+        is_step = name in ("assign_add", "assign_sub") and isinstance(given, Tensor) and given.gradient is not None
+        members.updated(interp, receiver, name, site, given if is_step and isinstance(given, Tensor) else None)
         return receiver
     if name in ("read_value", "value", "sparse_read"):
         return tensors.derived(interp, site, ())

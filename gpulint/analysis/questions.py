@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from gpulint.analysis.contexts import Caller, Where, callers
-from gpulint.analysis.events import LibraryCalled, ModelCalled, ModelFitted
+from gpulint.analysis.events import Event, LibraryCalled, ModelCalled, ModelFitted
 from gpulint.analysis.paths import compatible
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.state import alternatives
@@ -39,7 +39,11 @@ def trained_models(plan: Plan) -> list[Model]:
 
 def trains(plan: Plan) -> bool:
     """Whether a program trains anything."""
-    return any(isinstance(event, ModelFitted) or is_update(event) for event in plan.events)
+    return any(_trains(event) for event in plan.events)
+
+
+def _trains(event: Event) -> bool:
+    return isinstance(event, ModelFitted) or is_update(event)
 
 
 def left_on(plan: Plan, switches: Mapping[str, str]) -> Iterator[LibraryCalled]:
@@ -59,7 +63,8 @@ def left_on(plan: Plan, switches: Mapping[str, str]) -> Iterator[LibraryCalled]:
         if same and _turns(event) is not True:
             continue
         taken_back = any(one.name == off and (not same or _turns(one) is False) for one in called)
-        if not taken_back and is_certain(event.where, plan):
+        after = plan.events[plan.events.index(event) :]
+        if not taken_back and is_certain(event.where, plan) and any(_trains(one) for one in after):
             yield event
 
 
@@ -78,9 +83,7 @@ def is_certain(where: Where, plan: Plan) -> bool:
     ):
         return False
     root = _root(where)
-    return root.known or any(
-        _root(event.where) is root for event in plan.events if isinstance(event, ModelFitted) or is_update(event)
-    )
+    return root.known or any(_root(event.where) is root for event in plan.events if _trains(event))
 
 
 def is_run_by_program(where: Where) -> bool:

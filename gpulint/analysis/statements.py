@@ -128,7 +128,7 @@ def if_(interp: Interpreter, node: ir.If) -> int:
     if yes is None or no is None:
         guard, block = (yes, node.body) if yes is not None else (no, node.orelse)
         interp.path |= guard or frozenset()
-        if not isinstance(node.test, (ir.Name, ir.Attribute)) or not block:
+        if not block or not _is_of_moment(node.test):
             return interp.execute(block)
         flags = interp.context.flags
         interp.context = interp.context._replace(flags=(*flags, interp.site(node)))
@@ -142,6 +142,19 @@ def if_(interp: Interpreter, node: ir.If) -> int:
         interp.diverged = [(o, context._replace(guards=before.guards)) for o, context in interp.diverged]
     interp.context = interp.context._replace(guards=before.guards)
     return completion
+
+
+def _is_of_moment(test: ir.Expr) -> bool:
+    """Whether a test with a known outcome can have another one in the next round, or with another setting."""
+    if isinstance(test, (ir.Name, ir.Attribute)):
+        return True
+    if isinstance(test, ir.Unary):
+        return _is_of_moment(test.operand)
+    if isinstance(test, ir.Boolean):
+        return _is_of_moment(test.left) or _is_of_moment(test.right)
+    if isinstance(test, ir.Compare):
+        return any(isinstance(part, ir.Binary) and part.operator == "%" for part in (test.left, test.rest[0][1]))
+    return isinstance(test, ir.Binary) and test.operator == "%"
 
 
 def for_(interp: Interpreter, node: ir.For) -> int:
@@ -193,12 +206,15 @@ def _loop(interp: Interpreter, node: ir.For | ir.While, loop: Loop, rounds: list
     from gpulint.analysis.interpreter import LoopRecord
 
     before, base = interp.context, interp.path
+    loop = loop._replace(
+        entry=interp.steps, turns=len(rounds), flags=len(before.flags), is_traced=before.traced is not None
+    )
     interp.context = before._replace(loops=(*before.loops, loop), guards=())
     interp.emit(LoopEntered(loop.site, interp.where(), loop))
     outermost = interp.state.mark()
     breaks: list[Outcome] = []
     falls = True
-    for start in rounds:
+    for turn, start in enumerate(rounds):
         record = LoopRecord(interp.state.mark())
         interp.loops.append(record)
         interp.branches += 1
@@ -206,7 +222,8 @@ def _loop(interp: Interpreter, node: ir.For | ir.While, loop: Loop, rounds: list
         try:
             if not start():
                 break
-            interp.context = before._replace(loops=(*before.loops, loop._replace(start=interp.path)), guards=())
+            present = loop._replace(start=interp.path, turn=turn)
+            interp.context = before._replace(loops=(*before.loops, present), guards=())
             completion = interp.execute(node.body)
             interp.settle()
         finally:

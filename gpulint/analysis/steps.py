@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from gpulint.analysis.contexts import Loop, Where
-from gpulint.analysis.events import Event, GradientsApplied, LoopEntered, ModelCalled
+from gpulint.analysis.events import Event, GradientsApplied, LoopEntered, ModelCalled, ModelFitted, StateUpdated
 from gpulint.analysis.names import words
+from gpulint.analysis.paths import compatible
 from gpulint.analysis.plan import Plan
-from gpulint.analysis.values import Dataset, Items, Join, Value, known
+from gpulint.analysis.values import Dataset, Items, Join, Tensor, Value, known
 from gpulint.places import Site
 
 _EPOCHS = frozenset({"epoch", "epochs", "ep"})
@@ -15,7 +18,11 @@ _EPOCHS = frozenset({"epoch", "epochs", "ep"})
 
 def is_update(event: Event) -> bool:
     """Whether an event changes the weights of a model from Python's side: one training step."""
-    return isinstance(event, GradientsApplied) or (isinstance(event, ModelCalled) and event.how == "train_on_batch")
+    return (
+        isinstance(event, GradientsApplied)
+        or (isinstance(event, ModelCalled) and event.how == "train_on_batch")
+        or (isinstance(event, StateUpdated) and event.gradient is not None)
+    )
 
 
 def training_loops(plan: Plan) -> frozenset[Site]:
@@ -29,14 +36,25 @@ def step_loops(plan: Plan) -> frozenset[Site]:
     """The loops that take one training step a round: the innermost ones around a step, and those that go over a
     dataset. A loop over epochs is none, though its body may be one step."""
     found = set(_batch_methods(plan))
+    chunked: set[Site] = set()
     for event in plan.events:
         if is_update(event):
             loops = event.where.context.loops
             inner = next((loop for loop in reversed(loops) if not loop.unrolled), None)
-            if inner is not None and not is_over_epochs(inner) and not is_short(inner):
+            if inner is not None and not is_over_epochs(inner):
                 found.add(inner.site)
-            found.update(loop.site for loop in loops if goes_over_data(loop.iterable) and not is_short(loop))
-    return frozenset(found)
+            found.update(loop.site for loop in loops if goes_over_data(loop.iterable))
+            if any(_is_of_steps(loop) for loop in loops):
+                chunked.update(loop.site for loop in loops if not loop.is_traced)
+    return frozenset(found - chunked)
+
+
+def _is_of_steps(loop: Loop) -> bool:
+    """Whether a loop inside a `tf.function` takes many steps, so that a call of it is no single one."""
+    several = isinstance(loop.iterable, (Tensor, Dataset)) or (
+        isinstance(loop.iterable, Items) and loop.iterable.kind == "range"
+    )
+    return loop.is_traced and several and not loop.unrolled
 
 
 def _batch_methods(plan: Plan) -> frozenset[Site]:
@@ -60,34 +78,77 @@ def goes_over_data(iterable: Value | None) -> bool:
     return isinstance(iterable, Dataset)
 
 
-FEW = 16
-"""Rounds of a loop over `dataset.take(n)` that are too few to matter."""
+FEW = 10
+"""Rounds in all that are too few for what each of them costs to matter."""
 
 
-def is_short(loop: Loop) -> bool:
-    """Whether a loop goes over a few elements of a dataset: `dataset.take(3)`."""
-    return _is_short(loop.iterable)
+def rounds(loop: Loop) -> int | None:
+    """How many rounds a loop has, at most; None where that is not known."""
+    return _length(loop.iterable)
 
 
-def _is_short(iterable: Value | None) -> bool:
+def _length(iterable: Value | None) -> int | None:
     if isinstance(iterable, Items):
-        return any(_is_short(part) for part in iterable.over)
-    counts = (
-        [known(step.arguments.get("count", 0)) for step in iterable.steps if step.name == "take"]
-        if isinstance(iterable, Dataset)
-        else []
-    )
-    return any(isinstance(count, int) and 0 <= count <= FEW for count in counts)
+        if iterable.items is not None:
+            return len(iterable.items)
+        lengths = [count for part in iterable.over if (count := _length(part)) is not None]
+        return min(lengths, default=None)
+    if not isinstance(iterable, Dataset):
+        return None
+    length: int | None = None
+    for step in iterable.steps:
+        size = known(step.arguments.get({"take": "count", "batch": "batch_size"}.get(step.name, ""), 0))
+        if step.name == "take" and isinstance(size, int) and size >= 0:
+            length = size if length is None else min(length, size)
+        elif step.name == "batch" and length is not None and isinstance(size, int) and size > 0:
+            length = -(-length // size)
+        elif step.name in ("repeat", "unbatch", "flat_map", "interleave", "concatenate"):
+            length = None
+    return length
+
+
+def are_few(loops: Iterable[Loop], limit: int = FEW) -> bool:
+    """Whether loops inside each other have but a few rounds in all."""
+    total = 1
+    for loop in loops:
+        count = rounds(loop)
+        if count is None:
+            return False
+        total *= max(count, 1)
+    return total <= limit
+
+
+def in_every_turn(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
+    """Whether what happens at a place happens in each round of a loop that was gone through, not only in the first."""
+    turns = {
+        one.turn
+        for other in others
+        if other.site == event.site
+        for one in other.where.context.loops
+        if one.site == loop.site
+    }
+    return loop.turns < 2 or len(turns) > 1
 
 
 def every_round(where: Where, loops: frozenset[Site]) -> Loop | None:
-    """The innermost of these loops around a place, if the place is reached in every round of it."""
+    """The innermost of these loops around a place, if the place is reached in every round of it and there are many."""
     for loop in reversed(where.context.loops):
         if loop.site in loops:
-            return loop if is_unguarded(where, loop) else None
+            return loop if is_unguarded(where, loop) and not are_few(where.context.loops) else None
     return None
 
 
 def is_unguarded(where: Where, loop: Loop) -> bool:
     """Whether nothing inside a loop decides that the place is reached, but that no exception came before."""
-    return all(literal.condition.operator == "completes" for literal in where.path - loop.start)
+    return len(where.context.flags) <= loop.flags and all(
+        literal.condition.operator == "completes" for literal in where.path - loop.start
+    )
+
+
+def has_compiled_way(where: Where, plan: Plan) -> bool:
+    """Whether the program trains compiled on a path that excludes this one: it is a mode for debugging."""
+    return any(
+        not compatible(event.where.path, where.path)
+        for event in plan.events
+        if isinstance(event, ModelFitted) or (is_update(event) and event.where.context.traced is not None)
+    )

@@ -429,6 +429,7 @@ class Tensor(Value):
     """A tensor. `device` is where an explicit scope put it; None elsewhere."""
 
     __slots__ = (
+        "compiled",
         "device",
         "dtype",
         "from_data",
@@ -459,8 +460,11 @@ class Tensor(Value):
         single: bool = False,
         symbolic: bool = False,
         scaled: bool = False,
+        compiled: bool = False,
     ) -> None:
         self.site = site
+        self.compiled = compiled
+        """What a `tf.function` gave to eager code."""
         self.scaled = scaled
         """A loss that was scaled for float16."""
         self.symbolic = symbolic

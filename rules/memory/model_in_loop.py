@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from gpulint.api import (
     CLEARS_SESSION,
     MODEL_WORDS,
-    Loop,
     Plan,
     Report,
     Rule,
     Severity,
     Site,
+    are_few,
     callers,
     confidence,
     events,
-    values,
+    in_every_turn,
 )
 
 
@@ -88,7 +87,8 @@ class ModelInLoop(Rule):
         return iter(())
 
     def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
-        if event.where.context.loops and event.how != "call":
+        eager = event.how == "variables" and event.where.context.traced is None
+        if event.where.context.loops and event.how != "call" and not eager:
             self._used.add(id(event.model))
         return iter(())
 
@@ -102,14 +102,12 @@ class ModelInLoop(Rule):
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        times = Counter(event.site for event in self._built)
         kept = {event.site for event in self._built if id(event.model) in self._kept}
         for event in self._built:
             loop = event.where.context.loops[-1]
-            rounds = _rounds(loop)
             if event.model.site in kept or id(event.model) not in self._used:
                 continue
-            if (rounds is not None and rounds <= FEW) or (rounds is None and times[event.site] < 2):
+            if are_few(event.where.context.loops, FEW) or not in_every_turn(event, loop, self._built):
                 continue
             if any(one.site in self._cleared for one in event.where.context.loops):
                 continue
@@ -123,12 +121,6 @@ class ModelInLoop(Rule):
 
 FEW = 3
 """Rounds of a loop over known elements that are no heap yet."""
-
-
-def _rounds(loop: Loop) -> int | None:
-    """How many rounds a loop has, where its elements are known."""
-    items = loop.iterable.items if isinstance(loop.iterable, values.Items) else None
-    return len(items) if items is not None else None
 
 
 def _in_loop(event: events.ModelBuilt) -> Site:

@@ -26,8 +26,9 @@ class PersistentTape(Rule):
     weights = tf.Variable(tf.ones((4,)))
     for x in tf.data.Dataset.from_tensor_slices(tf.zeros((64, 4))):
         with tf.GradientTape(persistent=True) as tape:
+            tape.watch(x)
             loss = tf.reduce_sum(x * weights)
-        weights.assign_sub(tape.gradient(loss, weights))
+        print(tape.gradient(loss, x))
     ```
 
     ## Use instead
@@ -37,8 +38,9 @@ class PersistentTape(Rule):
     weights = tf.Variable(tf.ones((4,)))
     for x in tf.data.Dataset.from_tensor_slices(tf.zeros((64, 4))):
         with tf.GradientTape() as tape:
+            tape.watch(x)
             loss = tf.reduce_sum(x * weights)
-        weights.assign_sub(tape.gradient(loss, weights))
+        print(tape.gradient(loss, x))
     ```
 
     ## What is not reported

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from gpulint.api import (
@@ -15,6 +14,7 @@ from gpulint.api import (
     events,
     every_round,
     goes_over_data,
+    in_every_turn,
     step_loops,
 )
 
@@ -112,11 +112,12 @@ class TensorsKept(Rule):
     def on_end(self, plan: Plan) -> Iterator[Report]:
         loops = step_loops(plan) if self._kept else frozenset()
         loops |= {one.site for event in self._kept for one in event.where.context.loops if goes_over_data(one.iterable)}
-        times = Counter(event.site for event in self._kept)
         for event in self._kept:
             container = event.container
             loop = every_round(event.where, loops)
-            if loop is None or container.loops or times[event.site] < 2 or id(container) in self._cleared:
+            if loop is None or container.loops or id(container) in self._cleared:
+                continue
+            if not in_every_turn(event, loop, self._kept):
                 continue
             if loop == event.where.context.loops[0] and goes_over_data(loop.iterable):
                 continue

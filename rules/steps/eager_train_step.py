@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, Site, callers, chain, confidence, events, values
+from gpulint.api import (
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    are_few,
+    callers,
+    chain,
+    confidence,
+    events,
+    has_compiled_way,
+    values,
+)
 
 
 class EagerTrainStep(Rule):
@@ -58,8 +71,9 @@ class EagerTrainStep(Rule):
     ```
 
     ## What is not reported
-    Steps that are decorated or wrapped anywhere, by the caller too, `train_step` overrides of a model that is fitted,
-    functions behind a decorator that gpulint does not know, steps that no loop runs, replica functions (GPU207).
+    Steps that are decorated or wrapped anywhere, by the caller too, `train_step` overrides of a model that is
+    fitted, functions behind a decorator that gpulint does not know, steps that no loop runs or one of ten rounds at
+    most, an eager mode beside a compiled one, tapes of a compiled function, replica functions (GPU207).
 
     ## At run time
     The log of eager operations.
@@ -74,7 +88,7 @@ class EagerTrainStep(Rule):
     instead = "put the step into a function decorated with `@tf.function`"
 
     def __init__(self) -> None:
-        self._steps: list[events.GradientsApplied] = []
+        self._steps: list[tuple[events.Event, tuple[values.Tensor, ...]]] = []
         self._traced: set[Site] = set()
         self._wrapped: set[Site] = set()
         self._gradients: dict[Site, events.GradientTaken] = {}
@@ -93,20 +107,39 @@ class EagerTrainStep(Rule):
         context = event.where.context
         if context.traced is not None or context.maybe_traced or context.replica is not None:
             self._traced.add(event.site)
-        elif context.loops:
-            self._steps.append(event)
+        elif context.loops and not are_few(context.loops):
+            self._steps.append((event, event.gradients))
+        return iter(())
+
+    def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> Iterator[Report]:
+        context = event.where.context
+        if event.gradient is None:
+            return iter(())
+        if context.traced is not None or context.maybe_traced or context.replica is not None:
+            self._traced.add(event.site)
+        elif context.loops and not are_few(context.loops):
+            self._steps.append((event, (event.gradient,)))
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        for event in self._steps:
-            taken = self._taken(event)
-            if event.site in self._traced or taken is None or taken.tape is None:
+        told: set[tuple[Site, Site]] = set()
+        for event, gradients in self._steps:
+            taken = self._taken(gradients)
+            if event.site in self._traced or taken is None or taken.tape is None or has_compiled_way(event.where, plan):
+                continue
+            if isinstance(taken.loss, values.Unknown) or (
+                isinstance(taken.loss, values.Tensor) and taken.loss.compiled
+            ):
                 continue
             functions = [caller.definition for one in (event, taken) for caller in callers(one.where.caller)]
             if self._wrapped.intersection(function for function in functions if function is not None):
                 continue
             inside = [_called_in_loop(one) for one in (event, taken)]
             place = next((function for function in inside if function is not None), taken.tape.site)
+            step = (event.where.context.loops[-1].site, taken.where.caller.definition or place)
+            if step in told and place == taken.tape.site:
+                continue
+            told.add(step)
             yield Report(
                 place,
                 "the training step is run eagerly",
@@ -114,9 +147,9 @@ class EagerTrainStep(Rule):
                 related=((event.where.context.loops[-1].site, "in this loop"), *chain(event.where)),
             )
 
-    def _taken(self, event: events.GradientsApplied) -> events.GradientTaken | None:
-        """Where the gradients that are applied were taken."""
-        for tensor in event.gradients:
+    def _taken(self, gradients: tuple[values.Tensor, ...]) -> events.GradientTaken | None:
+        """Where gradients that are applied were taken."""
+        for tensor in gradients:
             if tensor.gradient is not None and (taken := self._gradients.get(tensor.gradient.site)) is not None:
                 return taken
         return None

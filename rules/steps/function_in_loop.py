@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, Site, confidence, events, is_unguarded, words
+from gpulint.api import (
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    are_few,
+    confidence,
+    events,
+    in_every_turn,
+    is_unguarded,
+    words,
+)
 
 
 class FunctionInLoop(Rule):
@@ -83,15 +95,11 @@ class FunctionInLoop(Rule):
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        times = Counter(event.site for event in self._made)
         for event in self._made:
             loop = event.where.context.loops[-1]
-            if (
-                loop.unrolled
-                or any(words(name) & _MUCH for name in loop.names)
-                or times[event.site] < 2
-                or not is_unguarded(event.where, loop)
-            ):
+            if are_few(event.where.context.loops) or any(words(name) & _MUCH for name in loop.names):
+                continue
+            if not is_unguarded(event.where, loop) or not in_every_turn(event, loop, self._made):
                 continue
             if self._called[event.site, loop.site] and loop.site not in self._builds:
                 yield Report(

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
-from gpulint.api import TRAINING_WORDS, Plan, Report, Rule, Severity, Site, confidence, events, every_round, step_loops
+from gpulint.api import (
+    TRAINING_WORDS,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    confidence,
+    events,
+    every_round,
+    has_compiled_way,
+    in_every_turn,
+    step_loops,
+)
 
 
 class HostSyncInLoop(Rule):
@@ -66,9 +78,10 @@ class HostSyncInLoop(Rule):
     ```
 
     ## What is not reported
-    Reads that a condition guards (`step % n`, a flag), reads after the loop or once per epoch, `tf.print`, values that
-    are on the host already (elements of a dataset, `logs` of a callback, what `train_on_batch` returns), values that
-    the host needs (an action for an environment, an index), loops that do not train, tests.
+    Reads that a condition guards (`step % n`, a flag), reads after the loop or once per epoch, `tf.print`, values
+    that are on the host already (elements of a dataset, `logs` of a callback, what `train_on_batch` returns),
+    values that the host needs (an action for an environment, an index), loops that do not train or have ten rounds
+    at most, an eager mode beside a compiled one, tests.
 
     ## At run time
     The synchronisation points of a step.
@@ -97,10 +110,11 @@ class HostSyncInLoop(Rule):
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         loops = step_loops(plan) if self._reads else frozenset()
-        times = Counter(event.site for event in self._reads)
         for event in self._reads:
             loop = every_round(event.where, loops)
-            if loop is None or event.site in self._needed or (times[event.site] < 2 and not loop.is_batches):
+            if loop is None or event.site in self._needed or not in_every_turn(event, loop, self._reads):
+                continue
+            if has_compiled_way(event.where, plan):
                 continue
             yield Report(
                 event.site,

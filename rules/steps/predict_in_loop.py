@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from gpulint.api import (
@@ -14,10 +13,11 @@ from gpulint.api import (
     Severity,
     Site,
     Where,
+    are_few,
     confidence,
     events,
     goes_over_data,
-    is_short,
+    in_every_turn,
     is_single,
     mentions,
     possible,
@@ -92,10 +92,11 @@ class PredictInLoop(Rule):
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        times = Counter(event.site for event in self._calls)
         for event in self._calls:
             loop = event.where.context.loops[-1]
-            if loop.unrolled or is_short(loop) or _is_rare(event.where, loop) or times[event.site] < 2:
+            if are_few(event.where.context.loops) or _is_rare(event.where, loop):
+                continue
+            if not in_every_turn(event, loop, self._calls):
                 continue
             given = possible(event.arguments.get("x", 0), event.where)
             one = any(is_single(value) for value in given)
@@ -114,9 +115,13 @@ class PredictInLoop(Rule):
 
 
 def _is_rare(where: Where, loop: Loop) -> bool:
-    """Whether a condition inside the loop lets only some rounds through: every n-th, or one."""
+    """Whether a condition inside the loop lets only some rounds through (every n-th, or one), or only some releases."""
     inside = where.path - loop.start
-    return mentions(inside, "%") or any(one.condition.operator == "==" and one.holds for one in inside)
+    return (
+        mentions(inside, "%")
+        or mentions(where.path, "tensorflow.__version__")
+        or any(one.condition.operator == "==" and one.holds for one in inside)
+    )
 
 
 _ROUNDS = frozenset({"epoch", "epochs", "ep", "fold", "trial", "run", "iteration"})

@@ -6,12 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gpulint.api import (
+    Loop,
     Plan,
     Report,
     Rule,
     Severity,
     Site,
     Symbol,
+    are_few,
     changing_number,
     confidence,
     differ_in_numbers,
@@ -80,11 +82,11 @@ class RetraceRisk(Rule):
     instead = "pass a tensor: `tf.constant(value)`"
 
     def __init__(self) -> None:
-        self._before: dict[tuple[Site, object, Site], list[Symbol]] = defaultdict(list)
+        self._before: dict[tuple[object, ...], list[tuple[int, Symbol]]] = defaultdict(list)
 
     def on_traced_called(self, event: events.TracedCalled, plan: Plan) -> Iterator[Report]:
         loop = next((loop for loop in reversed(event.where.context.loops) if not loop.unrolled), None)
-        if loop is None or event.has_signature:
+        if loop is None or event.has_signature or are_few(event.where.context.loops):
             return
         given: list[tuple[int | str, values.Value]] = [*enumerate(event.arguments.positional)]
         for key, argument in (*given, *event.arguments.keywords.items()):
@@ -93,7 +95,7 @@ class RetraceRisk(Rule):
                 if lambda_ and _stands_at(value, event.arguments.sites.get(key)):
                     what = "a new lambda"
                 elif any(
-                    self._changes((event.site, (key, position), loop.site), leaf)
+                    self._changes((event.site, key, position), loop, leaf)
                     for position, leaf in enumerate(leaves(value))
                 ):
                     what = "other Python numbers" if isinstance(value, values.Items) else "another Python number"
@@ -106,15 +108,15 @@ class RetraceRisk(Rule):
                     related=((event.wrapped_at, "traced here"), (loop.site, "the loop")),
                 )
 
-    def _changes(self, place: tuple[Site, object, Site], value: values.Value) -> bool:
+    def _changes(self, place: tuple[object, ...], loop: Loop, value: values.Value) -> bool:
         """Whether a value is a Python number that is another one than in the round before."""
         if changing_number(value):
             return True
         if not isinstance(value, (values.Unknown, values.Constant)):
             return False
-        before = self._before[place]
-        before.append(value.symbol)
-        return any(differ_in_numbers(one, value.symbol) for one in before[:-1])
+        before = self._before[(*place, loop.entry)]
+        before.append((loop.turn, value.symbol))
+        return any(turn != loop.turn and differ_in_numbers(one, value.symbol) for turn, one in before)
 
 
 def _stands_at(function: values.Value, argument: Site | None) -> bool:
