@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpulint.analysis.values import Effect, Layer, Model, Object
+from gpulint.analysis.values import Effect, Layer, Model, Object, Value, symbol_of
 from gpulint.knowledge.stateful import TABLE_LAYERS, effect_of, is_random_layer
 from gpulint.places import Site
 
@@ -34,7 +34,8 @@ def of_op(interp: Interpreter, name: str, site: Site) -> None:
 def of_layer(interp: Interpreter, layer: Object, site: Site) -> None:
     """A layer or model is called that may draw random numbers."""
     if (name := drawing(layer)) is not None:
-        note(interp, "random", name, site)
+        seed = layer.attributes.get(SEED)
+        note(interp, "random", f"{name}#{symbol_of(seed).digest}" if isinstance(seed, Value) else name, site)
     elif isinstance(layer, Layer) and layer.library in TABLE_LAYERS:
         note(interp, "other", layer.library, site)
 
@@ -46,6 +47,9 @@ def drawing(layer: Object) -> str | None:
     found = layer.attributes.get(RANDOM) if isinstance(layer, Model) else None
     return found if isinstance(found, str) else None
 
+
+SEED = ".seed"
+"""Attribute of a layer: the seed that it was given. The name of its effects ends in `#` and what stands for it."""
 
 RANDOM = ".random"
 """Attribute of a model: the library name of its layer that draws random numbers."""

@@ -43,7 +43,7 @@ from gpulint.analysis.values import (
 from gpulint.knowledge import LEGACY_OPTIMIZERS, fact
 from gpulint.knowledge.devices import DeviceName, parse_device
 from gpulint.knowledge.facts import Fact, Kind
-from gpulint.knowledge.watched import GLOBAL_POLICY, OBJECTS, POLICIES, SETS_POLICY, WATCHED
+from gpulint.knowledge.watched import CLEARS_SESSION, GLOBAL_POLICY, OBJECTS, POLICIES, SETS_POLICY, WATCHED
 from gpulint.places import Site
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ Handler = Callable[["Interpreter", Arguments, Site], Value]
 def call(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
     """What calling the library function or class `name` gives and does."""
     effects.of_op(interp, name, site)
+    if name in CLEARS_SESSION and interp.plan.has_keras_3:
+        interp.state.write(interp.policy, "global", Constant("float32"))  # measured on Keras 3.15
     if name in WATCHED:
         interp.emit(events.LibraryCalled(site, interp.where(), name, arguments))
     if handler := SPECIAL.get(name):
@@ -142,6 +144,8 @@ def _model_factory(interp: Interpreter, name: str, known: Fact, arguments: Argum
 
 def _layer(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
     layer = Layer(site, interp.where(), name, policy=precision.policy_of(interp, arguments))
+    if (seed := arguments.get("seed")) is not None:
+        interp.state.write(layer.attributes, effects.SEED, interp.choose(seed))
     interp.emit(events.LayerBuilt(site, interp.where(), layer, arguments))
     if any(word in arguments.keywords for word in ("input_shape", "batch_input_shape", "input_dim")):
         interp.state.write(layer.attributes, ".shaped", Constant(True))

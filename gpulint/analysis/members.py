@@ -242,8 +242,8 @@ def library_attribute(interp: Interpreter, receiver: Object, name: str, node: ir
             return Unknown(("replicas", receiver.symbol))
     for kind, names in _PROPERTIES.items():
         if isinstance(receiver, kind):
+            removed.method(interp, receiver, name, interp.site(node))
             if name not in names:
-                removed.method(interp, receiver, name, interp.site(node))
                 return Bound(receiver, name)
             if isinstance(receiver, Model) and name == "optimizer" and ".compiled" in receiver.attributes:
                 return _optimizer_of(interp, receiver)

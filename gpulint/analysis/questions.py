@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from gpulint.analysis.contexts import Caller, Where, callers
-from gpulint.analysis.events import Event, LibraryCalled, ModelCalled, ModelFitted
+from gpulint.analysis.events import EnvironmentSet, Event, LibraryCalled, ModelCalled, ModelFitted, StrategyBuilt
 from gpulint.analysis.paths import compatible
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.state import alternatives
@@ -35,6 +35,17 @@ def trained_models(plan: Plan) -> list[Model]:
         if isinstance(event, ModelFitted)
         or (isinstance(event, ModelCalled) and event.how in ("evaluate", "train_on_batch"))
     ]
+
+
+def hides_all_gpus(plan: Plan) -> bool:
+    """Whether a program leaves itself no GPU: `os.environ["CUDA_VISIBLE_DEVICES"] = "-1"`, on no condition."""
+    return any(
+        isinstance(event, EnvironmentSet)
+        and event.key == "CUDA_VISIBLE_DEVICES"
+        and known(event.value) in ("", "-1")
+        and not event.where.path
+        for event in plan.events
+    )
 
 
 def trains(plan: Plan) -> bool:
@@ -84,6 +95,12 @@ def is_certain(where: Where, plan: Plan) -> bool:
         return False
     root = _root(where)
     return root.known or any(_root(event.where) is root for event in plan.events if _trains(event))
+
+
+def has_cluster(event: StrategyBuilt, plan: Plan) -> bool:
+    """Whether a multi-worker strategy is given a cluster, or the program speaks of the variable that says it."""
+    given = event.arguments.get("cluster_resolver", 0)
+    return event.arguments.open or (given is not None and known(given) is not None) or plan.mentions("TF_CONFIG")
 
 
 def is_run_by_program(where: Where) -> bool:

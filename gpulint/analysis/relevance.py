@@ -7,6 +7,7 @@ neither has one nor names a function that does.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -122,9 +123,14 @@ def calls_at_import(project: Project, path: str, depth: int) -> bool:
 
 
 def texts(project: Project, source: Source) -> Iterator[str]:
-    """The text of a file, and of those of the project that it imports, at some removes."""
+    """The text of a file, of the packages around it, and of the files that it imports, at some removes."""
     yield source.text
     seen = {source.path}
+    directory = os.path.dirname(source.path)
+    while os.path.isfile(package := os.path.join(directory, "__init__.py")) and package not in seen:
+        seen.add(package)
+        yield project.text_of(package)
+        directory = os.path.dirname(directory)
     fresh = [source.path]
     for _ in range(MAX_IMPORT_DEPTH):
         fresh = [path for one in fresh for path in _imported_paths(project, one) if path not in seen]

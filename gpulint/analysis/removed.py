@@ -27,6 +27,8 @@ _CLASSES: tuple[tuple[type, str], ...] = (
 def named(interp: Interpreter, name: str, package: str, site: Site) -> bool:
     """A dotted name is read, of a package that was imported; whether it is gone."""
     gone = since(name, package)
+    if gone is not None and since(name.rpartition(".")[0], package) is not None:
+        return True
     if gone is not None:
         interp.emit(RemovedNameUsed(site, interp.where(), name, gone, replacement(name)))
     return gone is not None

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from gpulint.analysis import Plan
 from gpulint.analysis.paths import has_one_replica
+from gpulint.analysis.questions import hides_all_gpus
 from gpulint.linting.rule import Report, Rule
 from gpulint.places import Site
 
@@ -32,7 +33,8 @@ def reports_of(plan: Plan, rules: Iterable[type[Rule]]) -> list[Raised]:
     """What the rules have to say of a plan."""
     if not plan.events:
         return []
-    instances = [rule() for rule in rules]
+    hidden = hides_all_gpus(plan)
+    instances = [rule() for rule in rules if not (hidden and rule.about_cost)]
     listeners: dict[str, list[tuple[Rule, Callable[..., Any]]]] = defaultdict(list)
     for instance in instances:
         for event_name, name in instance.subscriptions().items():

@@ -75,8 +75,9 @@ class Rule:
     """(release, words): words besides, where the targeted TensorFlow is older than that release."""
     besides: ClassVar[tuple[frozenset[str], ...]] = ()
     """Sets of identifiers of each of which a program must have one, too."""
-    in_tests: ClassVar[bool] = True
-    """Whether it also reads test files (`test_*.py`, `*_test.py`): what only costs time is of no interest there."""
+    about_cost: ClassVar[bool] = False
+    """Whether it is about time and memory only: of no interest in test files (`test_*.py`, `*_test.py`) and in programs
+    that hide all GPUs from TensorFlow."""
     itself: ClassVar[str] = ""
     """A regular expression that the file's own text must match as well, where what it imports is not enough."""
     yields_to: ClassVar[tuple[str, ...]] = ()

@@ -92,7 +92,7 @@ class Selection:
             for pattern, words in settings.per_file_ignores
         ]
         self._root = settings.root
-        self.rules_of_tests = tuple(rule for rule in self.rules if rule.in_tests)
+        self.rules_of_tests = tuple(rule for rule in self.rules if not rule.about_cost)
         self._subjects = {
             is_test: _subjects(rules, settings.target_tensorflow)
             for is_test, rules in ((False, self.rules), (True, self.rules_of_tests))

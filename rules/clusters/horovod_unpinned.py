@@ -52,7 +52,7 @@ class HorovodUnpinned(Rule):
     code = "GPU704"
     name = "horovod-unpinned"
     severity = Severity.WARNING
-    in_tests = False
+    about_cost = True
     in_graph_mode = True
     speaks_of = frozenset({"horovod"})
     why = "every process takes the first GPU"

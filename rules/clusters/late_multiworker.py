@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import CLUSTER_WORDS, Plan, Report, Rule, Severity, confidence, events, known
+from gpulint.api import CLUSTER_WORDS, Plan, Report, Rule, Severity, Site, confidence, events, has_cluster
 
 
 class LateMultiworker(Rule):
@@ -45,7 +45,8 @@ class LateMultiworker(Rule):
     ```
 
     ## What is not reported
-    Programs without a cluster, strategies made first, functions of which it is not known what ran before.
+    Programs without a cluster, strategies made first or after another multi-worker one (it passes, run on 2.21),
+    functions of which it is not known what ran before.
 
     ## At run time
     The text of the error.
@@ -58,15 +59,18 @@ class LateMultiworker(Rule):
     why = "it raises: collective operations must be configured at program start"
     instead = "make the strategy first"
 
+    def __init__(self) -> None:
+        self._made: set[Site] = set()
+
     def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
-        if event.strategy.kind != "multi_worker" or event.state != "yes" or event.since in (None, event.site):
+        if event.strategy.kind != "multi_worker":
             return
-        assert event.since is not None
-        given = event.arguments.get("cluster_resolver", 0)
-        if plan.mentions("TF_CONFIG") or (given is not None and known(given) is not None):
+        self._made.add(event.site)
+        since = event.since
+        if event.state == "yes" and since is not None and since not in self._made and has_cluster(event, plan):
             yield Report(
                 event.site,
                 "a multi-worker strategy is made after the runtime was initialised",
                 confidence=confidence(event.where),
-                related=((event.since, "this initialises it"),),
+                related=((since, "this initialises it"),),
             )

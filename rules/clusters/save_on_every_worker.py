@@ -14,6 +14,7 @@ from gpulint.api import (
     Where,
     confidence,
     events,
+    has_cluster,
     possible,
     together,
     values,
@@ -66,7 +67,7 @@ class SaveOnEveryWorker(Rule):
     code = "GPU703"
     name = "save-on-every-worker"
     severity = Severity.WARNING
-    in_tests = False
+    about_cost = True
     speaks_of = CLUSTER_WORDS | {"horovod"}
     why = "the workers write over each other"
     instead = "let the chief write, and the others to a path of their own"
@@ -76,7 +77,7 @@ class SaveOnEveryWorker(Rule):
         self._writes: list[tuple[events.Event, values.Value | None]] = []
 
     def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
-        if event.strategy.kind == "multi_worker":
+        if event.strategy.kind == "multi_worker" and has_cluster(event, plan):
             self._workers.append(event)
         return iter(())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import CLUSTER_WORDS, Plan, Report, Rule, Severity, confidence, events, is_run_by_program, known
+from gpulint.api import CLUSTER_WORDS, Plan, Report, Rule, Severity, confidence, events, has_cluster, is_run_by_program
 
 
 class TfConfigMissing(Rule):
@@ -38,7 +38,7 @@ class TfConfigMissing(Rule):
 
     ## What is not reported
     Programs that give a resolver, or set, read or only mention `TF_CONFIG` (in a comment, too: the launcher sets
-    it), in any of their files; factories that the program does not call.
+    it), in any of their files; strategies that are not used; factories that the program does not call.
 
     ## At run time
     The replicas and the cluster specification.
@@ -47,15 +47,28 @@ class TfConfigMissing(Rule):
     code = "GPU701"
     name = "tf-config-missing"
     severity = Severity.WARNING
-    in_tests = False
+    about_cost = True
     speaks_of = CLUSTER_WORDS
     why = "the strategy is one worker, and each machine trains a model of its own"
     instead = "set TF_CONFIG before it is made, or give it a cluster resolver"
 
+    def __init__(self) -> None:
+        self._alone: list[events.StrategyBuilt] = []
+        self._used: set[int] = set()
+
     def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
-        if event.strategy.kind != "multi_worker" or not is_run_by_program(event.where) or plan.mentions("TF_CONFIG"):
-            return
-        given = event.arguments.get("cluster_resolver", 0)
-        if event.arguments.open or (given is not None and known(given) is not None):
-            return
-        yield Report(event.site, "a multi-worker strategy without a cluster", confidence=confidence(event.where))
+        if event.strategy.kind == "multi_worker" and is_run_by_program(event.where) and not has_cluster(event, plan):
+            self._alone.append(event)
+        return iter(())
+
+    def on_strategy_used(self, event: events.StrategyUsed, plan: Plan) -> Iterator[Report]:
+        if event.how != "attribute":
+            self._used.add(id(event.strategy))
+        return iter(())
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        for event in self._alone:
+            if id(event.strategy) in self._used:
+                yield Report(
+                    event.site, "a multi-worker strategy without a cluster", confidence=confidence(event.where)
+                )

@@ -77,7 +77,8 @@ class RemovedApi(Rule):
             found.sort(key=lambda event: event.site.node)
             of_first = {event.name for event in found if event.since == "2.0"}
             graph = any(event.where.graph_mode for event in found) or not plan.referenced & _TENSORFLOW_2
-            if len(of_first) >= MANY or (of_first and graph):
+            uses = sum(event.since == "2.0" for event in found)
+            if len(of_first) >= MANY or uses >= 2 * MANY or (of_first and graph):
                 first = next(event for event in found if event.since == "2.0")
                 yield Report(
                     first.site,
@@ -89,7 +90,7 @@ class RemovedApi(Rule):
                 )
                 continue
             for event in found:
-                if event.of_object and plan.mentions(f"def {event.name.rpartition('.')[2]}("):
+                if event.of_object and _may_have(event, plan):
                     continue
                 if legacy_keras and ".keras." in event.name:
                     continue
@@ -113,6 +114,17 @@ _IMPORT = re.compile(r"(?m)^\s*(?:from|import) (?!tensorflow\.compat)(.*(?:\((?:
 _TOP = {"tf": "tensorflow"}
 
 _CAUGHT = frozenset({"AttributeError", "ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+
+
+def _may_have(event: events.RemovedNameUsed, plan: Plan) -> bool:
+    """Whether the object can be of a class that still has the method: the program's own, Keras's private copy in
+    TensorFlow, a dataset of `tf.compat.v1`."""
+    owner, _, method = event.name.rpartition(".")
+    return (
+        plan.mentions(f"def {method}(")
+        or (".keras." in owner and plan.mentions("tensorflow.python.keras"))
+        or (owner.startswith("tensorflow.data.") and plan.mentions("compat.v1"))
+    )
 
 
 def _release(text: str) -> tuple[int, ...]:

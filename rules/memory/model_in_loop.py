@@ -65,7 +65,7 @@ class ModelInLoop(Rule):
     code = "GPU305"
     name = "model-in-loop"
     severity = Severity.WARNING
-    in_tests = False
+    about_cost = True
     speaks_of = frozenset({"fit(", "fit_generator(", "train_on_batch(", "apply_gradients(", "predict(", "clone_model"})
     besides = (MODEL_WORDS,)
     why = "the graphs of each model stay in memory with its variables"

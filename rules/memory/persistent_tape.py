@@ -54,7 +54,7 @@ class PersistentTape(Rule):
     code = "GPU308"
     name = "persistent-tape"
     severity = Severity.WARNING
-    in_tests = False
+    about_cost = True
     speaks_of = frozenset({"persistent"})
     why = "all activations stay in memory until the tape is deleted"
     instead = "leave `persistent=True` out"

@@ -44,7 +44,7 @@ class CudnnDisabled(Rule):
     code = "GPU603"
     name = "cudnn-disabled"
     severity = Severity.WARNING
-    in_tests = False
+    about_cost = True
     speaks_of = frozenset({"LSTM", "GRU"})
     why = "each step of the sequence is several kernel launches instead of one for all"
     instead = "use the defaults; `dropout` keeps the kernel, `recurrent_dropout` does not"

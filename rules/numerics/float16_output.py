@@ -52,7 +52,7 @@ class Float16Output(Rule):
     code = "GPU602"
     name = "float16-output"
     severity = Severity.WARNING
-    in_tests = False
+    about_cost = True
     speaks_of = POLICY_WORDS
     why = "small probabilities are zero in float16, and their gradients NaN or 0"
     instead = 'give the last layer `dtype="float32"`'

@@ -61,7 +61,7 @@ class Float64OnGpu(Rule):
     code = "GPU604"
     name = "float64-on-gpu"
     severity = Severity.INFO
-    in_tests = False
+    about_cost = True
     on_by_default = False
     speaks_of = frozenset({"float64", "set_floatx", "double"})
     why = "float64 is twice as slow at best, 32 or 64 times on consumer GPUs"

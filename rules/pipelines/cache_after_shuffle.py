@@ -49,7 +49,7 @@ class CacheAfterShuffle(Rule):
     code = "GPU403"
     name = "cache-after-shuffle"
     severity = Severity.WARNING
-    in_tests = False
+    about_cost = True
     speaks_of = frozenset({"cache("})
     besides = (TRAINING_WORDS | {"fit("},)
     why = "the cache is filled once: every epoch is like the first"

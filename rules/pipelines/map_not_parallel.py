@@ -67,7 +67,8 @@ class MapNotParallel(Rule):
 
     ## What is not reported
     Stateless functions with the default options, `stateless_random_*`, trivial work (a random number or two), maps
-    before a `cache`, arguments that are not known, what only evaluation reads.
+    before a `cache`, layers of one seed that must stay in step, arguments that are not known, what only evaluation
+    reads.
 
     ## At run time
     The speed of the pipeline in a trial.
@@ -76,7 +77,7 @@ class MapNotParallel(Rule):
     code = "GPU402"
     name = "map-not-parallel"
     severity = Severity.WARNING
-    in_tests = False
+    about_cost = True
     speaks_of = STATEFUL_WORDS | OPTION_WORDS | {"interleave("}
     besides = (frozenset({"map(", "interleave("}), TRAINING_WORDS | {"fit("})
     speaks_of_before = (pipelines.PARALLEL_MAPS, DATASET_WORDS)
@@ -108,7 +109,7 @@ def _sequential(step: values.Step, parallel: bool) -> str | None:
     if step.name == "interleave":
         return "the sources are read one after the other"
     if step.effects:
-        return None if _is_trivial(step) else "a map of a stateful function stays sequential"
+        return None if _is_trivial(step) or _keeps_in_step(step) else "a map of a stateful function stays sequential"
     return "the map is sequential with these options" if not parallel and step.operations > TRIVIAL else None
 
 
@@ -116,6 +117,13 @@ def _is_trivial(step: values.Step) -> bool:
     """Whether a map does next to nothing: a few random numbers, a lookup."""
     heavy = any(effect.kind == "python" or not effect.name.startswith(LIGHT) for effect in step.effects)
     return not heavy and step.operations <= TRIVIAL
+
+
+def _keeps_in_step(step: values.Step) -> bool:
+    """Whether a map draws the same random numbers twice, by layers of one seed (for an image and its mask): in
+    parallel they would not stay together."""
+    seeds = [effect.name.partition("#")[2] for effect in step.effects if "#" in effect.name]
+    return len(seeds) > len(set(seeds))
 
 
 TRIVIAL = 3

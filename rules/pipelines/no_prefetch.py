@@ -55,7 +55,7 @@ class NoPrefetch(Rule):
     code = "GPU401"
     name = "no-prefetch"
     severity = Severity.WARNING
-    in_tests = False
+    about_cost = True
     speaks_of = OPTION_WORDS
     speaks_of_before = (pipelines.INJECTS_PREFETCH, DATASET_WORDS)
     yields_to = ("GPU405",)

@@ -53,7 +53,7 @@ class PrefetchNotLast(Rule):
     code = "GPU405"
     name = "prefetch-not-last"
     severity = Severity.INFO
-    in_tests = False
+    about_cost = True
     on_by_default = False
     speaks_of = OPTION_WORDS
     speaks_of_before = (pipelines.INJECTS_PREFETCH, DATASET_WORDS)

@@ -57,7 +57,7 @@ class PythonInPipeline(Rule):
     code = "GPU404"
     name = "python-in-pipeline"
     severity = Severity.WARNING
-    in_tests = False
+    about_cost = True
     speaks_of = frozenset({"from_generator", "py_function", "numpy_function", "py_func"})
     besides = (TRAINING_WORDS | {"fit("},)
     why = "one Python interpreter with one lock feeds all GPUs"

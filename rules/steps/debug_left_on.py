@@ -52,7 +52,7 @@ class DebugLeftOn(Rule):
     code = "GPU507"
     name = "debug-left-on"
     severity = Severity.WARNING
-    in_tests = False
+    about_cost = True
     speaks_of = frozenset({"set_log_device_placement", "enable_check_numerics", "enable_dump_debug_info", "profiler"})
     why = "it slows every step of the run down"
     instead = "leave it out, put it behind a debug flag, or stop it after some steps"

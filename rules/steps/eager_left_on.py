@@ -52,7 +52,7 @@ class EagerLeftOn(Rule):
     code = "GPU506"
     name = "eager-left-on"
     severity = Severity.WARNING
-    in_tests = False
+    about_cost = True
     speaks_of = frozenset(
         {"run_functions_eagerly", "experimental_run_functions_eagerly", "run_eagerly", "enable_debug_mode"}
     )

@@ -82,7 +82,7 @@ class EagerTrainStep(Rule):
     code = "GPU508"
     name = "eager-train-step"
     severity = Severity.WARNING
-    in_tests = False
+    about_cost = True
     speaks_of = frozenset({"GradientTape"})
     why = "each operation of the step is dispatched from Python"
     instead = "put the step into a function decorated with `@tf.function`"

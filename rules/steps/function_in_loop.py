@@ -69,7 +69,7 @@ class FunctionInLoop(Rule):
     code = "GPU505"
     name = "function-in-loop"
     severity = Severity.WARNING
-    in_tests = False
+    about_cost = True
     speaks_of = frozenset({"function"})
     itself = r"(?m)^[ \t]*(?:for|while)\b"
     why = "it is traced again in each round"

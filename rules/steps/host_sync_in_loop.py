@@ -90,7 +90,7 @@ class HostSyncInLoop(Rule):
     code = "GPU501"
     name = "host-sync-in-loop"
     severity = Severity.WARNING
-    in_tests = False
+    about_cost = True
     speaks_of = TRAINING_WORDS
     yields_to = ("GPU502",)
     why = "the host waits for the GPU in every step, and then the GPU for the host"

@@ -87,7 +87,7 @@ class NumpyRoundtrip(Rule):
     code = "GPU502"
     name = "numpy-roundtrip"
     severity = Severity.WARNING
-    in_tests = False
+    about_cost = True
     speaks_of = TRAINING_WORDS
     why = "the data goes to the host and back, and both sides wait"
     instead = "use the operation of TensorFlow"

@@ -71,7 +71,7 @@ class PredictInLoop(Rule):
     code = "GPU503"
     name = "predict-in-loop"
     severity = Severity.WARNING
-    in_tests = False
+    about_cost = True
     speaks_of = frozenset({"predict(", "evaluate("})
     besides = (MODEL_WORDS,)
     why = "each call makes a dataset, an iterator and callbacks anew: some 50 ms"

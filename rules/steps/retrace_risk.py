@@ -75,7 +75,7 @@ class RetraceRisk(Rule):
     code = "GPU504"
     name = "retrace-risk"
     severity = Severity.WARNING
-    in_tests = False
+    about_cost = True
     speaks_of = frozenset({"function"})
     itself = r"(?m)^[ \t]*(?:for|while)\b"
     why = "the function is traced anew for each new Python value"
