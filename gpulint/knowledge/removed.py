@@ -15,6 +15,18 @@ def _table() -> dict[str, Any]:
     return table
 
 
+def names() -> dict[str, str]:
+    """Name → the first release without it. A module that is gone stands for all that was in it."""
+    found: dict[str, str] = _table()["names"]
+    return found
+
+
+def methods() -> dict[str, dict[str, str]]:
+    """Class → method → the first release in which it has no such method any more ("": it still has an inherited one)."""
+    found: dict[str, dict[str, str]] = _table()["methods"]
+    return found
+
+
 def since(name: str, package: str = "tensorflow") -> str | None:
     """The first release without a name, None where the newest has it (or no release ever had).
 
@@ -22,8 +34,7 @@ def since(name: str, package: str = "tensorflow") -> str | None:
     """
     if package == "tf_keras" or (package == "keras" and name in _table()["standalone"]):
         return None
-    found: str | None = _table()["names"].get(name)
-    return found
+    return names().get(name)
 
 
 def raises_since(name: str, package: str = "tensorflow") -> str | None:

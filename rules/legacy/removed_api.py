@@ -108,7 +108,7 @@ MANY = 4
 _TENSORFLOW_2 = frozenset({"keras", "GradientTape", "distribute", "list_physical_devices", "set_seed", "autograph"})
 """Without one of these a file with a name of TensorFlow 1 is a TensorFlow 1 file."""
 
-_PAIR = re.compile(r"\b(\w+)(?:\.|\s+import\s+)(\w+)")
+_PAIR = re.compile(r"\b(\w+)(?=(?:\.|\s+import\s+)(\w+))")
 _CHAIN = re.compile(r"\w+(?:\s*\.\s*\w+)+")
 _IMPORT = re.compile(r"(?m)^\s*(?:from|import) (?!tensorflow\.compat)(.*(?:\((?:[^()]*)\))?)")
 _TOP = {"tf": "tensorflow"}

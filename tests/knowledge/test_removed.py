@@ -1,0 +1,107 @@
+"""The table of removed names and that of stateful operations, against the TensorFlow that is installed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpulint.knowledge import removed
+from gpulint.knowledge.removed import method_since, since
+from gpulint.knowledge.stateful import effect_of
+
+pytestmark = pytest.mark.tensorflow
+
+
+def value_of(name: str) -> Any:
+    import tensorflow
+
+    value: Any = tensorflow
+    for part in name.split(".")[1:]:
+        value = getattr(value, part)
+    return value
+
+
+def installed() -> tuple[int, ...]:
+    import tensorflow
+
+    return tuple(int(part) for part in tensorflow.__version__.split(".")[:2])
+
+
+def release(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("."))
+
+
+def exists(name: str) -> bool:
+    try:
+        value_of(name)
+    except AttributeError:
+        return False
+    return True
+
+
+def test_no_name_that_is_gone_by_now_is_there() -> None:
+    gone = [name for name, first in removed.names().items() if release(first) <= installed()]
+    assert len(gone) > 700
+    assert [name for name in gone if exists(name)] == []
+
+
+def test_no_method_that_is_gone_by_now_is_there() -> None:
+    classes = removed.methods()
+    gone = [
+        (cls, name)
+        for cls in classes
+        for name in classes[cls]
+        if (first := method_since(cls, name)) and release(first) <= installed()
+    ]
+    assert len(gone) > 150
+    assert [(cls, name) for cls, name in gone if exists(cls) and hasattr(value_of(cls), name)] == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["tensorflow.function", "tensorflow.keras.Model", "tensorflow.config.experimental.set_memory_growth"],
+)
+def test_a_name_that_is_there_is_not_in_the_table(name: str) -> None:
+    assert exists(name)
+    assert since(name) is None
+
+
+STATEFUL = {
+    "tensorflow.random.normal": ((2,),),
+    "tensorflow.random.uniform": ((2,),),
+    "tensorflow.random.shuffle": ([1.0, 2.0],),
+    "tensorflow.image.random_flip_left_right": ([[[1.0]]],),
+    "tensorflow.nn.dropout": ([1.0], 0.5),
+    "tensorflow.debugging.check_numerics": ([1.0], "message"),
+    "tensorflow.timestamp": (),
+}
+
+STATELESS = {
+    "tensorflow.image.flip_left_right": ([[[1.0]]],),
+    "tensorflow.random.stateless_uniform": ((2,), (1, 2)),
+    "tensorflow.io.read_file": ("name",),
+    "tensorflow.strings.lower": ("A",),
+    "tensorflow.ensure_shape": ([1.0], (1,)),
+}
+
+
+def stateful_operations(name: str, arguments: tuple[Any, ...]) -> list[str]:
+    import tensorflow as tf
+
+    graph = tf.function(lambda: value_of(name)(*arguments)).get_concrete_function().graph
+    return [
+        op.type for op in graph.get_operations() if op.op_def.is_stateful and op.type not in ("Assert", "Placeholder")
+    ]
+
+
+@pytest.mark.parametrize("name", STATEFUL)
+def test_an_operation_in_the_table_is_stateful_in_the_graph(name: str) -> None:
+    assert effect_of(name) is not None
+    assert stateful_operations(name, STATEFUL[name])
+
+
+@pytest.mark.parametrize("name", STATELESS)
+def test_an_operation_that_is_not_in_the_table_is_not(name: str) -> None:
+    assert effect_of(name) is None
+    assert stateful_operations(name, STATELESS[name]) == []

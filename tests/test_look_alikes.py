@@ -1,0 +1,326 @@
+"""Pairs of programs that differ in what matters: found in real code, where one was right and the other was not."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from tests.test_rule_examples import codes_in
+
+STEP = """
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.Adam()
+optimizer.build(model.trainable_variables)
+data = tf.data.Dataset.from_tensor_slices(np.zeros((640, 4), "float32")).batch(8)
+
+
+@tf.function
+def step(x, scale=1.0):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2) * scale
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return loss
+
+"""
+
+STEPS = [
+    ("a read in each step", "for x in data:\n    print(step(x))", {"GPU501"}),
+    ("a read in each of ten steps", "for _ in range(10):\n    print(step(tf.zeros((8, 4))))", set()),
+    ("a read in each of many steps", "for _ in range(1000):\n    print(step(tf.zeros((8, 4))))", {"GPU501"}),
+    ("a few batches", "for x in data.take(3):\n    print(step(x))", set()),
+    ("formatted outside print", "def show(text): ...\nfor x in data:\n    show('%.3f' % step(x))", {"GPU501"}),
+    ("ends at once", "for x in data:\n    print(step(x))\n    break", set()),
+    (
+        "a counter kept by hand, in a function that is called in a loop",
+        """
+        def epoch():
+            batch = 0
+            for x in data:
+                loss = step(x)
+                if batch % 500 == 0:
+                    print(loss)
+                batch = batch + 1
+
+        for _ in range(100):
+            epoch()
+        """,
+        set(),
+    ),
+    (
+        "a constant flag",
+        "VERBOSE = True\nfor x in data:\n    loss = step(x)\n    if VERBOSE:\n        print(loss)",
+        set(),
+    ),
+    (
+        "a condition on the step",
+        "for i, x in enumerate(data):\n    l = step(x)\n    if i % 50 == 0:\n        print(l)",
+        set(),
+    ),
+    ("in a try", "for x in data:\n    try:\n        print(step(x))\n    except ValueError:\n        pass", {"GPU501"}),
+    ("after continue", "for i, x in enumerate(data):\n    l = step(x)\n    if i % 9: continue\n    print(l)", set()),
+    ("an index", "names = {}\nfor x in data:\n    print(names[int(step(x))])", set()),
+    ("an environment", "import gym\nenv = gym.make()\nfor x in data:\n    env.step(float(step(x)))", set()),
+    ("a log", "import logging\nfor x in data:\n    logging.info('loss %s', step(x))", {"GPU501"}),
+    (
+        "chunks of steps",
+        """
+        @tf.function
+        def chunk(iterator, steps):
+            for _ in tf.range(steps):
+                loss = step(next(iterator))
+            return loss
+
+        iterator = iter(data.repeat())
+        while True:
+            print(float(chunk(iterator, tf.constant(100))))
+        """,
+        set(),
+    ),
+    ("numbers of shapes", "seen = 0\nfor x in data:\n    l = step(x)\n    seen += x.shape[0]\nprint(seen / 2)", set()),
+    ("a round trip", "for x in data:\n    y = tf.constant(np.sqrt(step(x).numpy()))", {"GPU502"}),
+    ("a round trip once", "l = step(tf.zeros((8, 4)))\ny = tf.constant(np.sqrt(l.numpy()))", set()),
+    ("a counting number", "for i in range(1000):\n    step(tf.zeros((8, 4)), i)", {"GPU504"}),
+    ("a counting NumPy number", "for i in range(1000):\n    step(tf.zeros((8, 4)), np.float32(i))", set()),
+    ("a counting tensor", "for i in range(1000):\n    step(tf.zeros((8, 4)), tf.constant(i * 1.0))", set()),
+    ("a remainder", "for i in range(1000):\n    step(tf.zeros((8, 4)), i % 2)", set()),
+    ("a counter of a while loop", "i = 0\nwhile i < 9999:\n    step(tf.zeros((8, 4)), i)\n    i += 1", {"GPU504"}),
+    (
+        "other numbers at other calls",
+        """
+        def run(scale):
+            for x in data:
+                step(x, scale)
+
+        run(0.5)
+        run(2.0)
+        """,
+        set(),
+    ),
+    (
+        "kept in each step",
+        "kept = []\nfor _ in range(9):\n    for x in data:\n        kept.append(step(x))",
+        {"GPU307"},
+    ),
+    ("kept for an epoch", "for _ in range(9):\n    kept = []\n    for x in data:\n        kept.append(step(x))", set()),
+    ("kept for one pass", "kept = []\nfor x in data:\n    kept.append(step(x))", set()),
+]
+
+
+@pytest.mark.parametrize(("case", "code", "expected"), STEPS, ids=[case for case, _, _ in STEPS])
+def test_a_training_loop(case: str, code: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(STEP + textwrap.dedent(code) + "\n", tmp_path) == expected
+
+
+FIT = """
+import os
+import tensorflow as tf
+
+def network():
+    return tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+
+def trained(data, **options):
+    model = network()
+    model.compile(optimizer="sgd", loss="mse", **options)
+    model.fit(data)
+    return model
+
+"""
+
+FITS = [
+    (
+        "predict for each",
+        "m = network()\nfor x in os.listdir():\n    m.predict(tf.expand_dims(read(x), 0))",
+        {"GPU503"},
+    ),
+    (
+        "predict_on_batch",
+        "m = network()\nfor x in os.listdir():\n    m.predict_on_batch(tf.expand_dims(read(x), 0))",
+        set(),
+    ),
+    ("predict many", "m = network()\nfor x in os.listdir():\n    m.predict(read(x))", set()),
+    (
+        "predict for an old release",
+        """
+        m = network()
+        for x in os.listdir():
+            x = tf.expand_dims(read(x), 0)
+            if tf.__version__ > "2.4":
+                y = m(x)
+            else:
+                y = m.predict(x)
+        """,
+        set(),
+    ),
+    ("a model for each trial", "for n in range(50):\n    trained(tf.zeros((8, 4)))", {"GPU305"}),
+    ("a model for three trials", "for n in range(3):\n    trained(tf.zeros((8, 4)))", set()),
+    ("models that are kept", "kept = [trained(tf.zeros((8, 4))) for n in range(50)]", set()),
+    (
+        "models in a model",
+        "parts = [network() for n in range(50)]\nfor part in parts:\n    part(tf.zeros((8, 4)))",
+        set(),
+    ),
+    ("sessions cleared", "for n in range(50):\n    tf.keras.backend.clear_session()\n    trained(0)", set()),
+    ("eager", "tf.config.run_functions_eagerly(True)\ntrained(tf.zeros((8, 4)))", {"GPU506"}),
+    ("eager after training", "trained(tf.zeros((8, 4)))\ntf.config.run_functions_eagerly(True)", set()),
+    ("eager by a flag", "DEBUG = True\nif DEBUG:\n    tf.config.run_functions_eagerly(True)\ntrained(0)", set()),
+    ("eager by an argument", "trained(tf.zeros((8, 4)), run_eagerly=bool(os.environ.get('E')))", set()),
+    ("eager for a while", "f = tf.config.run_functions_eagerly\nf(True)\nf(False)\ntrained(0)", set()),
+    (
+        "float16 outputs",
+        "tf.keras.mixed_precision.set_global_policy('mixed_float16')\ntrained(tf.zeros((8, 4)))",
+        {"GPU602"},
+    ),
+    (
+        "a session cleared after the policy was set",
+        """
+        tf.keras.mixed_precision.set_global_policy('mixed_float16')
+        tf.keras.backend.clear_session()
+        trained(tf.zeros((8, 4)))
+        """,
+        set(),
+    ),
+    ("an LSTM with its own dropout", "tf.keras.layers.LSTM(8, recurrent_dropout=0.1)", {"GPU603"}),
+    ("an LSTM without GPUs", "os.environ['CUDA_VISIBLE_DEVICES'] = '-1'\ntf.keras.layers.LSTM(8, unroll=True)", set()),
+]
+
+
+@pytest.mark.parametrize(("case", "code", "expected"), FITS, ids=[case for case, _, _ in FITS])
+def test_a_fitted_model(case: str, code: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(FIT + textwrap.dedent(code) + "\n", tmp_path) == expected
+
+
+PIPELINE = """
+import tensorflow as tf
+
+flip = tf.image.random_flip_left_right
+def noisy(x):
+    return flip(x) + tf.random.normal(tf.shape(x))
+
+def fit(data):
+    model = tf.keras.Sequential([tf.keras.layers.Conv2D(3, 3)])
+    model.compile(optimizer="sgd", loss="mse")
+    model.fit(data)
+
+images = tf.data.Dataset.from_tensor_slices(tf.zeros((640, 8, 8, 3)))
+"""
+
+SEEDED = """
+f = tf.keras.layers.RandomFlip(seed=1)
+g = tf.keras.layers.RandomFlip(seed={})
+fit(images.map(lambda x: (f(x), g(x))).batch(8))
+"""
+
+PIPELINES = [
+    ("a random map", "fit(images.map(noisy).batch(8))", {"GPU402"}),
+    ("a random map in parallel", "fit(images.map(noisy, tf.data.AUTOTUNE).batch(8))", set()),
+    ("a random map by keywords", "fit(images.map(noisy, **{'num_parallel_calls': 8}).batch(8))", set()),
+    ("one call at a time", "fit(images.map(noisy, num_parallel_calls=1).batch(8))", {"GPU402"}),
+    ("a stateless map", "fit(images.map(lambda x: tf.image.resize(x, (9, 9)) * 2.0 - 1.0).batch(8))", set()),
+    ("an assertion in a map", "fit(images.map(lambda x: tf.ensure_shape(x * 2, (8, 8, 3))).batch(8))", set()),
+    ("one random number", "fit(images.map(lambda x: (x, tf.random.uniform(()))).batch(8))", set()),
+    ("a random map for evaluation", "tf.keras.Sequential([]).evaluate(images.map(noisy).batch(8))", set()),
+    ("a random map that is cached", "fit(images.map(noisy).cache().shuffle(9).batch(8))", {"GPU403"}),
+    ("a cache, then a random map", "fit(images.cache().map(noisy, 4).batch(8))", set()),
+    ("a shuffle that is cached", "fit(images.shuffle(640).cache().batch(8))", {"GPU403"}),
+    ("a split that is cached", "fit(images.shuffle(640, reshuffle_each_iteration=False).cache().batch(8))", set()),
+    ("a shuffle before and after", "fit(images.shuffle(640).cache().shuffle(640).batch(8))", set()),
+    ("a sample that is cached", "fit(images.shuffle(640).repeat().batch(8).take(1).cache().repeat())", set()),
+    ("a repeated cache", "fit(images.repeat(5).cache().batch(8))", {"GPU403"}),
+    (
+        "two maps of one seed",
+        SEEDED.format(1),
+        set(),
+    ),
+    (
+        "two maps of two seeds",
+        SEEDED.format(2),
+        {"GPU402"},
+    ),
+    (
+        "nothing is read ahead",
+        """
+        options = tf.data.Options()
+        options.autotune.enabled = False
+        fit(images.with_options(options).shuffle(9).batch(8))
+        """,
+        {"GPU401"},
+    ),
+    (
+        "read ahead after all",
+        """
+        options = tf.data.Options()
+        options.experimental_optimization.inject_prefetch = False
+        options.experimental_optimization.inject_prefetch = True
+        fit(images.with_options(options).shuffle(9).batch(8))
+        """,
+        set(),
+    ),
+    (
+        "map and batch are one step",
+        """
+        options = tf.data.Options()
+        options.experimental_optimization.inject_prefetch = False
+        fit(images.map(tf.abs).batch(8).with_options(options))
+        """,
+        set(),
+    ),
+]
+
+
+@pytest.mark.parametrize(("case", "code", "expected"), PIPELINES, ids=[case for case, _, _ in PIPELINES])
+def test_a_pipeline(case: str, code: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(PIPELINE + textwrap.dedent(code) + "\n", tmp_path) == expected
+
+
+CLUSTER = """
+import os
+import tensorflow as tf
+
+os.environ["TF_CONFIG"] = "{}"
+Strategy = tf.distribute.MultiWorkerMirroredStrategy
+"""
+
+CLUSTERS = [
+    ("made first", "with Strategy().scope():\n    x = tf.constant(1)", set()),
+    ("made late", "x = tf.constant(1)\nwith Strategy().scope():\n    pass", {"GPU702"}),
+    ("made after a symbolic input", "x = tf.keras.Input((4,))\nwith Strategy().scope():\n    pass", set()),
+    ("made twice", "for _ in range(2):\n    with Strategy().scope():\n        pass", set()),
+    ("made after another", "with Strategy().scope():\n    pass\nwith Strategy().scope():\n    pass", set()),
+]
+
+
+@pytest.mark.parametrize(("case", "code", "expected"), CLUSTERS, ids=[case for case, _, _ in CLUSTERS])
+def test_a_cluster(case: str, code: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(CLUSTER + textwrap.dedent(code) + "\n", tmp_path) == expected
+
+
+REMOVED = [
+    ("a name", "import tensorflow as tf\ntf.keras.utils.multi_gpu_model(0)", {"GPU901"}),
+    ("behind hasattr", "import tensorflow as tf\nif hasattr(tf, 'Session'):\n    tf.Session()", set()),
+    ("behind a version", "import tensorflow as tf\nif tf.__version__ < '2':\n    tf.Session()", set()),
+    ("behind an except", "import tensorflow as tf\ntry:\n    tf.Session()\nexcept AttributeError:\n    pass", set()),
+    ("a default", "import tensorflow as tf\nSession = getattr(tf, 'Session', None)", set()),
+    ("compat.v1", "import tensorflow.compat.v1 as tf\ntf.Session()", set()),
+    ("legacy by name", "import tensorflow as tf\nisinstance(0, tf.keras.optimizers.legacy.Adam)", set()),
+    ("legacy called", "import tensorflow as tf\ntf.keras.optimizers.legacy.Adam()", {"GPU901"}),
+    ("only of tf.keras", "import tensorflow as tf\ntf.keras.losses.mean_squared_error(0, 0)", {"GPU901"}),
+    ("still of keras", "import keras\nkeras.losses.mean_squared_error(0, 0)", set()),
+    ("Keras 2", "import tf_keras as keras\nkeras.optimizers.legacy.Adam()", set()),
+    ("a method", "import tensorflow as tf\ntf.keras.Sequential([]).fit_generator(0)", {"GPU901"}),
+    ("a method of one's own", "import keras\nclass A:\n    def fit_generator(self): ...\nA().fit_generator()", set()),
+    (
+        "TensorFlow 1",
+        "import tensorflow as tf\nx = tf.placeholder(tf.float32)\ntf.Session().run(tf.global_variables_initializer())",
+        {"GPU901"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("case", "code", "expected"), REMOVED, ids=[case for case, _, _ in REMOVED])
+def test_a_removed_name(case: str, code: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(code + "\n", tmp_path) == expected
