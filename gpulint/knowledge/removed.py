@@ -22,7 +22,7 @@ def names() -> dict[str, str]:
 
 
 def methods() -> dict[str, dict[str, str]]:
-    """Class → method → the first release in which it has no such method any more ("": it still has an inherited one)."""
+    """Class → method → the first release without it ("": the class still has it, though its base has not)."""
     found: dict[str, dict[str, str]] = _table()["methods"]
     return found
 

@@ -1,0 +1,95 @@
+"""GPU705."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import CLUSTER_WORDS, Plan, Report, Rule, Severity, confidence, events, has_cluster, together
+
+
+class FitOnSeveralWorkers(Rule):
+    """Keras 3 fit on several workers
+
+    ## What it does
+    Finds `fit` and `evaluate` of a model under a `MultiWorkerMirroredStrategy` with a cluster, for a TensorFlow with
+    Keras 3. Off by default: whether the program runs on Keras 2 instead (`TF_USE_LEGACY_KERAS`), and on how many
+    workers, is often said outside of it.
+
+    ## Why is this bad
+    With two workers or more it raises: ValueError "Attempt to convert a value (PerReplica…) with an unsupported
+    type" on TensorFlow 2.21 with Keras 3.15, "Invalid reduction dimension 0" on 2.16 with Keras 3.3. A loop of
+    one's own passes (`benchmarks/experiments/multiworker.py`).
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    resolver = tf.distribute.cluster_resolver.SlurmClusterResolver()
+    strategy = tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver=resolver)
+    with strategy.scope():
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.compile(optimizer=tf.keras.optimizers.SGD(), loss="mse")
+    model.fit(tf.zeros((64, 4)), tf.zeros((64, 1)), batch_size=8 * strategy.num_replicas_in_sync)
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    resolver = tf.distribute.cluster_resolver.SlurmClusterResolver()
+    strategy = tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver=resolver)
+    with strategy.scope():
+        weight = tf.Variable(1.0)
+        optimizer = tf.keras.optimizers.SGD()
+
+
+    def step(x):
+        with tf.GradientTape() as tape:
+            loss = tf.nn.compute_average_loss(weight * x)
+        optimizer.apply_gradients([(tape.gradient(loss, weight), weight)])
+
+
+    @tf.function
+    def train(iterator):
+        strategy.run(step, args=(next(iterator),))
+
+
+    data = tf.data.Dataset.range(64).map(lambda n: tf.cast(n, tf.float32)).batch(8 * strategy.num_replicas_in_sync)
+    train(iter(strategy.experimental_distribute_dataset(data)))
+    ```
+
+    ## What is not reported
+    Targets before 2.16, programs on `tf_keras`, strategies without a cluster, loops of one's own.
+
+    ## At run time
+    The text of the error.
+    """
+
+    code = "GPU705"
+    name = "fit-on-several-workers"
+    severity = Severity.ERROR
+    on_by_default = False
+    speaks_of = CLUSTER_WORDS
+    why = "it raises as soon as there are two workers"
+    instead = "a training loop with `strategy.run`, or Keras 2 (`tf_keras`, TF_USE_LEGACY_KERAS=1)"
+
+    def __init__(self) -> None:
+        self._clusters: list[events.StrategyBuilt] = []
+
+    def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
+        if event.strategy.kind == "multi_worker" and has_cluster(event, plan):
+            self._clusters.append(event)
+        return iter(())
+
+    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
+        if not plan.has_keras_3 or any(plan.mentions(word) for word in ("tf_keras", "TF_USE_LEGACY_KERAS")):
+            return
+        strategy = event.model.where.context.strategy
+        for built in self._clusters:
+            if built.strategy is strategy and together(event.where, built.where):
+                yield Report(
+                    event.site,
+                    "Keras 3 cannot fit a model on several workers",
+                    confidence=confidence(event.where, built.where),
+                    related=((built.site, "the strategy is made here"),),
+                )
