@@ -90,9 +90,12 @@ def test_every_spelling_compiles_and_keeps_its_rows(program: Program) -> None:
 
 
 def imports_of_tensorflow() -> list[str]:
-    """Each distinct import of TensorFlow or Keras that the programs and their spellings hold."""
+    """Each distinct import of TensorFlow or Keras that the programs and their spellings hold, but those that import
+    what is gone."""
     found = set()
     for program in PROGRAMS:
+        if program.name.startswith("legacy/"):
+            continue
         for spelled in spellings(program):
             for _, text in spelled.modules:
                 for node in ast.walk(ast.parse(text)):
