@@ -73,7 +73,8 @@ class RemovedApi(Rule):
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         legacy_keras = any(plan.mentions(word) for word in ("tf_keras", "TF_USE_LEGACY_KERAS"))
-        for found in self._used.values():
+        for used in self._used.values():
+            found = [event for event in used if not (event.of_object and _may_have(event, plan))]
             found.sort(key=lambda event: event.site.node)
             of_first = {event.name for event in found if event.since == "2.0"}
             graph = any(event.where.graph_mode for event in found) or not plan.referenced & _TENSORFLOW_2
@@ -90,8 +91,6 @@ class RemovedApi(Rule):
                 )
                 continue
             for event in found:
-                if event.of_object and _may_have(event, plan):
-                    continue
                 if legacy_keras and ".keras." in event.name:
                     continue
                 yield Report(

@@ -116,7 +116,8 @@ class RetraceRisk(Rule):
             return False
         before = self._before[(*place, loop.entry)]
         before.append((loop.turn, value.symbol))
-        return any(turn != loop.turn and differ_in_numbers(one, value.symbol) for turn, one in before)
+        earlier = [one for turn, one in before if turn != loop.turn]
+        return value.symbol not in earlier and any(differ_in_numbers(one, value.symbol) for one in earlier)
 
 
 def _stands_at(function: values.Value, argument: Site | None) -> bool:
