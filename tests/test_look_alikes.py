@@ -312,6 +312,8 @@ REMOVED = [
     ("still of keras", "import keras\nkeras.losses.mean_squared_error(0, 0)", set()),
     ("Keras 2", "import tf_keras as keras\nkeras.optimizers.legacy.Adam()", set()),
     ("a method", "import tensorflow as tf\ntf.keras.Sequential([]).fit_generator(0)", {"GPU901"}),
+    ("an argument", "import tensorflow as tf\ntf.keras.Sequential([]).fit(0, use_multiprocessing=True)", {"GPU901"}),
+    ("an attribute", "import tensorflow as tf\ntf.keras.optimizers.Adam().get_gradients(0, 0)", {"GPU901"}),
     ("a method of one's own", "import keras\nclass A:\n    def fit_generator(self): ...\nA().fit_generator()", set()),
     (
         "TensorFlow 1",

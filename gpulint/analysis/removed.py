@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from gpulint.analysis.events import RemovedNameUsed
 from gpulint.analysis.symbols import Symbol
-from gpulint.analysis.values import Dataset, Layer, Model, Object, Optimizer, Strategy, Value
+from gpulint.analysis.values import Arguments, Dataset, Layer, Model, Object, Optimizer, Strategy, Value
 from gpulint.knowledge.names import public_name
-from gpulint.knowledge.removed import is_importable, method_since, raises_since, replacement, since
+from gpulint.knowledge.removed import is_importable, method_since, parameters_since, raises_since, replacement, since
 from gpulint.places import Site
 
 if TYPE_CHECKING:
@@ -66,6 +66,15 @@ def method(interp: Interpreter, receiver: Value, name: str, site: Site) -> None:
                 return
             interp.emit(RemovedNameUsed(site, interp.where(), f"{library}.{name}", gone, None, True))
             return
+
+
+def arguments(interp: Interpreter, function: str, given: Arguments, site: Site) -> None:
+    """A function is called: arguments by keyword that it does not take any more."""
+    gone = parameters_since(function)
+    for name in given.keywords:
+        if name in gone:
+            place = given.sites.get(name, site)
+            interp.emit(RemovedNameUsed(place, interp.where(), f"{function}({name})", gone[name], None, True))
 
 
 def unknown_method(interp: Interpreter, called: Symbol, name: str, site: Site) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpulint.analysis import calls, datasets, events, members, precision, runtime, tensors
+from gpulint.analysis import calls, datasets, events, members, precision, removed, runtime, tensors
 from gpulint.analysis.contexts import Replica
 from gpulint.analysis.control import Halts
 from gpulint.analysis.values import (
@@ -49,6 +49,7 @@ WEIGHTS = frozenset({"get_weights", "set_weights", "save", "save_weights", "load
 
 def model_method(interp: Interpreter, model: Model, name: str, arguments: Arguments, site: Site) -> Value:
     """`model.name(…)` where the method is Keras's own."""
+    removed.arguments(interp, f"tensorflow.keras.Model.{name}", arguments, site)
     if name == "compile":
         return _compile(interp, model, arguments, site)
     if name in _FITS:

@@ -61,6 +61,12 @@ def method_since(library: str, method: str) -> str | None:
     return None
 
 
+def parameters_since(function: str) -> dict[str, str]:
+    """Parameter → the first release in which a function or method does not take it any more."""
+    found: dict[str, str] = _table()["parameters"].get(function, {})
+    return found
+
+
 def replacement(name: str) -> str | None:
     """What a name is called now, where it was renamed."""
     found: str | None = _table()["renamed"].get(name)
@@ -73,10 +79,16 @@ def _telling() -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
     table = _table()
     shared = frozenset(table["shared"])
     methods = {method for gone in table["methods"].values() for method, since in gone.items() if since}
+    passed = {
+        name for function, gone in table["parameters"].items() if function.startswith(_MODEL_METHODS) for name in gone
+    }
     parts = [name.split(".") for name in (*table["names"], *table["raising"])]
-    single = {word for word in (*(words[-1] for words in parts), *methods) if is_distinctive(word)} - shared
+    single = {word for word in (*(words[-1] for words in parts), *methods, *passed) if is_distinctive(word)} - shared
     pairs = frozenset((words[-2], words[-1]) for words in parts if words[-1] not in single)
     return frozenset(single), pairs
+
+
+_MODEL_METHODS = "tensorflow.keras.Model."
 
 
 def is_distinctive(word: str) -> bool:

@@ -58,7 +58,7 @@ class RemovedApi(Rule):
         if found:
             chains = [chain.split(".") for chain in _CHAIN.findall(text) if ".compat.v1" not in chain]
             imported = {name for line in _IMPORT.findall(text) for name in re.findall(r"\w+", line)}
-            found &= imported.union(*chains)
+            found &= imported.union(_KEYWORD.findall(text), *chains)
         for module, name in _PAIR.findall(text):
             if (_TOP.get(module, module), name) in removed.telling_pairs():
                 found.add(name)
@@ -108,7 +108,8 @@ _TENSORFLOW_2 = frozenset({"keras", "GradientTape", "distribute", "list_physical
 """Without one of these a file with a name of TensorFlow 1 is a TensorFlow 1 file."""
 
 _PAIR = re.compile(r"\b(\w+)(?=(?:\.|\s+import\s+)(\w+))")
-_CHAIN = re.compile(r"\w+(?:\s*\.\s*\w+)+")
+_CHAIN = re.compile(r"(?:\w+|[)\]])(?:\s*\.\s*\w+)+")
+_KEYWORD = re.compile(r"\b(\w+)\s*=(?!=)")
 _IMPORT = re.compile(r"(?m)^\s*(?:from|import) (?!tensorflow\.compat)(.*(?:\((?:[^()]*)\))?)")
 _TOP = {"tf": "tensorflow"}
 
@@ -120,7 +121,7 @@ def _may_have(event: events.RemovedNameUsed, plan: Plan) -> bool:
     TensorFlow, a dataset of `tf.compat.v1`."""
     owner, _, method = event.name.rpartition(".")
     return (
-        plan.mentions(f"def {method}(")
+        ("(" not in method and plan.mentions(f"def {method}("))
         or (".keras." in owner and plan.mentions("tensorflow.python.keras"))
         or (owner.startswith("tensorflow.data.") and plan.mentions("compat.v1"))
     )
