@@ -28,10 +28,10 @@ def test_there_are_at_least_sixty_programs() -> None:
 
 
 @pytest.mark.parametrize("family", sorted({program.name.partition("/")[0] for program in PROGRAMS}))
-def test_at_least_a_third_of_a_family_has_nothing_to_report(family: str) -> None:
+def test_at_least_a_quarter_of_a_family_has_nothing_to_report(family: str) -> None:
     members = [program for program in PROGRAMS if program.name.startswith(family + "/")]
     silent = [program for program in members if program.silent]
-    assert 3 * len(silent) >= len(members), f"{len(silent)} silent of {len(members)}"
+    assert 4 * len(silent) >= len(members), f"{len(silent)} silent of {len(members)}"
 
 
 @pytest.mark.parametrize("code", FLAGGED_TWICE)

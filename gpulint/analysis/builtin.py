@@ -124,12 +124,13 @@ def _convert(kind: str) -> Callable[..., Value]:
 
 
 def _range(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    name = ("range", tuple(symbol_of(value) for value in values))
     bounds = [value.value for value in values if isinstance(value, Constant) and isinstance(value.value, int)]
     if len(bounds) == len(values) and 0 < len(bounds) < 4 and (len(bounds) < 3 or bounds[2] != 0):
         numbers = range(*bounds)
         if len(numbers) <= MAX_ITEMS:
-            return Items("range", tuple(Constant(number) for number in numbers))
-    return Items("range", None, None, ("range", tuple(symbol_of(value) for value in values)))
+            return Items("range", tuple(Constant(number) for number in numbers), None, name)
+    return Items("range", None, None, name)
 
 
 def elements(interp: Interpreter, value: Value, site: Site) -> tuple[tuple[Value, ...] | None, Value | None]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpulint.analysis.events import DatasetConsumed, ModelFitted
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.steps import training_loops
-from gpulint.analysis.values import Constant, Dataset, Items, Step, known
+from gpulint.analysis.values import Constant, Dataset, Items, Step, Value, known
 from gpulint.places import Site
 
 INJECTS_PREFETCH = (2, 11)
@@ -48,7 +48,15 @@ def is_toy(dataset: Dataset) -> bool:
     first = given[0] if given else None
     if dataset.source.endswith(".range"):
         return isinstance(first, Constant) and isinstance(first.value, int) and first.value <= MAX_TOY
-    return isinstance(first, Items) and first.kind == "list" and first.items is not None and len(first.items) <= MAX_TOY
+    items = first.items if isinstance(first, Items) and first.kind == "list" else None
+    return items is not None and len(items) <= MAX_TOY and all(_is_number(item) for item in items)
+
+
+def _is_number(value: Value) -> bool:
+    """Whether a value is a number that stands in the source, or a row of such; names of files are none."""
+    if isinstance(value, Items):
+        return value.items is not None and all(_is_number(item) for item in value.items)
+    return isinstance(value, Constant) and not isinstance(value.value, str)
 
 
 def is_distributed(event: DatasetConsumed, plan: Plan) -> bool:

@@ -145,7 +145,8 @@ def if_(interp: Interpreter, node: ir.If) -> int:
 
 
 def _is_of_moment(test: ir.Expr) -> bool:
-    """Whether a test with a known outcome can have another one in the next round, or with another setting."""
+    """Whether a test with a known outcome can have another one in the next round (a remainder, what is made when it is
+    first needed), or with another setting."""
     if isinstance(test, (ir.Name, ir.Attribute)):
         return True
     if isinstance(test, ir.Unary):
@@ -153,7 +154,10 @@ def _is_of_moment(test: ir.Expr) -> bool:
     if isinstance(test, ir.Boolean):
         return _is_of_moment(test.left) or _is_of_moment(test.right)
     if isinstance(test, ir.Compare):
-        return any(isinstance(part, ir.Binary) and part.operator == "%" for part in (test.left, test.rest[0][1]))
+        sign, right = test.rest[0]
+        return sign in ("is", "is not") or any(
+            isinstance(part, ir.Binary) and part.operator == "%" for part in (test.left, right)
+        )
     return isinstance(test, ir.Binary) and test.operator == "%"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from gpulint.analysis.contexts import Loop, Where
 from gpulint.analysis.events import Event, GradientsApplied, LoopEntered, ModelCalled, ModelFitted, StateUpdated
 from gpulint.analysis.names import words
-from gpulint.analysis.paths import compatible
+from gpulint.analysis.paths import compatible, mentions
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.values import Dataset, Items, Join, Tensor, Value, known
 from gpulint.places import Site
@@ -142,6 +142,17 @@ def is_unguarded(where: Where, loop: Loop) -> bool:
     """Whether nothing inside a loop decides that the place is reached, but that no exception came before."""
     return len(where.context.flags) <= loop.flags and all(
         literal.condition.operator == "completes" for literal in where.path - loop.start
+    )
+
+
+def is_rare(where: Where, loop: Loop) -> bool:
+    """Whether a condition inside the loop lets only some rounds through (every n-th, or one), or only some releases."""
+    inside = where.path - loop.start
+    return (
+        len(where.context.flags) > loop.flags
+        or mentions(inside, "%")
+        or mentions(where.path, "tensorflow.__version__")
+        or any(one.condition.operator == "==" and one.holds for one in inside)
     )
 
 

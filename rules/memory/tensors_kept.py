@@ -10,11 +10,12 @@ from gpulint.api import (
     Report,
     Rule,
     Severity,
+    are_few,
     confidence,
     events,
-    every_round,
     goes_over_data,
     in_every_turn,
+    is_rare,
     step_loops,
 )
 
@@ -114,8 +115,10 @@ class TensorsKept(Rule):
         loops |= {one.site for event in self._kept for one in event.where.context.loops if goes_over_data(one.iterable)}
         for event in self._kept:
             container = event.container
-            loop = every_round(event.where, loops)
+            loop = next((one for one in reversed(event.where.context.loops) if one.site in loops), None)
             if loop is None or container.loops or id(container) in self._cleared:
+                continue
+            if are_few(event.where.context.loops) or is_rare(event.where, loop):
                 continue
             if not in_every_turn(event, loop, self._kept):
                 continue

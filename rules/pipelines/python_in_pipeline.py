@@ -65,10 +65,10 @@ class PythonInPipeline(Rule):
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event in pipelines.read_by_training(plan):
-            for one in _all(event.dataset):
+            for one, batched in _all(event.dataset):
                 cached = max((index for index, step in enumerate(one.steps) if step.name == "cache"), default=-1)
                 read = (event.site, "training reads it here")
-                if cached < 0 and _gives_single_elements(one):
+                if cached < 0 and batched and one.source.endswith(".from_generator") and not pipelines.is_toy(one):
                     yield Report(
                         one.site,
                         "a generator gives single elements",
@@ -86,15 +86,12 @@ class PythonInPipeline(Rule):
                         )
 
 
-def _all(dataset: values.Dataset) -> Iterator[values.Dataset]:
-    yield dataset
+def _all(dataset: values.Dataset, batched: bool = False) -> Iterator[tuple[values.Dataset, bool]]:
+    """A dataset and those that it goes over, each with whether its elements are put into batches later."""
+    batched = batched or any(step.name in _BATCHES for step in dataset.steps)
+    yield dataset, batched
     for given in dataset.inputs:
-        yield from _all(given)
+        yield from _all(given, batched)
 
 
-def _gives_single_elements(dataset: values.Dataset) -> bool:
-    """Whether a dataset comes from a generator and is batched afterwards."""
-    batched = any(
-        step.name in ("batch", "padded_batch", "ragged_batch", "bucket_by_sequence_length") for step in dataset.steps
-    )
-    return dataset.source.endswith(".from_generator") and batched and not pipelines.is_toy(dataset)
+_BATCHES = frozenset({"batch", "padded_batch", "ragged_batch", "bucket_by_sequence_length"})

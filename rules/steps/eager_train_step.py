@@ -10,6 +10,7 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
+    Where,
     are_few,
     callers,
     chain,
@@ -134,7 +135,8 @@ class EagerTrainStep(Rule):
             functions = [caller.definition for one in (event, taken) for caller in callers(one.where.caller)]
             if self._wrapped.intersection(function for function in functions if function is not None):
                 continue
-            inside = [_called_in_loop(one) for one in (event, taken)]
+            moments = sorted((event.where, taken.where, taken.tape.where), key=lambda where: where.caller.depth)
+            inside = [_called_in_loop(where) for where in moments]
             place = next((function for function in inside if function is not None), taken.tape.site)
             step = (event.where.context.loops[-1].site, taken.where.caller.definition or place)
             if step in told and place == taken.tape.site:
@@ -155,10 +157,9 @@ class EagerTrainStep(Rule):
         return None
 
 
-def _called_in_loop(event: events.Event) -> Site | None:
-    """The function in which an event is, if a loop outside it calls it."""
-    caller = event.where.caller
-    return caller.definition if caller.loops == len(event.where.context.loops) else None
+def _called_in_loop(where: Where) -> Site | None:
+    """The function in which something happens, if a loop outside it calls it."""
+    return where.caller.definition if where.caller.loops == len(where.context.loops) else None
 
 
 def _function(value: values.Value) -> values.Function | None:

@@ -6,20 +6,18 @@ from collections.abc import Iterator
 
 from gpulint.api import (
     MODEL_WORDS,
-    Loop,
     Plan,
     Report,
     Rule,
     Severity,
     Site,
-    Where,
     are_few,
     confidence,
     events,
     goes_over_data,
     in_every_turn,
+    is_rare,
     is_single,
-    mentions,
     possible,
     values,
     varies,
@@ -94,7 +92,7 @@ class PredictInLoop(Rule):
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event in self._calls:
             loop = event.where.context.loops[-1]
-            if are_few(event.where.context.loops) or _is_rare(event.where, loop):
+            if are_few(event.where.context.loops) or is_rare(event.where, loop):
                 continue
             if not in_every_turn(event, loop, self._calls):
                 continue
@@ -112,16 +110,6 @@ class PredictInLoop(Rule):
                 confidence=confidence(event.where),
                 related=((loop.site, "the loop"),),
             )
-
-
-def _is_rare(where: Where, loop: Loop) -> bool:
-    """Whether a condition inside the loop lets only some rounds through (every n-th, or one), or only some releases."""
-    inside = where.path - loop.start
-    return (
-        mentions(inside, "%")
-        or mentions(where.path, "tensorflow.__version__")
-        or any(one.condition.operator == "==" and one.holds for one in inside)
-    )
 
 
 _ROUNDS = frozenset({"epoch", "epochs", "ep", "fold", "trial", "run", "iteration"})
