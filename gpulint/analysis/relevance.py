@@ -21,6 +21,10 @@ MAX_IMPORT_DEPTH = 3
 """How far imports are followed to see whether a program is relevant."""
 
 
+MAX_PACKAGES = 5
+"""Directories above a file in which the package is looked for that it belongs to."""
+
+
 class Subject(NamedTuple):
     """What a rule speaks of.
 
@@ -127,9 +131,11 @@ def texts(project: Project, source: Source) -> Iterator[str]:
     yield source.text
     seen = {source.path}
     directory = os.path.dirname(source.path)
-    while os.path.isfile(package := os.path.join(directory, "__init__.py")) and package not in seen:
-        seen.add(package)
-        yield project.text_of(package)
+    for _ in range(MAX_PACKAGES):
+        package = os.path.join(directory, "__init__.py")
+        if package not in seen and os.path.isfile(package):
+            seen.add(package)
+            yield project.text_of(package)
         directory = os.path.dirname(directory)
     fresh = [source.path]
     for _ in range(MAX_IMPORT_DEPTH):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from gpulint.api import Plan, Report, Rule, Severity, Where, confidence, events, removed, words_of
@@ -35,7 +35,7 @@ class RemovedApi(Rule):
 
     ## What is not reported
     `tf.compat.v1`, names behind a version check, `hasattr` or an `except` for them, programs on `tf_keras` (Keras 2). A
-    file that is TensorFlow 1 through and through gets one finding.
+    file that is TensorFlow 1 through and through gets one finding, and so does a name that a file uses many times.
 
     ## At run time
     AttributeError.
@@ -75,6 +75,7 @@ class RemovedApi(Rule):
         legacy_keras = any(plan.mentions(word) for word in ("tf_keras", "TF_USE_LEGACY_KERAS"))
         for used in self._used.values():
             found = [event for event in used if not (event.of_object and _may_have(event, plan))]
+            told: set[str] = set()
             found.sort(key=lambda event: event.site.node)
             of_first = {event.name for event in found if event.since == "2.0"}
             graph = any(event.where.graph_mode for event in found) or not plan.referenced & _TENSORFLOW_2
@@ -90,16 +91,24 @@ class RemovedApi(Rule):
                     confidence=confidence(first.where),
                 )
                 continue
+            times = Counter(event.name for event in {event.site: event for event in found}.values())
             for event in found:
-                if legacy_keras and ".keras." in event.name:
+                if (legacy_keras and ".keras." in event.name) or event.name in told:
                     continue
+                more = times[event.name] - 1
+                if more >= OFTEN:
+                    told.add(event.name)
                 yield Report(
                     event.site,
-                    f"`{_short(event.name)}` is gone since TensorFlow {event.since}",
+                    f"`{_short(event.name)}` is gone since TensorFlow {event.since}"
+                    + (f" (and {more} more uses in this file)" if more >= OFTEN else ""),
                     instead=f"use `{_short(event.replacement)}`" if event.replacement else self.instead,
                     confidence=confidence(event.where),
                 )
 
+
+OFTEN = 3
+"""Further uses of one name in a file from which on only the first is reported."""
 
 MANY = 4
 """Names of TensorFlow 1 in a file that make it a TensorFlow 1 file."""
