@@ -376,7 +376,7 @@ def _key(value: Value) -> Any:
     try:
         hash(symbol)
     except TypeError:
-        return id(value)
+        return value.serial
     return symbol
 
 
@@ -384,7 +384,7 @@ def _context_key(interp: Interpreter) -> Any:
     context = interp.context
     return (
         context.devices,
-        tuple(id(scope.strategy) for scope in context.scopes),
+        tuple(scope.strategy.serial for scope in context.scopes),
         context.replica,
         context.traced,
         len(context.loops),

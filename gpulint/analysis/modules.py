@@ -14,9 +14,6 @@ from gpulint.syntax import ir
 from gpulint.syntax.outline import Outline, outline
 from gpulint.syntax.parse import CannotParse, parse
 
-MAX_MODULES = 2000
-"""Modules of one project that are read because others import them; further ones count as unknown."""
-
 
 class ModuleScope:
     """A module being run: its syntax and its global names."""
@@ -60,8 +57,6 @@ class Project:
     def syntax_of(self, path: str) -> ir.Module | None:
         """The lowered module at `path`; None when it cannot be read or parsed."""
         if path not in self._syntax:
-            if len(self._syntax) >= MAX_MODULES:
-                return None
             source = self._read(path)
             try:
                 self._syntax[path] = parse(source) if source is not None else None

@@ -161,7 +161,7 @@ def _as_bound(interp: Interpreter, function: Function) -> Value:
 
 def _receiver(interp: Interpreter, owner: UserClass, site: Site) -> Value:
     """An instance of a class that the program itself does not make: constructed from unknown arguments."""
-    known = interp.instances.get(id(owner))
+    known = interp.instances.get(owner.serial)
     if known is None:
         from gpulint.analysis.members import instantiate
 
@@ -169,7 +169,7 @@ def _receiver(interp: Interpreter, owner: UserClass, site: Site) -> Value:
             known = instantiate(interp, owner, Arguments((), {}, True), site)
         except Halts:
             known = Unknown(("instance", owner.module.path, owner.name))
-        interp.instances[id(owner)] = known
+        interp.instances[owner.serial] = known
     return known
 
 

@@ -128,7 +128,7 @@ def compare(left: Value, sign: str, right: Value) -> Value:
     try:
         hash(operand)
     except TypeError:
-        operand = id(right)
+        operand = right.serial
     return _holds(_simplest(Condition(sign, subject, operand)), holds)
 
 

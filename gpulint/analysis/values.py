@@ -7,6 +7,7 @@ live in dicts that only `State` writes, so that branches can be tried and joined
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpulint.analysis.contexts import NOWHERE, Where
@@ -20,10 +21,22 @@ if TYPE_CHECKING:
     from gpulint.analysis.modules import ModuleScope
 
 
+_SERIALS = count(1)
+
+
 class Value:
     """Base of all abstract values."""
 
-    __slots__ = ()
+    __slots__ = ("_serial",)
+
+    @property
+    def serial(self) -> int:
+        """A number that no other value has or will have, unlike `id`, which the next one may get."""
+        try:
+            return self._serial
+        except AttributeError:
+            self._serial: int = next(_SERIALS)
+            return self._serial
 
 
 class Unknown(Value):
@@ -266,7 +279,7 @@ class Items(Value):
         """What it goes over, of `enumerate` and `zip`."""
         self.loops = 0
         """How many loops were around the place where it was made."""
-        self.symbol = symbol(name) if name is not None else symbol(("value", id(self)))
+        self.symbol = symbol(name) if name is not None else symbol(("value", self.serial))
         self.state: dict[str, Any] = {"items": items, "element": element}
 
     @property
@@ -315,7 +328,7 @@ class Object(Value):
 
     @property
     def symbol(self) -> Symbol:
-        return symbol(("object", self.site, id(self)))
+        return symbol(("object", self.site, self.serial))
 
 
 class Instance(Object):
@@ -705,7 +718,7 @@ def symbol_of(value: Value) -> Symbol:
     if isinstance(value, Tensor):
         return symbol(("tensor", value.site))
     own = getattr(value, "symbol", None)
-    return own if isinstance(own, Symbol) else symbol(("value", id(value)))
+    return own if isinstance(own, Symbol) else symbol(("value", value.serial))
 
 
 def same(a: Any, b: Any) -> bool:

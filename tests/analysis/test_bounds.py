@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from gpulint.analysis import Plan, Project, analyse
+from gpulint.analysis.events import DeviceEntered
+from gpulint.analysis.values import known
 from gpulint.linting.engine import on_deep_stack
+from gpulint.sources.decoding import decode
 from gpulint.sources.source import Source
 
 HEAD = "import tensorflow as tf\n\nstrategy = tf.distribute.MirroredStrategy()\n"
@@ -55,3 +60,21 @@ def test_the_work_stays_small(body: str) -> None:
 def test_a_bound_that_was_reached_is_noted() -> None:
     plan, _ = plan_of(CHAIN + "def f40(x):\n    return x\n\nf0(1)\n")
     assert {bound for bound, _ in plan.bounds} == {"call depth"}
+
+
+def test_modules_of_a_large_project_are_all_read(tmp_path: Path) -> None:
+    """One that imports a helper is analysed alike, however many were read before it."""
+    for number in range(2_500):
+        (tmp_path / f"other{number}.py").write_text("x = 1\n")
+    (tmp_path / "helper.py").write_text("import tensorflow as tf\n\n\ndef place():\n    return tf.device('/gpu:0')\n")
+    program = tmp_path / "program.py"
+    program.write_text("from helper import place\n\nwith place():\n    x = 1\n")
+
+    def read(path: str) -> Source:
+        return decode(path, Path(path).read_bytes())
+
+    project = Project([tmp_path], read)
+    for number in range(2_500):
+        assert project.syntax_of(str(tmp_path / f"other{number}.py")) is not None
+    plan = on_deep_stack(lambda: analyse(read(str(program)), project, "2.21"))
+    assert [known(event.argument) for event in plan.events if isinstance(event, DeviceEntered)] == ["/gpu:0"]
