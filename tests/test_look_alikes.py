@@ -303,6 +303,11 @@ REMOVED = [
     ("a name", "import tensorflow as tf\ntf.keras.utils.multi_gpu_model(0)", {"GPU901"}),
     ("behind hasattr", "import tensorflow as tf\nif hasattr(tf, 'Session'):\n    tf.Session()", set()),
     ("behind a version", "import tensorflow as tf\nif tf.__version__ < '2':\n    tf.Session()", set()),
+    (
+        "behind another package's flag",
+        "import tensorflow as tf\nfrom csbdeep.utils.tf import IS_TF_1\nif IS_TF_1:\n    tf.Session()",
+        set(),
+    ),
     ("behind an except", "import tensorflow as tf\ntry:\n    tf.Session()\nexcept AttributeError:\n    pass", set()),
     ("a default", "import tensorflow as tf\nSession = getattr(tf, 'Session', None)", set()),
     ("compat.v1", "import tensorflow.compat.v1 as tf\ntf.Session()", set()),
@@ -326,3 +331,44 @@ REMOVED = [
 @pytest.mark.parametrize(("case", "code", "expected"), REMOVED, ids=[case for case, _, _ in REMOVED])
 def test_a_removed_name(case: str, code: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(code + "\n", tmp_path) == expected
+
+
+GROWTH = """
+import sys
+import tensorflow as tf
+
+limit = int(sys.argv[1]) if len(sys.argv) > 1 else None
+gpu, = tf.config.list_physical_devices("GPU")
+
+def set_limit():
+    tf.config.set_logical_device_configuration(gpu, [tf.config.LogicalDeviceConfiguration(memory_limit=limit)])
+
+"""
+
+GROWTHS = [
+    (
+        "growth and a limit",
+        "tf.config.experimental.set_memory_growth(gpu, True)\nif limit is not None:\n    set_limit()",
+        {"GPU306"},
+    ),
+    (
+        "growth where there is no limit",
+        "tf.config.experimental.set_memory_growth(gpu, limit is None)\nif limit is not None:\n    set_limit()",
+        set(),
+    ),
+    (
+        "growth that is taken back",
+        """
+        tf.config.experimental.set_memory_growth(gpu, True)
+        if limit is not None:
+            tf.config.experimental.set_memory_growth(gpu, False)
+            set_limit()
+        """,
+        set(),
+    ),
+]
+
+
+@pytest.mark.parametrize(("case", "code", "expected"), GROWTHS, ids=[case for case, _, _ in GROWTHS])
+def test_growth_beside_a_limit(case: str, code: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(GROWTH + textwrap.dedent(code) + "\n", tmp_path) == expected

@@ -14,6 +14,7 @@ from gpulint.analysis.values import (
     ListedDevice,
     Unknown,
     Value,
+    known,
     symbol_of,
 )
 from gpulint.knowledge.facts import Fact, Initialises
@@ -67,8 +68,9 @@ def configured(interp: Interpreter, what: str, fact: Fact, arguments: Arguments,
     value = arguments.of(fact.params[1], fact.params) if len(fact.params) > 1 else None
     now, since = state(interp)
     earlier = [one for one in _settings(interp, what) if _same_device(one.device, device)]
-    against = [one for one in _settings(interp, _OPPOSITE.get(what, "")) if _same_device(one.device, device)]
-    off = isinstance(value, Constant) and value.value is False
+    opposite = _settings(interp, _OPPOSITE.get(what, ""))
+    against = [one for one in opposite if _same_device(one.device, device) and not _is_off(interp, one.value)]
+    off = _is_off(interp, value)
     interp.emit(
         RuntimeConfigured(
             site,
@@ -83,9 +85,15 @@ def configured(interp: Interpreter, what: str, fact: Fact, arguments: Arguments,
             logical_gpus(interp),
         )
     )
-    if device is not None and not off:
-        setting = Setting(site, device, interp.choose(value) if value is not None else None)
-        interp.state.write(interp.configuration, what, Constant((*_settings(interp, what), setting)))
+    if device is not None:
+        others = [one for one in _settings(interp, what) if not off or not _same_device(one.device, device)]
+        made = () if off else (Setting(site, device, value),)
+        interp.state.write(interp.configuration, what, Constant((*others, *made)))
+
+
+def _is_off(interp: Interpreter, value: Value | None) -> bool:
+    """Whether a setting's value can here only be False."""
+    return value is not None and all(known(option) is False for _, option in alternatives(value, interp.path))
 
 
 class Setting(NamedTuple):
@@ -120,7 +128,8 @@ def logical_gpus(interp: Interpreter) -> int | None:
         return None
     count, indices = visible
     for setting in _settings(interp, "logical_devices"):
-        parts = setting.value.items if isinstance(setting.value, Items) else None
+        value = interp.choose(setting.value) if setting.value is not None else None
+        parts = value.items if isinstance(value, Items) else None
         if parts is None:
             return None
         if isinstance(setting.device, ListedDevice) and setting.device.list.type == "GPU":

@@ -151,7 +151,7 @@ def _is_checked(where: Where) -> bool:
         return True
     if any(literal.condition.operator in ("handler", "completes") for literal in where.path) and not handlers:
         return True
-    return any(word.startswith(_CHECKS) for word in words_of(where.path))
+    return any(word.startswith(_CHECKS) or _VERSION_FLAG.search(word) for word in words_of(where.path))
 
 
 _CHECKS = (
@@ -167,3 +167,6 @@ _CHECKS = (
     "pkg_resources",
 )
 """What conditions that ask which TensorFlow there is are about."""
+
+_VERSION_FLAG = re.compile(r"(?i)(?:\b|_)(?:tf|tensorflow|keras)(?:_?v?\d|_?ver)")
+"""Names of flags and functions that say which TensorFlow there is: `IS_TF_1`, `keras_3`, `tf_version`."""

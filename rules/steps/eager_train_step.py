@@ -124,6 +124,7 @@ class EagerTrainStep(Rule):
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         told: set[tuple[Site, Site]] = set()
+        reports: dict[Report, Site | None] = {}
         for event, gradients in self._steps:
             taken = self._taken(gradients)
             if event.site in self._traced or taken is None or taken.tape is None or has_compiled_way(event.where, plan):
@@ -142,12 +143,15 @@ class EagerTrainStep(Rule):
             if step in told and place == taken.tape.site:
                 continue
             told.add(step)
-            yield Report(
+            report = Report(
                 place,
                 "the training step is run eagerly",
                 confidence=confidence(event.where),
                 related=((event.where.context.loops[-1].site, "in this loop"), *chain(event.where)),
             )
+            reports[report] = taken.where.caller.definition
+        places = {report.site for report in reports}
+        yield from (report for report, function in reports.items() if function == report.site or function not in places)
 
     def _taken(self, gradients: tuple[values.Tensor, ...]) -> events.GradientTaken | None:
         """Where gradients that are applied were taken."""
