@@ -338,9 +338,9 @@ import sys
 import tensorflow as tf
 
 limit = int(sys.argv[1]) if len(sys.argv) > 1 else None
-gpu, = tf.config.list_physical_devices("GPU")
+gpus = tf.config.list_physical_devices("GPU")
 
-def set_limit():
+def set_limit(gpu):
     tf.config.set_logical_device_configuration(gpu, [tf.config.LogicalDeviceConfiguration(memory_limit=limit)])
 
 """
@@ -348,21 +348,32 @@ def set_limit():
 GROWTHS = [
     (
         "growth and a limit",
-        "tf.config.experimental.set_memory_growth(gpu, True)\nif limit is not None:\n    set_limit()",
+        """
+        for gpu in gpus:
+            tf.config.experimental.set_memory_growth(gpu, True)
+            if limit is not None:
+                set_limit(gpu)
+        """,
         {"GPU306"},
     ),
     (
         "growth where there is no limit",
-        "tf.config.experimental.set_memory_growth(gpu, limit is None)\nif limit is not None:\n    set_limit()",
+        """
+        for gpu in gpus:
+            tf.config.experimental.set_memory_growth(gpu, limit is None)
+            if limit is not None:
+                set_limit(gpu)
+        """,
         set(),
     ),
     (
         "growth that is taken back",
         """
-        tf.config.experimental.set_memory_growth(gpu, True)
-        if limit is not None:
-            tf.config.experimental.set_memory_growth(gpu, False)
-            set_limit()
+        for gpu in gpus:
+            tf.config.experimental.set_memory_growth(gpu, True)
+            if limit is not None:
+                tf.config.experimental.set_memory_growth(gpu, False)
+                set_limit(gpu)
         """,
         set(),
     ),
