@@ -32,15 +32,14 @@ from gpulint.analysis.steps import (
     in_every_turn,
     is_rare,
     is_unguarded,
-    is_update,
     rounds,
     step_loops,
-    training_loops,
 )
 from gpulint.analysis.symbols import Symbol
 from gpulint.analysis.values import known
 from gpulint.knowledge import LEGACY_OPTIMIZERS, fact, has_gpu_kernel, removed
 from gpulint.knowledge.devices import DeviceName, parse_device
+from gpulint.knowledge.releases import release
 from gpulint.knowledge.watched import CLEARS_SESSION, SETS_FLOATX
 from gpulint.knowledge.words import (
     CLUSTER_WORDS,
@@ -116,7 +115,6 @@ __all__ = [
     "is_single",
     "is_test",
     "is_unguarded",
-    "is_update",
     "known",
     "leaves",
     "left_on",
@@ -125,13 +123,13 @@ __all__ = [
     "parse_device",
     "pipelines",
     "possible",
+    "release",
     "removed",
     "round_trip",
     "rounds",
     "step_loops",
     "together",
     "trained_models",
-    "training_loops",
     "trains",
     "values",
     "varies",

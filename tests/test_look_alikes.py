@@ -28,6 +28,9 @@ def step(x, scale=1.0):
 
 """
 
+DOUBLED = "def use(*given): ...\n\n\nfor x in data:\n    v = {}\n" + "    v = v + v\n" * 30 + "    {}"
+"""A value whose written form is exponentially long."""
+
 STEPS = [
     ("a read in each step", "for x in data:\n    print(step(x))", {"GPU501"}),
     ("a read in each of ten steps", "for _ in range(10):\n    print(step(tf.zeros((8, 4))))", set()),
@@ -83,6 +86,9 @@ STEPS = [
     ),
     ("numbers of shapes", "seen = 0\nfor x in data:\n    l = step(x)\n    seen += x.shape[0]\nprint(seen / 2)", set()),
     ("a round trip", "for x in data:\n    y = tf.constant(np.sqrt(step(x).numpy()))", {"GPU502"}),
+    ("a read that is doubled often", DOUBLED.format("step(x).numpy()", "use(v)"), set()),
+    ("a number that is doubled often", "i = 0\n" + DOUBLED.format("i", "step(x, v)\n    i += 1"), {"GPU504"}),
+    ("calls of calls", DOUBLED.replace("v + v", "use(v, v)(v)").format("use(x)", "model.predict(v)"), set()),
     ("a round trip once", "l = step(tf.zeros((8, 4)))\ny = tf.constant(np.sqrt(l.numpy()))", set()),
     ("a counting number", "for i in range(1000):\n    step(tf.zeros((8, 4)), i)", {"GPU504"}),
     ("a counting NumPy number", "for i in range(1000):\n    step(tf.zeros((8, 4)), np.float32(i))", set()),
@@ -107,6 +113,25 @@ STEPS = [
         {"GPU307"},
     ),
     ("kept for an epoch", "for _ in range(9):\n    kept = []\n    for x in data:\n        kept.append(step(x))", set()),
+    (
+        "kept in a dict that each step makes anew",
+        "import lib\nfor _ in range(9):\n    for x in data:\n        outs = dict()\n        outs[lib.key()] = step(x)",
+        set(),
+    ),
+    (
+        "a gradient of what a function gives in a dict",
+        """
+        @tf.function
+        def forward(x):
+            return {"loss": tf.reduce_sum(model(x))}
+
+        for x in data:
+            with tf.GradientTape() as tape:
+                loss = forward(x)["loss"]
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        """,
+        set(),
+    ),
     ("kept for one pass", "kept = []\nfor x in data:\n    kept.append(step(x))", set()),
 ]
 
@@ -141,6 +166,11 @@ FITS = [
         "predict_on_batch",
         "m = network()\nfor x in os.listdir():\n    m.predict_on_batch(tf.expand_dims(read(x), 0))",
         set(),
+    ),
+    (
+        "predict for each, in a comprehension behind a flag",
+        "m = network()\nSHOW = True\nif SHOW:\n    y = [m.predict(tf.expand_dims(read(x), 0)) for x in os.listdir()]",
+        {"GPU503"},
     ),
     ("predict many", "m = network()\nfor x in os.listdir():\n    m.predict(read(x))", set()),
     (

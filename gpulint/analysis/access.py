@@ -193,7 +193,7 @@ def attribute(interp: Interpreter, receiver: Value, name: str, node: ir.Node) ->
         raise Halts
     if isinstance(receiver, External):
         dotted = f"{receiver.name}.{name}"
-        removed.named(interp, dotted, receiver.package, interp.site(node))
+        removed.read(interp, dotted, receiver.package, interp.site(node))
         return External(canonical(dotted), receiver.package)
     if isinstance(receiver, ModuleValue):
         return imports.module_attribute(interp, receiver, name)

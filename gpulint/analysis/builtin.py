@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpulint.analysis import datasets, events, host, mappings, members, tensors
+from gpulint.analysis import datasets, events, host, mappings, members, removed, tensors
 from gpulint.analysis.paths import Condition
 from gpulint.analysis.truth import either, length_symbol
 from gpulint.analysis.values import (
@@ -35,7 +35,6 @@ from gpulint.analysis.values import (
     named,
     symbol_of,
 )
-from gpulint.knowledge.removed import since
 from gpulint.places import Site
 from gpulint.syntax import ir
 
@@ -154,14 +153,15 @@ def elements(interp: Interpreter, value: Value, site: Site) -> tuple[tuple[Value
 
 def _copy(kind: str) -> Callable[..., Value]:
     def run(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
-        if not values:
-            made = Items(kind, (), None, (kind, site))
-            made.loops = len(interp.context.loops)
-            return made
-        if isinstance(values[0], DeviceList):
+        if values and isinstance(values[0], DeviceList):
             return values[0]
-        items, element = elements(interp, values[0], site)
-        return Items(kind, items, element, (kind, symbol_of(values[0])))
+        if values:
+            items, element = elements(interp, values[0], site)
+            made = Items(kind, items, element, (kind, symbol_of(values[0])))
+        else:
+            made = Items(kind, (), None, (kind, site))
+        made.loops = len(interp.context.loops)
+        return made
 
     return run
 
@@ -171,7 +171,9 @@ def _dict(interp: Interpreter, values: list[Value], arguments: Arguments, site: 
     entries = dict(given.entries) if isinstance(given, Mapping) else {}
     entries |= {name: named(value, name) for name, value in arguments.keywords.items()}
     complete = given is None or (isinstance(given, Mapping) and given.state["complete"])
-    return Mapping(entries, complete and not arguments.open, ("dict", site))
+    made = Mapping(entries, complete and not arguments.open, ("dict", site))
+    made.loops = len(interp.context.loops)
+    return made
 
 
 def _enumerate(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
@@ -282,7 +284,7 @@ def _getattr(interp: Interpreter, values: list[Value], arguments: Arguments, sit
             if (
                 default is not None
                 and isinstance(option, External)
-                and since(f"{option.name}.{name}", option.package) is not None
+                and removed.is_gone(interp, f"{option.name}.{name}", option.package)
             ):
                 return default
             return access.attribute(interp, option, name, ir.Pass(site.node))

@@ -23,6 +23,7 @@ from gpulint.analysis.values import (
     Function,
     Instance,
     Items,
+    Join,
     Manager,
     Mapping,
     Object,
@@ -167,6 +168,12 @@ def compiled(value: Value) -> Value:
     elif isinstance(value, Items) and value.items is not None:
         for item in value.items:
             compiled(item)
+    elif isinstance(value, Mapping):
+        for entry in value.entries.values():
+            compiled(entry)
+    elif isinstance(value, Join):
+        for _, option in value.alternatives:
+            compiled(option)
     return value
 
 
@@ -372,12 +379,7 @@ def _key(value: Value) -> Any:
         return "?"
     if isinstance(value, Tensor):
         return ("tensor", value.site, value.device, value.reduced)
-    symbol = symbol_of(value)
-    try:
-        hash(symbol)
-    except TypeError:
-        return value.serial
-    return symbol
+    return symbol_of(value)
 
 
 def _context_key(interp: Interpreter) -> Any:

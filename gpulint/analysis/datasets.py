@@ -171,18 +171,17 @@ def _run_mapped(interp: Interpreter, arguments: Arguments, site: Site) -> tuple[
     """The function given to `map` and its like is traced and runs on the host, outside every scope. Gives the
     stateful operations in it."""
     function = interp.choose(arguments.get("map_func", 0) or arguments.get("predicate", 0) or Unknown(("map", site)))
-    if isinstance(function, (Layer, Model)) and function.cls is None:
-        mark = len(interp.effects)
-        of_layer(interp, function, site)
-        return tuple(interp.effects[mark:])
-    if not isinstance(function, (Function, Traced, Partial, Bound, Object)):
-        return ()
     mark = len(interp.effects)
-    before = interp.context
-    interp.context = before._replace(devices=(), scopes=(), replica=None, traced=site, loops=())
-    try:
-        interp.call(function, Arguments((Tensor(site), Tensor(site))), site)
-    except Halts:
-        pass
-    interp.context = before
-    return tuple(interp.effects[mark:])
+    if isinstance(function, (Layer, Model)) and function.cls is None:
+        of_layer(interp, function, site)
+    elif isinstance(function, (Function, Traced, Partial, Bound, Object)):
+        before = interp.context
+        interp.context = before._replace(devices=(), scopes=(), replica=None, traced=site, loops=())
+        try:
+            interp.call(function, Arguments((Tensor(site), Tensor(site))), site)
+        except Halts:
+            pass
+        interp.context = before
+    found = tuple(interp.effects[mark:])
+    del interp.effects[mark:]
+    return found

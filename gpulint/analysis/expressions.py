@@ -438,7 +438,16 @@ def _clauses(interp: Interpreter, node: ir.Comprehension, depth: int, collected:
     iterable = interp.choose(interp.evaluate(clause.iterable))
     elements, exact = iterate(interp, iterable, clause)
     before = interp.context
-    interp.context = before._replace(loops=(*before.loops, Loop(interp.site(clause), iterable, exact)))
+    loop = Loop(
+        interp.site(clause),
+        iterable,
+        exact,
+        tuple(access.bound_names(clause.target)),
+        interp.path,
+        flags=len(before.flags),
+        is_traced=before.traced is not None,
+    )
+    interp.context = before._replace(loops=(*before.loops, loop))
     for element in elements:
         access.assign(interp, clause.target, element)
         path = interp.path

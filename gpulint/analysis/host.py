@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gpulint.analysis import events
@@ -46,18 +47,20 @@ def fetched(site: Site, how: str) -> Value:
     return Unknown((READ, site, how))
 
 
-def reads_in(symbol: Any) -> Iterator[Site]:
+@lru_cache(maxsize=8192)
+def reads_in(symbol: Symbol) -> tuple[Site, ...]:
     """Where the tensors were read of which a value was computed on the host."""
-    if isinstance(symbol, Symbol):
-        if symbol.parts[0] == READ:
-            yield symbol.parts[1]
-            return
-        if READ not in symbol.words:
-            return
-        symbol = symbol.parts
-    if isinstance(symbol, tuple) and not isinstance(symbol, Site):
-        for part in symbol:
+    if symbol.parts[0] == READ:
+        return (symbol.parts[1],)
+    return tuple(dict.fromkeys(_reads_among(symbol.parts))) if READ in symbol.words else ()
+
+
+def _reads_among(parts: tuple[Any, ...]) -> Iterator[Site]:
+    for part in parts:
+        if isinstance(part, Symbol):
             yield from reads_in(part)
+        elif isinstance(part, tuple) and not isinstance(part, Site):
+            yield from _reads_among(part)
 
 
 def passed(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> None:
@@ -71,7 +74,7 @@ def passed(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> 
 
 def used(interp: Interpreter, value: Value, site: Site) -> None:
     """A value decides what the host does next (an index)."""
-    if type(value) is Unknown and interp.context.loops and (found := tuple(reads_in(value.symbol))):
+    if type(value) is Unknown and interp.context.loops and (found := reads_in(value.symbol)):
         interp.emit(events.HostValueUsed(site, interp.where(), found))
 
 

@@ -21,7 +21,8 @@ STAR = "*"
 
 def import_(interp: Interpreter, node: ir.Import) -> int:
     for dotted, alias in node.names:
-        removed.imported(interp, dotted, interp.site(node))
+        if interp.project.find(dotted, interp.frame.module.path) is None:
+            removed.imported(interp, dotted, interp.site(node))
         if alias is not None:
             interp.state.write(interp.frame.locals, alias, _module(interp, dotted))
         else:

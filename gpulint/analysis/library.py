@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpulint.analysis import builtin, calls, datasets, effects, events, host, members, precision, runtime, tensors
@@ -424,10 +423,6 @@ def _logical_device(interp: Interpreter, arguments: Arguments, site: Site) -> Va
     return Unknown(("logical device", site))
 
 
-def _policy(handle: Callable[..., Value], name: str, interp: Interpreter, arguments: Arguments, site: Site) -> Value:
-    return handle(interp, name, arguments, site)
-
-
 def _global_policy(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     return interp.choose(interp.policy["global"])
 
@@ -465,8 +460,8 @@ SPECIAL: dict[str, Handler] = {
     "tensorflow.config.LogicalDeviceConfiguration": _logical_device,
     "collections.defaultdict": _default_dict,
     **dict.fromkeys(("tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.tqdm_notebook"), _passed_on),
-    **{name: partial(_policy, precision.policy_set, name) for name in SETS_POLICY},
-    **{name: partial(_policy, precision.policy_made, name) for name in POLICIES},
+    **dict.fromkeys(SETS_POLICY, precision.policy_set),
+    **dict.fromkeys(POLICIES, precision.policy_made),
     **dict.fromkeys(GLOBAL_POLICY, _global_policy),
 }
 

@@ -193,7 +193,7 @@ def has_one_replica(path: Path) -> bool:
 
 def mentions(path: Path, word: str) -> bool:
     """Whether a condition of the path is about a symbol that contains `word`."""
-    return any(_speaks_of(literal.condition, word) for literal in path)
+    return word in words_of(path)
 
 
 def words_of(path: Path) -> frozenset[str]:
@@ -210,12 +210,3 @@ def words_of(path: Path) -> frozenset[str]:
             elif isinstance(part, str):
                 found.add(part)
     return frozenset(found)
-
-
-def _speaks_of(condition: Condition, word: str) -> bool:
-    if isinstance(condition.operand, frozenset):
-        return any(mentions(way, word) for way in condition.operand)
-    return any(
-        word in part.words if isinstance(part, Symbol) else part == word
-        for part in (condition.subject, condition.operand)
-    )

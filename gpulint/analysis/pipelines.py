@@ -19,7 +19,7 @@ PARALLEL_MAPS = (2, 5)
 _EXPERIMENTAL = "experimental_optimization."
 _ALL = (_EXPERIMENTAL + "apply_default_optimizations", "autotune.enabled")
 
-NEUTRAL = frozenset({"with_options", "repeat", "take", "skip", "ignore_errors"})
+_NEUTRAL = frozenset({"with_options", "repeat", "take", "skip", "ignore_errors"})
 """Steps after which a prefetch before them still does its work."""
 
 MAX_TOY = 64
@@ -107,12 +107,18 @@ def chains(dataset: Dataset) -> Iterator[tuple[Step, ...]]:
         yield from chains(given)
 
 
+def after_cache(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The steps behind the last `cache`: those that every epoch takes."""
+    cached = max((index for index, step in enumerate(steps) if step.name == "cache"), default=-1)
+    return steps[cached + 1 :]
+
+
 def synchronous_end(event: DatasetConsumed, plan: Plan) -> Site | None:
     """The last step of a pipeline that nothing reads ahead; None where something does, or may."""
     dataset = event.dataset
     if injects_prefetch(dataset, plan) or is_distributed(event, plan):
         return None
-    steps = [step for step in dataset.steps if step.name not in NEUTRAL]
+    steps = [step for step in dataset.steps if step.name not in _NEUTRAL]
     if not steps or steps[-1].name in ("prefetch", "apply") or is_parallel(steps[-1]):
         return None
     fused = len(steps) > 1 and (steps[-2].name, steps[-1].name) == ("map", "batch")

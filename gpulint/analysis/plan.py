@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from gpulint.knowledge.releases import release
 from gpulint.places import Site
 
 if TYPE_CHECKING:
     from gpulint.analysis.events import Event
-    from gpulint.analysis.values import Function, UserClass
+    from gpulint.analysis.values import UserClass
 
 
 @dataclass(slots=True)
@@ -27,13 +28,11 @@ class Plan:
     bounds: list[tuple[str, Site]] = field(default_factory=list)
     is_complete: bool = True
     graph_mode: bool = False
-    functions: dict[tuple[str, int], Function] = field(default_factory=dict)
-    """Functions that were defined, by file and node."""
     classes: dict[tuple[str, int], UserClass] = field(default_factory=dict)
     referenced: frozenset[str] = frozenset()
     """Every identifier of the file: what is named here can be used."""
 
-    texts: Callable[[], Iterable[str]] = tuple
+    texts: Callable[[], tuple[str, ...]] = tuple
     """The text of the file, and of those of the project that it imports."""
 
     release: Callable[[], None] = lambda: None
@@ -48,7 +47,7 @@ class Plan:
     @property
     def release_of_target(self) -> tuple[int, ...]:
         """The targeted TensorFlow release as numbers: (2, 21)."""
-        return tuple(int(part) for part in self.target.split(".")[:2])
+        return release(self.target)
 
     def mentions(self, word: str) -> bool:
         """Whether the program's text has a word anywhere, in strings and comments too."""

@@ -35,14 +35,14 @@ OUTPUTS = ".outputs"
 """Attribute of a functional or subclassed model: the tensors that it gives."""
 
 
-def policy_set(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
+def policy_set(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     """`keras.mixed_precision.set_global_policy(policy)`."""
     given = arguments.get("policy", 0) or arguments.get("dtype_policy", 0) or Unknown(("policy", site))
     interp.state.write(interp.policy, "global", interp.choose(given))
     return NONE
 
 
-def policy_made(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
+def policy_made(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     """`keras.mixed_precision.Policy(name)` is known by its name."""
     return interp.choose(arguments.get("name", 0) or Unknown(("policy", site)))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 
 from gpulint.analysis.contexts import Context, Loop
 from gpulint.analysis.control import Exhausted, Halts
@@ -43,7 +44,7 @@ def analyse(source: Source, project: Project, target: str, subjects: Iterable[Su
     project.keep(syntax)
     scope = ModuleScope(syntax, "__main__", is_graph_mode(syntax))
     plan = Plan(syntax.path, target, graph_mode=scope.graph_mode, referenced=syntax.words)
-    plan.texts = lambda: texts(project, source)
+    plan.texts = cache(lambda: tuple(texts(project, source)))
     interp = Interpreter(project, scope, plan)
 
     def release() -> None:

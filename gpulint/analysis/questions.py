@@ -65,17 +65,17 @@ def left_on(plan: Plan, switches: Mapping[str, str]) -> Iterator[LibraryCalled]:
     not count.
     """
     called = [event for event in plan.events if isinstance(event, LibraryCalled)]
-    candidates = [event for event in called if event.name in switches and _turns(event) is not False]
-    if not candidates or not trains(plan):
-        return
-    for event in candidates:
+    trained = max((index for index, event in enumerate(plan.events) if _trains(event)), default=-1)
+    before = [event for event in plan.events[: trained + 1] if isinstance(event, LibraryCalled)]
+    for event in before:
+        if event.name not in switches or _turns(event) is False:
+            continue
         off = switches[event.name]
         same = event.name == off
         if same and _turns(event) is not True:
             continue
         taken_back = any(one.name == off and (not same or _turns(one) is False) for one in called)
-        after = plan.events[plan.events.index(event) :]
-        if not taken_back and is_certain(event.where, plan) and any(_trains(one) for one in after):
+        if not taken_back and is_certain(event.where, plan):
             yield event
 
 

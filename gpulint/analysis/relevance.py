@@ -7,10 +7,8 @@ neither has one nor names a function that does.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
 from typing import NamedTuple
 
 from gpulint.analysis.modules import Project
@@ -47,18 +45,13 @@ def relevant_words(project: Project, source: Source, subjects: Iterable[Subject]
     """
     found: set[str] = set()
     for subject in subjects:
-        if not subject.words or (subject.itself and not _pattern(subject.itself).search(source.text)):
+        if not subject.words or (subject.itself and not re.search(subject.itself, source.text)):
             pass
         elif all(_is_used(project, source.path, in_any_form(words)) for words in (subject.words, *subject.besides)):
-            found |= {word.rstrip("(") for word in subject.words}
+            found |= without_calls(subject.words)
         if subject.own_words is not None and (outline := project.outline_of(source.path)) is not None:
             found |= subject.own_words(source.text, without_calls(outline.words))
     return frozenset(found)
-
-
-@lru_cache(maxsize=64)
-def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile(text)
 
 
 def speaking_imports(project: Project, path: str, words: frozenset[str]) -> frozenset[str]:
@@ -130,13 +123,11 @@ def texts(project: Project, source: Source) -> Iterator[str]:
     """The text of a file, of the packages around it, and of the files that it imports, at some removes."""
     yield source.text
     seen = {source.path}
-    directory = os.path.dirname(source.path)
-    for _ in range(MAX_PACKAGES):
-        package = os.path.join(directory, "__init__.py")
-        if package not in seen and os.path.isfile(package):
+    for level in range(1, MAX_PACKAGES + 1):
+        package = project.find_relative("", level, source.path)
+        if package is not None and package not in seen:
             seen.add(package)
             yield project.text_of(package)
-        directory = os.path.dirname(directory)
     fresh = [source.path]
     for _ in range(MAX_IMPORT_DEPTH):
         fresh = [path for one in fresh for path in _imported_paths(project, one) if path not in seen]

@@ -8,6 +8,7 @@ from gpulint.analysis.events import RemovedNameUsed
 from gpulint.analysis.symbols import Symbol
 from gpulint.analysis.values import Arguments, Dataset, Layer, Model, Object, Optimizer, Strategy, Value
 from gpulint.knowledge.names import public_name
+from gpulint.knowledge.releases import release
 from gpulint.knowledge.removed import is_importable, method_since, parameters_since, raises_since, replacement, since
 from gpulint.places import Site
 
@@ -24,14 +25,20 @@ _CLASSES: tuple[tuple[type, str], ...] = (
 """The class whose methods a value has where its own is not in the table."""
 
 
-def named(interp: Interpreter, name: str, package: str, site: Site) -> bool:
-    """A dotted name is read, of a package that was imported; whether it is gone."""
+def is_gone(interp: Interpreter, name: str, package: str) -> bool:
+    """Whether the targeted TensorFlow has a dotted name no more."""
     gone = since(name, package)
-    if gone is not None and since(name.rpartition(".")[0], package) is not None:
-        return True
-    if gone is not None:
+    return gone is not None and release(gone) <= interp.plan.release_of_target
+
+
+def read(interp: Interpreter, name: str, package: str, site: Site) -> bool:
+    """A dotted name is read, of a package that was imported; whether it is gone since any release."""
+    gone = since(name, package)
+    if gone is None:
+        return False
+    if since(name.rpartition(".")[0], package) is None:
         interp.emit(RemovedNameUsed(site, interp.where(), name, gone, replacement(name)))
-    return gone is not None
+    return True
 
 
 def called(interp: Interpreter, name: str, package: str, site: Site) -> None:
@@ -50,7 +57,7 @@ def imported(interp: Interpreter, dotted: str, site: Site) -> None:
     for length in range(2, len(parts) + 1):
         if is_importable(".".join(parts[:length])):
             return
-        if named(interp, ".".join(parts[:length]), dotted.partition(".")[0], site):
+        if read(interp, ".".join(parts[:length]), dotted.partition(".")[0], site):
             return
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from gpulint.analysis import host
@@ -56,11 +57,9 @@ def _is_single(name: Symbol) -> bool:
 
 def _call(name: Symbol) -> tuple[str, tuple[Any, ...]]:
     """The last part of what is called and the symbols of its arguments, of the symbol of a call."""
-    function = name.parts[1]
-    parts = function.parts if isinstance(function, Symbol) else function
-    last = parts[-1] if isinstance(parts, tuple) and parts and isinstance(parts[-1], str) else str(parts)
+    last = symbol(name.parts[1]).parts[-1]
     given = name.parts[2] if len(name.parts) > 2 and isinstance(name.parts[2], tuple) else ()
-    return last.rpartition(".")[2], given
+    return last.rpartition(".")[2] if isinstance(last, str) else "", given
 
 
 def _adds_axis(key: Any) -> bool:
@@ -89,6 +88,7 @@ def changing_number(value: Value) -> bool:
     return type(value) is Unknown and _changes(value.symbol)
 
 
+@lru_cache(maxsize=8192)
 def _changes(name: Any) -> bool:
     if not isinstance(name, Symbol):
         return False
@@ -118,11 +118,8 @@ def _changes(name: Any) -> bool:
 
 
 def _external(name: Symbol) -> str:
-    function = name.parts[1]
-    parts = function.parts if isinstance(function, Symbol) else function
-    if isinstance(parts, tuple) and len(parts) == 2 and parts[0] == "external":
-        return str(parts[1])
-    return ""
+    parts = symbol(name.parts[1]).parts
+    return str(parts[1]) if len(parts) == 2 and parts[0] == "external" else ""
 
 
 def _is_number(name: Any) -> bool:
@@ -148,6 +145,7 @@ def differ_in_numbers(first: Any, second: Any) -> bool:
     return _alike(first, second) and first != second
 
 
+@lru_cache(maxsize=8192)
 def _alike(first: Any, second: Any) -> bool:
     if isinstance(first, Symbol) and isinstance(second, Symbol):
         if first == second:
@@ -183,25 +181,22 @@ def round_trip(value: Value) -> Iterator[Site]:
         yield from _numpy_of(value.symbol)
 
 
-def _numpy_of(name: Any) -> Iterator[Site]:
-    if not isinstance(name, Symbol):
-        return
+@lru_cache(maxsize=8192)
+def _numpy_of(name: Any) -> tuple[Site, ...]:
+    if not isinstance(name, Symbol) or host.READ not in name.words:
+        return ()
     head, *rest = name.parts
     if head == host.READ:
-        if rest[1] == "numpy":
-            yield rest[0]
-    elif host.READ not in name.words:
-        return
-    elif head in ("item", "slice", "attribute"):
-        yield from _numpy_of(rest[0])
+        return (rest[0],) if rest[1] == "numpy" else ()
+    parts: tuple[Any, ...] = ()
+    if head in ("item", "slice", "attribute"):
+        parts = (rest[0],)
     elif head in ("binary", "unary"):
-        for part in rest[1:]:
-            yield from _numpy_of(part)
+        parts = tuple(rest[1:])
     elif head == "call":
-        function = rest[0]
-        parts = function.parts if isinstance(function, Symbol) else function
+        called = symbol(rest[0]).parts
         if _external(name).startswith("numpy."):
-            for part in _call(name)[1]:
-                yield from _numpy_of(part)
-        elif isinstance(parts, tuple) and parts[0] == "attribute":
-            yield from _numpy_of(parts[1])
+            parts = _call(name)[1]
+        elif called[0] == "attribute":
+            parts = (called[1],)
+    return tuple(dict.fromkeys(site for part in parts for site in _numpy_of(part)))

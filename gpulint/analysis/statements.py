@@ -344,7 +344,6 @@ def function(interp: Interpreter, node: ir.FunctionDef) -> int:
         access.enclosing(interp),
         access.defaults(interp, node.parameters),
     )
-    interp.plan.functions.setdefault((interp.frame.module.path, node.number), defined)
     value: Value = defined
     for decorator in reversed(node.decorators):
         value = calls.decorate(interp, interp.evaluate(decorator), value, decorator)

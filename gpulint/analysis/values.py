@@ -6,7 +6,6 @@ live in dicts that only `State` writes, so that branches can be tried and joined
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -277,8 +276,8 @@ class Items(Value):
         self.kind = kind
         self.over = over
         """What it goes over, of `enumerate` and `zip`."""
-        self.loops = 0
-        """How many loops were around the place where it was made."""
+        self.loops: int | None = None
+        """How many loops were around the place where it was made; None where that is not known."""
         self.symbol = symbol(name) if name is not None else symbol(("value", self.serial))
         self.state: dict[str, Any] = {"items": items, "element": element}
 
@@ -300,8 +299,8 @@ class Mapping(Value):
 
     def __init__(self, entries: dict[Any, Any], complete: bool, name: Any) -> None:
         self.entries: dict[Any, Any] = entries
-        self.loops = 0
-        """How many loops were around the place where it was made."""
+        self.loops: int | None = None
+        """How many loops were around the place where it was made; None where that is not known."""
         self.makes_lists = False
         """A `defaultdict(list)`."""
         self.state: dict[str, Any] = {"complete": complete}
@@ -580,13 +579,6 @@ class Dataset(Value):
             self.inputs,
             self.options if options is None else options,
         )
-
-    @property
-    def pipeline(self) -> Iterator[Step]:
-        """All transformations, those of the datasets that it goes over first."""
-        for given in self.inputs:
-            yield from given.pipeline
-        yield from self.steps
 
 
 class Batch(NamedTuple):

@@ -51,13 +51,12 @@ def is_importable(name: str) -> bool:
 @lru_cache(maxsize=4096)
 def method_since(library: str, method: str) -> str | None:
     """The first release in which a class has no such method any more, its own or inherited."""
-    table = _table()
     cls: str | None = library
     while cls is not None:
-        gone: str | None = table["methods"].get(cls, {}).get(method)
+        gone: str | None = methods().get(cls, {}).get(method)
         if gone is not None:
             return gone or None
-        cls = table["bases"].get(cls)
+        cls = _table()["bases"].get(cls)
     return None
 
 
@@ -83,7 +82,7 @@ def _telling() -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
         name for function, gone in table["parameters"].items() if function.startswith(_MODEL_METHODS) for name in gone
     }
     parts = [name.split(".") for name in (*table["names"], *table["raising"])]
-    single = {word for word in (*(words[-1] for words in parts), *methods, *passed) if is_distinctive(word)} - shared
+    single = {word for word in (*(words[-1] for words in parts), *methods, *passed) if _is_distinctive(word)} - shared
     pairs = frozenset((words[-2], words[-1]) for words in parts if words[-1] not in single)
     return frozenset(single), pairs
 
@@ -91,7 +90,7 @@ def _telling() -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
 _MODEL_METHODS = "tensorflow.keras.Model."
 
 
-def is_distinctive(word: str) -> bool:
+def _is_distinctive(word: str) -> bool:
     """Whether a name says by itself what it is: `fit_generator` and `CuDNNLSTM` do, `app`, `flags` and `SGD` do not."""
     capitals = sum(letter.isupper() for letter in word)
     return word not in _COMMON and ("_" in word.strip("_") or (len(word) > 5 and capitals > 1))
@@ -108,9 +107,3 @@ def telling_words() -> frozenset[str]:
 def telling_pairs() -> frozenset[tuple[str, str]]:
     """Module and name of removed names of which the name alone could be something else (`tensorflow`, `layers`)."""
     return _telling()[1]
-
-
-def newest() -> str:
-    """The newest release that the table knows."""
-    releases: list[str] = _table()["releases"]
-    return releases[-1]

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from gpulint.knowledge.table import generated_names
+
 _RANDOM = frozenset(
     {
         "tensorflow.image.sample_distorted_bounding_box",
@@ -83,5 +85,14 @@ TABLE_LAYERS = frozenset(
 )
 """Keras layers that look something up in a table."""
 
-PYTHON_FUNCTIONS = _PYTHON
-"""Names of the operations that call Python."""
+
+def last_names() -> frozenset[str]:
+    """How code names these operations and layers: the last parts of their names, but those that say too little."""
+    known = (f"tensorflow.{name}" for name in generated_names())
+    named = {name for name in known if effect_of(name) is not None or is_random_layer(name)}
+    names = named.union(_RANDOM, _PYTHON, _OTHER, _LAYERS, TABLE_LAYERS)
+    return frozenset(name.rpartition(".")[2] for name in names) - _COMMON
+
+
+_COMMON = frozenset({"gamma", "normal", "poisson", "print", "shuffle", "uniform"})
+"""Names that mean this only behind `random` or in TensorFlow."""

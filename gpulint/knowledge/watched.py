@@ -39,7 +39,6 @@ POLICIES = frozenset(
 
 _FUNCTIONS = frozenset(
     {
-        "gc.collect",
         "horovod.keras.init",
         "horovod.tensorflow.init",
         "horovod.tensorflow.keras.init",
@@ -53,13 +52,8 @@ _FUNCTIONS = frozenset(
         "tensorflow.debugging.set_log_device_placement",
         "tensorflow.profiler.experimental.start",
         "tensorflow.profiler.experimental.stop",
-        "tensorflow.train.Checkpoint",
-        "tensorflow.train.CheckpointManager",
         "tensorflow.summary.create_file_writer",
-        _CALLBACKS + "BackupAndRestore",
-        _CALLBACKS + "CSVLogger",
         _CALLBACKS + "ModelCheckpoint",
-        _CALLBACKS + "TensorBoard",
     }
 )
 
@@ -78,13 +72,8 @@ OBJECTS = frozenset(
         "tensorflow.random.Generator.from_non_deterministic_state",
         "tensorflow.random.Generator.from_seed",
         "tensorflow.random.get_global_generator",
-        "tensorflow.summary.create_file_writer",
         "tensorflow.train.Checkpoint",
         "tensorflow.train.CheckpointManager",
-        _CALLBACKS + "BackupAndRestore",
-        _CALLBACKS + "CSVLogger",
-        _CALLBACKS + "ModelCheckpoint",
-        _CALLBACKS + "TensorBoard",
     }
 )
 """Calls that give an object whose attributes and methods are followed."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gpulint.knowledge import stateful
+
 STRATEGY_WORDS = frozenset(
     {
         "MirroredStrategy",
@@ -65,39 +67,7 @@ OPTION_WORDS = frozenset({"inject_prefetch", "map_parallelization", "apply_defau
 DATASET_WORDS = frozenset({"Dataset", "TFRecordDataset", "FixedLengthRecordDataset", "TextLineDataset", "dataset"})
 """Without one of these a program makes no pipeline."""
 
-STATEFUL_WORDS = frozenset(
-    {
-        "random",
-        "py_function",
-        "numpy_function",
-        "py_func",
-        "lookup",
-        "dropout",
-        "Dropout",
-        "GaussianNoise",
-        "IntegerLookup",
-        "RandomBrightness",
-        "RandomContrast",
-        "RandomCrop",
-        "RandomFlip",
-        "RandomHeight",
-        "RandomRotation",
-        "RandomTranslation",
-        "RandomWidth",
-        "RandomZoom",
-        "StaticHashTable",
-        "StringLookup",
-        "TextVectorization",
-        "random_brightness",
-        "random_contrast",
-        "random_crop",
-        "random_flip_left_right",
-        "random_flip_up_down",
-        "random_hue",
-        "random_jpeg_quality",
-        "random_saturation",
-    }
-)
+STATEFUL_WORDS = stateful.last_names() | {"random", "lookup", "dropout", "StaticHashTable"}
 """Without one of these no map of a program is stateful."""
 
 CLUSTER_WORDS = frozenset({"MultiWorkerMirroredStrategy", "CollectiveAllReduceStrategy"})

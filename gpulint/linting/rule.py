@@ -83,8 +83,8 @@ class Rule:
     yields_to: ClassVar[tuple[str, ...]] = ()
     """Codes of rules whose reports explain the same place better."""
 
-    @classmethod
-    def own_words(cls, text: str, words: frozenset[str]) -> frozenset[str]:
+    @staticmethod
+    def own_words(text: str, words: frozenset[str]) -> frozenset[str]:
         """The words of a file that matter to this rule besides, from its text and all its identifiers."""
         return frozenset()
 

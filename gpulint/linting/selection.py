@@ -10,6 +10,7 @@ import pathspec
 
 from gpulint.analysis.questions import is_test
 from gpulint.analysis.relevance import Subject
+from gpulint.knowledge.releases import release
 from gpulint.linting.finding import Severity
 from gpulint.linting.pack import Pack
 from gpulint.linting.rule import Rule
@@ -94,8 +95,8 @@ class Selection:
         self._root = settings.root
         self.rules_of_tests = tuple(rule for rule in self.rules if not rule.about_cost)
         self._subjects = {
-            is_test: _subjects(rules, settings.target_tensorflow)
-            for is_test, rules in ((False, self.rules), (True, self.rules_of_tests))
+            of_tests: _subjects(rules, settings.target_tensorflow)
+            for of_tests, rules in ((False, self.rules), (True, self.rules_of_tests))
         }
 
     @staticmethod
@@ -109,7 +110,7 @@ class Selection:
 
     def rules_of(self, path: str) -> tuple[type[Rule], ...]:
         """The rules that read a file."""
-        return self.rules_of_tests if is_test(path) else tuple(self.rules)
+        return self.rules_of_tests if is_test(path) else self.rules
 
     def ignored_in(self, path: str) -> frozenset[str]:
         """Codes that are off in one file."""
@@ -124,15 +125,15 @@ class Selection:
 
 def _subjects(rules: Iterable[type[Rule]], target: str) -> frozenset[Subject] | None:
     """What rules speak of; None when one looks everywhere."""
-    release = tuple(int(part) for part in target.split(".")[:2])
+    targeted = release(target)
     found = set()
     for rule in rules:
         if rule.subscriptions() or rule.on_end is not Rule.on_end:
             if rule.speaks_of is None:
                 return None
             words = rule.speaks_of
-            if rule.speaks_of_before is not None and release < rule.speaks_of_before[0]:
+            if rule.speaks_of_before is not None and targeted < rule.speaks_of_before[0]:
                 words |= rule.speaks_of_before[1]
-            asks_the_file = rule.own_words.__func__ is not Rule.own_words.__func__  # type: ignore[attr-defined]
-            found.add(Subject(words, rule.itself, rule.own_words if asks_the_file else None, rule.besides))
+            own_words = rule.own_words if rule.own_words is not Rule.own_words else None
+            found.add(Subject(words, rule.itself, own_words, rule.besides))
     return frozenset(found)

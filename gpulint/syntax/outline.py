@@ -90,20 +90,37 @@ def outline(source: Source) -> Outline | None:
     lines = re.split(r"\r\n?|\n", source.text)
     definitions: dict[str, frozenset[str]] = {}
     rest: list[str] = []
-    last = 0
+    done = (1, 0)
     for node in tree.body:
         for imported in _import_statements(node):
-            rest += lines[last : imported.lineno - 1]
-            last = imported.end_lineno or imported.lineno
+            rest.append(_between(lines, done, (imported.lineno, imported.col_offset)))
+            done = _end(imported)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            rest += lines[last : first - 1]
-            last = node.end_lineno or node.lineno
-            words = _words("\n".join(lines[first - 1 : last]))
+            rest.append(_between(lines, done, (first, 0)))
+            done = _end(node)
+            words = _words(_between(lines, (first, 0), done))
             definitions[node.name] = definitions.get(node.name, frozenset()) | words
-    rest += lines[last:]
+    rest.append(_between(lines, done, (len(lines) + 1, 0)))
     body = _words("\n".join(rest))
     return Outline(tuple(_imports(tree.body)), definitions, body, body.union(*definitions.values()))
+
+
+def _end(node: ast.stmt) -> tuple[int, int]:
+    return node.end_lineno or node.lineno, node.end_col_offset or 0
+
+
+def _between(lines: list[str], start: tuple[int, int], end: tuple[int, int]) -> str:
+    """The text between two places, each a row from 1 and a column in bytes."""
+    (first, left), (last, right) = start, end
+    if first == last:
+        return lines[first - 1].encode()[left:right].decode()
+    rows = lines[first - 1 : last - 1]
+    if left and rows:
+        rows[0] = rows[0].encode()[left:].decode()
+    if right:
+        rows.append(lines[last - 1].encode()[:right].decode())
+    return "\n".join(rows)
 
 
 def _words(text: str) -> frozenset[str]:

@@ -6,7 +6,18 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, Where, confidence, events, removed, words_of
+from gpulint.api import (
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    Where,
+    confidence,
+    events,
+    release,
+    removed,
+    words_of,
+)
 
 
 class RemovedApi(Rule):
@@ -52,8 +63,8 @@ class RemovedApi(Rule):
     def __init__(self) -> None:
         self._used: dict[str, list[events.RemovedNameUsed]] = defaultdict(list)
 
-    @classmethod
-    def own_words(cls, text: str, words: frozenset[str]) -> frozenset[str]:
+    @staticmethod
+    def own_words(text: str, words: frozenset[str]) -> frozenset[str]:
         found = set(removed.telling_words() & words)
         if found:
             chains = [chain.split(".") for chain in _CHAIN.findall(text) if ".compat.v1" not in chain]
@@ -65,13 +76,15 @@ class RemovedApi(Rule):
         return frozenset(found)
 
     def on_removed_name_used(self, event: events.RemovedNameUsed, plan: Plan) -> Iterator[Report]:
-        is_gone = _release(event.since) <= plan.release_of_target
+        is_gone = release(event.since) <= plan.release_of_target
         own = event.site.path == plan.path or event.of_object
         if is_gone and own and not _is_checked(event.where):
             self._used[event.site.path].append(event)
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
+        if not self._used:
+            return
         legacy_keras = any(plan.mentions(word) for word in ("tf_keras", "TF_USE_LEGACY_KERAS"))
         for used in self._used.values():
             found = [event for event in used if not (event.of_object and _may_have(event, plan))]
@@ -134,10 +147,6 @@ def _may_have(event: events.RemovedNameUsed, plan: Plan) -> bool:
         or (".keras." in owner and plan.mentions("tensorflow.python.keras"))
         or (owner.startswith("tensorflow.data.") and plan.mentions("compat.v1"))
     )
-
-
-def _release(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split("."))
 
 
 def _short(name: str) -> str:

@@ -88,8 +88,7 @@ class MapNotParallel(Rule):
         for event in pipelines.read_by_training(plan):
             parallel = pipelines.parallelizes_maps(event.dataset, plan)
             for chain in pipelines.chains(event.dataset):
-                cached = max((index for index, step in enumerate(chain) if step.name == "cache"), default=-1)
-                for step in chain[cached + 1 :]:
+                for step in pipelines.after_cache(chain):
                     if (message := _sequential(step, parallel)) is not None:
                         yield Report(
                             step.site,

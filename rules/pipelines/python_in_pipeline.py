@@ -66,16 +66,17 @@ class PythonInPipeline(Rule):
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event in pipelines.read_by_training(plan):
             for one, batched in _all(event.dataset):
-                cached = max((index for index, step in enumerate(one.steps) if step.name == "cache"), default=-1)
+                fresh = pipelines.after_cache(one.steps)
                 read = (event.site, "training reads it here")
-                if cached < 0 and batched and one.source.endswith(".from_generator") and not pipelines.is_toy(one):
+                from_generator = one.source.endswith(".from_generator") and len(fresh) == len(one.steps)
+                if from_generator and batched and not pipelines.is_toy(one):
                     yield Report(
                         one.site,
                         "a generator gives single elements",
                         confidence=confidence(event.where),
                         related=(read,),
                     )
-                for step in one.steps[cached + 1 :]:
+                for step in fresh:
                     called = next((effect for effect in step.effects if effect.kind == "python"), None)
                     if called is not None and not pipelines.is_parallel(step):
                         yield Report(

@@ -17,6 +17,7 @@ from gpulint.api import (
     confidence,
     events,
     has_compiled_way,
+    possible,
     values,
 )
 
@@ -129,9 +130,7 @@ class EagerTrainStep(Rule):
             taken = self._taken(gradients)
             if event.site in self._traced or taken is None or taken.tape is None or has_compiled_way(event.where, plan):
                 continue
-            if isinstance(taken.loss, values.Unknown) or (
-                isinstance(taken.loss, values.Tensor) and taken.loss.compiled
-            ):
+            if any(_may_be_compiled(loss) for loss in possible(taken.loss, taken.where)):
                 continue
             functions = [caller.definition for one in (event, taken) for caller in callers(one.where.caller)]
             if self._wrapped.intersection(function for function in functions if function is not None):
@@ -164,6 +163,10 @@ class EagerTrainStep(Rule):
 def _called_in_loop(where: Where) -> Site | None:
     """The function in which something happens, if a loop outside it calls it."""
     return where.caller.definition if where.caller.loops == len(where.context.loops) else None
+
+
+def _may_be_compiled(loss: values.Value) -> bool:
+    return isinstance(loss, values.Unknown) or (isinstance(loss, values.Tensor) and loss.compiled)
 
 
 def _function(value: values.Value) -> values.Function | None:

@@ -57,6 +57,12 @@ def test_docstrings_comments_and_imports_say_nothing() -> None:
     assert look(PROGRAM).words.isdisjoint({"MirroredStrategy", "TPUStrategy", "encoder", "fast"})
 
 
+def test_what_stands_beside_an_import_counts() -> None:
+    first = look("before(); import os; os.environ['A'] = 0; import sys; after()\n")
+    assert {"before(", "environ", "after("} <= first.words
+    assert not {"import", "sys"} & first.words
+
+
 def test_the_rest_is_the_body() -> None:
     assert {"LIMIT", "max("} <= look(PROGRAM).body
     assert "tf" not in look(PROGRAM).body
