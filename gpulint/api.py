@@ -36,7 +36,8 @@ from gpulint.analysis.steps import (
     step_loops,
 )
 from gpulint.analysis.symbols import Symbol
-from gpulint.analysis.values import known
+from gpulint.analysis.values import known, symbol_of
+from gpulint.confidence import Confidence
 from gpulint.knowledge import LEGACY_OPTIMIZERS, fact, has_gpu_kernel, removed
 from gpulint.knowledge.devices import DeviceName, parse_device
 from gpulint.knowledge.releases import release
@@ -55,7 +56,7 @@ from gpulint.knowledge.words import (
     STRATEGY_WORDS,
     TRAINING_WORDS,
 )
-from gpulint.linting.finding import Confidence, Severity
+from gpulint.linting.finding import Severity
 from gpulint.linting.rule import Report, Rule, Said
 from gpulint.places import Site
 
@@ -128,6 +129,7 @@ __all__ = [
     "round_trip",
     "rounds",
     "step_loops",
+    "symbol_of",
     "together",
     "trained_models",
     "trains",

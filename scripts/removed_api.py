@@ -207,11 +207,18 @@ def standalone(root: Path, gone: Iterable[str]) -> list[str]:
     return sorted(".".join(name) for name in names if name[-1] in bindings(".".join(name[1:-1])))
 
 
+def drop_compat_v2(root: Path, table: dict[str, Any]) -> None:
+    """Take out what `tensorflow.compat.v2`, which counts as TensorFlow itself, has besides: `enable_v2_behavior`."""
+    for name in Site(root).bindings("tensorflow._api.v2.compat.v2"):
+        table["names"].pop(f"tensorflow.{name}", None)
+
+
 def main() -> None:
     cached = Path(sys.argv[1])
     with ProcessPoolExecutor() as pool:
         surfaces = list(pool.map(partial(surface, cached), RELEASES))
     table = table_of(History(surfaces))
+    drop_compat_v2(site_of(RELEASES[-1], cached), table)
     table["standalone"] = standalone(site_of(RELEASES[-1], cached), table["names"])
     text = json.dumps(table, separators=(",", ":"))
     Path(sys.argv[2]).write_text(text + "\n", "utf-8")

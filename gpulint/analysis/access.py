@@ -6,9 +6,9 @@ import builtins
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from gpulint.analysis import builtin, datasets, host, imports, mappings, members, removed, runtime, symbols
+from gpulint.analysis import builtin, datasets, events, host, imports, mappings, members, removed, runtime, symbols
 from gpulint.analysis.control import Halts
-from gpulint.analysis.state import MISSING
+from gpulint.analysis.state import MISSING, alternatives
 from gpulint.analysis.values import (
     NONE,
     Arguments,
@@ -21,6 +21,7 @@ from gpulint.analysis.values import (
     Function,
     Imported,
     Items,
+    Join,
     ListedDevice,
     Manager,
     Mapping,
@@ -107,6 +108,7 @@ def bound_names(target: ir.Expr) -> Iterator[str]:
 def assign(interp: Interpreter, target: ir.Expr, value: Value) -> None:
     """Give a value to any kind of target."""
     if isinstance(target, ir.Name):
+        _replaced(interp, interp.frame.locals.get(target.id), target)
         store(interp, target.id, value)
     elif isinstance(target, ir.Attribute):
         _assign_attribute(interp, target, value)
@@ -116,6 +118,14 @@ def assign(interp: Interpreter, target: ir.Expr, value: Value) -> None:
         assign(interp, target.value, Unknown(("rest", interp.site(target))))
     elif isinstance(target, ir.Sequence_):
         _unpack(interp, target, interp.choose(value))
+
+
+def _replaced(interp: Interpreter, before: Any, target: ir.Expr) -> None:
+    """Something else is put where a value was: in a loop, a container is given up so."""
+    if interp.context.loops and isinstance(before, (Items, Mapping, Join)):
+        for _, option in alternatives(before, interp.path):
+            if isinstance(option, (Items, Mapping)):
+                interp.emit(events.ContainerCleared(interp.site(target), interp.where(), option))
 
 
 def _unpack(interp: Interpreter, target: ir.Sequence_, value: Value) -> None:
@@ -152,6 +162,7 @@ def _assign_attribute(interp: Interpreter, target: ir.Attribute, value: Value) -
     receiver = interp.choose(interp.evaluate(target.value))
     if isinstance(receiver, Object):
         members.stored(interp, receiver, target.name, value, interp.site(target))
+        _replaced(interp, receiver.attributes.get(target.name), target)
         interp.state.write(receiver.attributes, target.name, named(value, target.name))
     elif isinstance(receiver, ModuleValue):
         interp.state.write(receiver.scope.globals, target.name, value)
@@ -171,10 +182,13 @@ def _assign_item(interp: Interpreter, target: ir.Subscript, value: Value) -> Non
             value = named(value, key.value)
         elif not isinstance(key, Constant):
             builtin.kept(interp, container, value, interp.site(target))
+        _replaced(interp, container.entries.get(mappings.key_of(key)), target)
         interp.state.write(container.entries, mappings.key_of(key), value)
         if not isinstance(key, Constant):
             interp.state.write(container.state, "complete", False)
             members.escaped(interp, value, "stored", interp.site(target))
+    elif isinstance(container, Items) and isinstance(target.index, ir.Slice):
+        builtin.emptied(interp, container, interp.site(target))
     elif isinstance(container, Items) and container.items is not None:
         items = list(container.items)
         if isinstance(key, Constant) and isinstance(key.value, int) and -len(items) <= key.value < len(items):

@@ -299,6 +299,9 @@ def _setattr(interp: Interpreter, values: list[Value], arguments: Arguments, sit
     return NONE
 
 
+_CONTAINERS = frozenset({"builtins.dict", "builtins.list", "builtins.tuple", "builtins.set"})
+
+
 def _isinstance(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
     if len(values) == 2:
         value, kind = values
@@ -306,6 +309,9 @@ def _isinstance(interp: Interpreter, values: list[Value], arguments: Arguments, 
             known: Any = {"int": int, "str": str, "float": float, "bool": bool}.get(kind.name[9:])
             if known is not None:
                 return TRUE if isinstance(value.value, known) else FALSE
+        if isinstance(kind, External) and isinstance(value, (Items, Mapping)) and kind.name in _CONTAINERS:
+            own = "dict" if isinstance(value, Mapping) else value.kind
+            return TRUE if own == kind.name[9:] else FALSE
         if isinstance(value, Object) and value.library and isinstance(kind, External) and value.library == kind.name:
             return TRUE
         return either(Condition("isinstance", symbol_of(value), symbol_of(kind)))
@@ -477,8 +483,25 @@ def kept(interp: Interpreter, container: Items | Mapping, value: Value, site: Si
     for part in parts:
         if isinstance(part, Tensor) and not part.shape_of and not part.from_data and not part.on_host:
             interp.emit(events.TensorKept(site, interp.where(), container, part))
-        elif isinstance(part, Model):
-            interp.emit(events.ModelKept(site, interp.where(), part))
+        else:
+            models_kept(interp, part, site)
+
+
+def models_kept(interp: Interpreter, value: Value, site: Site) -> None:
+    """A value goes into a container: the models that it is or has stay in memory on purpose."""
+    if isinstance(value, Model):
+        interp.emit(events.ModelKept(site, interp.where(), value))
+    if isinstance(value, Object):
+        for held in value.attributes.values():
+            if isinstance(held, Model):
+                interp.emit(events.ModelKept(site, interp.where(), held))
+
+
+def emptied(interp: Interpreter, receiver: Items, site: Site) -> None:
+    """A list loses its elements, or some of them."""
+    interp.emit(events.ContainerCleared(site, interp.where(), receiver))
+    interp.state.write(receiver.state, "items", None if receiver.items else receiver.items)
+    interp.state.write(receiver.state, "element", None)
 
 
 def extend(interp: Interpreter, receiver: Items, value: Value, site: Site) -> None:
@@ -523,11 +546,11 @@ def _of_items(interp: Interpreter, receiver: Items, name: str, arguments: Argume
         extend(interp, receiver, interp.choose(value), site)
         return NONE
     if name == "clear":
-        interp.emit(events.ContainerCleared(site, interp.where(), receiver))
+        emptied(interp, receiver, site)
         interp.state.write(receiver.state, "items", ())
-        interp.state.write(receiver.state, "element", None)
         return NONE
     if name in ("pop", "popleft"):
+        interp.emit(events.ContainerCleared(site, interp.where(), receiver))
         items = receiver.items
         popped = items[-1] if items else receiver.element
         if items:

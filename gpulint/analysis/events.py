@@ -165,9 +165,11 @@ class TensorRead(Event):
 
 @dataclass(frozen=True, slots=True)
 class HostValueUsed(Event):
-    """What was read from tensors at `reads` goes on the host to something that is no mere log: an index, a call."""
+    """What was read from tensors at `reads` goes on the host to something that is no mere log: a call of a
+    function or method named `by`, an index ("")."""
 
     reads: tuple[Site, ...]
+    by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +182,9 @@ class TensorKept(Event):
 
 @dataclass(frozen=True, slots=True)
 class ContainerCleared(Event):
-    """A list is emptied."""
+    """A list loses elements, or something else is put where a list or dict was."""
 
-    container: Items
+    container: Items | Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +197,8 @@ class ModelKept(Event):
 @dataclass(frozen=True, slots=True)
 class LibraryCalled(Event):
     """A library function is called that configures, saves or watches something (`knowledge.WATCHED`), by canonical
-    name; a method of an object of such a class as `class.method`. `receiver` is that object."""
+    name; a method of a library object that is followed (`knowledge.OBJECTS`) as `class.method`, with it as
+    `receiver`."""
 
     name: str
     arguments: Arguments

@@ -25,7 +25,6 @@ from gpulint.analysis.values import (
     Join,
     ListedDevice,
     Mapping,
-    Model,
     PerReplica,
     Tensor,
     Text,
@@ -431,8 +430,7 @@ def _clauses(interp: Interpreter, node: ir.Comprehension, depth: int, collected:
         if node.key is not None:
             interp.evaluate(node.key)
         collected.append(interp.choose(interp.evaluate(node.element)))
-        if isinstance(collected[-1], Model):
-            interp.emit(events.ModelKept(interp.site(node), interp.where(), collected[-1]))
+        builtin.models_kept(interp, collected[-1], interp.site(node))
         return True
     clause = node.clauses[depth]
     iterable = interp.choose(interp.evaluate(clause.iterable))

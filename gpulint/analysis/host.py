@@ -21,16 +21,26 @@ READ = "host read"
 READS = frozenset({"float", "int", "bool", "numpy", "print", "format"})
 """Ways to look at a tensor for which the host waits."""
 
+_NOTED_BY = frozenset(
+    {"add", "append", "average", "collect", "extend", "mean", "push", "put", "round", "sum", "update"}
+)
+"""Names of functions that only add what they are given to something, or make one number of it."""
+
 _LOGGING = frozenset(
     {
-        *("add", "append", "audit", "collect", "critical", "debug", "description", "display", "draw", "dump", "echo"),
-        *("emit", "error", "extend", "format", "history", "info", "insert", "isfinite", "isinf", "isnan", "log"),
-        *("logger", "mean", "metric", "metrics", "monitor", "note", "plot", "postfix", "print", "progress", "push"),
-        *("put", "record", "report", "result", "round", "save", "scalar", "show", "summary", "track", "update"),
-        *("verbose", "warning", "warn", "write", "writerow", "sum", "average", "smooth"),
+        *("audit", "critical", "debug", "description", "display", "draw", "dump", "echo", "emit", "error", "format"),
+        *("history", "info", "isfinite", "isinf", "isnan", "log", "logger", "metric", "metrics", "monitor", "note"),
+        *("plot", "postfix", "print", "progress", "record", "report", "result", "save", "scalar", "show", "smooth"),
+        *("summary", "track", "verbose", "warn", "warning", "write", "writerow"),
     }
 )
 """Words in the names of functions that only note down what they are given."""
+
+
+def _notes_down(name: str) -> bool:
+    """Whether a function only notes down what it is given, by its name: `log_loss` and `mean` do, `update_priorities`
+    and `linear_sum_assignment` do not."""
+    return name in _NOTED_BY or not words(name).isdisjoint(_LOGGING)
 
 
 def read(interp: Interpreter, tensor: Tensor, how: str, site: Site) -> None:
@@ -68,14 +78,14 @@ def passed(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> 
     if not interp.context.loops:
         return
     found = [place for value in arguments.all() if type(value) is Unknown for place in reads_in(value.symbol)]
-    if found and words(name).isdisjoint(_LOGGING):
-        interp.emit(events.HostValueUsed(site, interp.where(), tuple(found)))
+    if found and not _notes_down(name):
+        interp.emit(events.HostValueUsed(site, interp.where(), tuple(found), name))
 
 
 def used(interp: Interpreter, value: Value, site: Site) -> None:
     """A value decides what the host does next (an index)."""
     if type(value) is Unknown and interp.context.loops and (found := reads_in(value.symbol)):
-        interp.emit(events.HostValueUsed(site, interp.where(), found))
+        interp.emit(events.HostValueUsed(site, interp.where(), found, ""))
 
 
 def symbols(arguments: Arguments, site: Site) -> tuple[Symbol, ...]:

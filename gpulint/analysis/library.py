@@ -162,6 +162,7 @@ def _optimizer(interp: Interpreter, name: str, known: Fact, arguments: Arguments
         name = wrapped.library if isinstance(wrapped, Optimizer) else LEGACY_OPTIMIZERS
     made = members.make_optimizer(interp, site, name)
     made.scales = scales
+    made.has_slots = not name.endswith(".SGD") or arguments.open or arguments.get("momentum", 1) is not None
     made.accumulates = _accumulates(arguments)
     return made
 
@@ -343,10 +344,9 @@ def _run_main(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     main = arguments.get("main", 0)
     if main is not None:
         return interp.each(main, lambda option: interp.call(option, Arguments((Unknown(("argv",)),)), site), site)
-    for function in ("main",):
-        value = interp.frame.module.globals.get(function)
-        if isinstance(value, Value):
-            interp.call(interp.choose(value), Arguments((Unknown(("argv",)),)), site)
+    value = interp.frame.module.globals.get("main")
+    if isinstance(value, Value):
+        interp.call(interp.choose(value), Arguments((Unknown(("argv",)),)), site)
     return NONE
 
 

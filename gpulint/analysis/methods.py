@@ -66,7 +66,8 @@ def call(interp: Interpreter, receiver: Value, name: str, arguments: Arguments, 
         return _metric(interp, receiver, name, arguments, site)
     if isinstance(receiver, Instance):
         effects.of_object(interp, receiver, name, site)
-        interp.emit(events.LibraryCalled(site, interp.where(), f"{receiver.library}.{name}", arguments, receiver))
+        if receiver.library:
+            interp.emit(events.LibraryCalled(site, interp.where(), f"{receiver.library}.{name}", arguments, receiver))
         return Unknown(("call", ("attribute", receiver.symbol, name), site))
     if isinstance(receiver, Manager):
         return _manager(interp, receiver, name, arguments, site)

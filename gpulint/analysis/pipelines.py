@@ -92,12 +92,12 @@ def _is_off(dataset: Dataset, optimization: str) -> bool:
 
 
 def is_parallel(step: Step) -> bool:
-    """Whether a step is given `num_parallel_calls`, or may be."""
+    """Whether a step is given `num_parallel_calls`, or may be; 1 is a choice, too."""
     position = {"map": 1, "interleave": 3}.get(step.name)
     given = step.arguments.get("num_parallel_calls", position)
     if given is None:
         return step.arguments.open
-    return known(given) not in (None, 1)
+    return known(given) is not None
 
 
 def chains(dataset: Dataset) -> Iterator[tuple[Step, ...]]:

@@ -1,4 +1,4 @@
-"""Keras dtype policies, and the layers that give what a model puts out."""
+"""Keras dtype policies, the layers that give what a model puts out, and whether a model draws random numbers."""
 
 from __future__ import annotations
 

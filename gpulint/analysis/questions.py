@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from gpulint.analysis.contexts import Caller, Where, callers
-from gpulint.analysis.events import EnvironmentSet, Event, LibraryCalled, ModelCalled, ModelFitted, StrategyBuilt
+from gpulint.analysis.events import (
+    EnvironmentSet,
+    Event,
+    LibraryCalled,
+    ModelCalled,
+    ModelFitted,
+    RuntimeConfigured,
+    StrategyBuilt,
+)
 from gpulint.analysis.paths import compatible
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.state import alternatives
 from gpulint.analysis.steps import is_update
-from gpulint.analysis.values import Model, Object, Strategy, Value, known
-from gpulint.linting.finding import Confidence
+from gpulint.analysis.values import Items, Model, Object, Strategy, Value, known
+from gpulint.confidence import Confidence
 from gpulint.places import Site
 
 
@@ -38,14 +46,21 @@ def trained_models(plan: Plan) -> list[Model]:
 
 
 def hides_all_gpus(plan: Plan) -> bool:
-    """Whether a program leaves itself no GPU: `os.environ["CUDA_VISIBLE_DEVICES"] = "-1"`, on no condition."""
-    return any(
-        isinstance(event, EnvironmentSet)
-        and event.key == "CUDA_VISIBLE_DEVICES"
-        and known(event.value) in ("", "-1")
-        and not event.where.path
-        for event in plan.events
-    )
+    """Whether a program leaves itself no GPU, on no condition: `os.environ["CUDA_VISIBLE_DEVICES"] = "-1"`,
+    `tf.config.set_visible_devices([], "GPU")`."""
+    return any(_hides_all_gpus(event) and not event.where.path for event in plan.events)
+
+
+def _of_gpus(event: RuntimeConfigured) -> bool:
+    return known(event.arguments.get("device_type", 1)) != "CPU"
+
+
+def _hides_all_gpus(event: Event) -> bool:
+    if isinstance(event, EnvironmentSet):
+        return event.key == "CUDA_VISIBLE_DEVICES" and known(event.value) in ("", "-1")
+    if isinstance(event, RuntimeConfigured) and event.what == "visible_devices":
+        return isinstance(event.device, Items) and event.device.items == () and _of_gpus(event)
+    return False
 
 
 def trains(plan: Plan) -> bool:

@@ -39,6 +39,8 @@ def _is_single(name: Symbol) -> bool:
         return _adds_axis(rest[1])
     if head == "slice" and len(rest) >= 3:
         return is_next(symbol(rest[1]), symbol(rest[2]))
+    if head == "binary":
+        return any(isinstance(part, Symbol) and _is_single(part) for part in rest[1:])
     if head != "call":
         return False
     called, given = _call(name)
@@ -73,6 +75,8 @@ def _adds_axis(key: Any) -> bool:
 def _starts_with_one(shape: Any) -> bool:
     if isinstance(shape, Symbol) and shape.parts[0] in ("tuple", "list") and isinstance(shape.parts[1], tuple):
         return bool(shape.parts[1]) and shape.parts[1][0] == _ONE
+    if isinstance(shape, Symbol) and shape.parts[:2] == ("binary", "+"):
+        return _starts_with_one(shape.parts[2])
     return bool(shape == _ONE)
 
 
@@ -195,7 +199,7 @@ def _numpy_of(name: Any) -> tuple[Site, ...]:
         parts = tuple(rest[1:])
     elif head == "call":
         called = symbol(rest[0]).parts
-        if _external(name).startswith("numpy."):
+        if _external(name).startswith("numpy.") and not _external(name).startswith("numpy.random."):
             parts = _call(name)[1]
         elif called[0] == "attribute":
             parts = (called[1],)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint.analysis.events import EnvironmentSet, RuntimeConfigured, RuntimeInitialised
+from gpulint.analysis.paths import Path
 from gpulint.analysis.state import alternatives
 from gpulint.analysis.values import (
     Arguments,
@@ -69,7 +70,13 @@ def configured(interp: Interpreter, what: str, fact: Fact, arguments: Arguments,
     now, since = state(interp)
     earlier = [one for one in _settings(interp, what) if _same_device(one.device, device)]
     opposite = _settings(interp, _OPPOSITE.get(what, ""))
-    against = [one for one in opposite if _same_device(one.device, device) and not _is_off(interp, one.value)]
+    against = [
+        one
+        for one in opposite
+        if _same_device(one.device, device)
+        and not _is_off(interp, one.value)
+        and _belong_together(one.path, interp.path)
+    ]
     off = _is_off(interp, value)
     interp.emit(
         RuntimeConfigured(
@@ -87,7 +94,7 @@ def configured(interp: Interpreter, what: str, fact: Fact, arguments: Arguments,
     )
     if device is not None:
         others = [one for one in _settings(interp, what) if not off or not _same_device(one.device, device)]
-        made = () if off else (Setting(site, device, value),)
+        made = () if off else (Setting(site, device, value, interp.path),)
         interp.state.write(interp.configuration, what, Constant((*others, *made)))
 
 
@@ -102,6 +109,12 @@ class Setting(NamedTuple):
     site: Site
     device: Value
     value: Value | None
+    path: Path
+
+
+def _belong_together(first: Path, second: Path) -> bool:
+    """Whether one of two settings is made wherever the other is: not each behind a condition of its own."""
+    return first <= second or second <= first
 
 
 def _settings(interp: Interpreter, what: str) -> tuple[Setting, ...]:

@@ -69,6 +69,10 @@ def delete(interp: Interpreter, node: ir.Delete) -> int:
     for target in node.targets:
         if isinstance(target, ir.Name):
             interp.state.write(interp.frame.locals, target.id, MISSING)
+        elif isinstance(target, ir.Subscript):
+            container = interp.choose(interp.evaluate(target.value))
+            if isinstance(container, Items):
+                builtin.emptied(interp, container, interp.site(target))
     return NORMAL
 
 

@@ -12,7 +12,7 @@ from gpulint.analysis.plan import Plan
 from gpulint.analysis.values import Dataset, Items, Join, Tensor, Value, known
 from gpulint.places import Site
 
-_EPOCHS = frozenset({"epoch", "epochs", "ep"})
+_EPOCHS = frozenset({"epoch", "epochs", "ep", "episode", "episodes"})
 """Words in the name of a loop's variable that say a round is a pass over the data."""
 
 

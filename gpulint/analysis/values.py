@@ -357,7 +357,7 @@ MULTI_REPLICA = frozenset({"mirrored", "multi_worker", "central_storage", "param
 
 
 class Model(Object):
-    """A Keras model. `trainable` facts live in attributes: ".compiled", ".fitted"."""
+    """A Keras model. What is known of it lives in attributes such as ".compiled"."""
 
     __slots__ = ()
 
@@ -375,13 +375,15 @@ class Layer(Object):
 
 
 class Optimizer(Object):
-    """An optimizer. `scales`: it is a LossScaleOptimizer; `accumulates`: it adds up the gradients of several steps."""
+    """An optimizer. `scales`: it is a LossScaleOptimizer; `accumulates`: it adds up the gradients of several steps;
+    `has_slots`: it makes variables for those of the model, which SGD without momentum does not."""
 
-    __slots__ = ("accumulates", "scales")
+    __slots__ = ("accumulates", "has_slots", "scales")
 
     def __init__(self, site: Site, where: Where = NOWHERE, library: str = "", cls: UserClass | None = None) -> None:
         super().__init__(site, where, library, cls)
         self.accumulates = False
+        self.has_slots = True
         self.scales = False
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from gpulint.confidence import Confidence
 from gpulint.places import Span
 
 
@@ -14,16 +15,6 @@ class Severity(str, Enum):
     ERROR = "error"
     WARNING = "warning"
     INFO = "info"
-
-
-class Confidence(str, Enum):
-    """How the analysis came to know.
-
-    `HIGH`: read off one function. `INFERRED`: followed through a call, a join of paths or another file.
-    """
-
-    HIGH = "high"
-    INFERRED = "inferred"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from gpulint.linting.finding import Confidence, Severity
+from gpulint.confidence import Confidence
+from gpulint.linting.finding import Severity
 from gpulint.places import Site
 
 if TYPE_CHECKING:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from gpulint.confidence import Confidence
 from gpulint.linting.engine import CheckResult
-from gpulint.linting.finding import Confidence, Finding, Severity
+from gpulint.linting.finding import Finding, Severity
 from gpulint.output.summary import footer
 from gpulint.output.view import View, printable
 from gpulint.places import Span

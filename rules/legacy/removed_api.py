@@ -65,10 +65,10 @@ class RemovedApi(Rule):
 
     @staticmethod
     def own_words(text: str, words: frozenset[str]) -> frozenset[str]:
-        found = set(removed.telling_words() & words)
+        imported = {name for line in _IMPORT.findall(text) for name in re.findall(r"\w+", line)}
+        found = set(removed.telling_words() & words.union(imported))
         if found:
             chains = [chain.split(".") for chain in _CHAIN.findall(text) if ".compat.v1" not in chain]
-            imported = {name for line in _IMPORT.findall(text) for name in re.findall(r"\w+", line)}
             found &= imported.union(_KEYWORD.findall(text), *chains)
         for module, name in _PAIR.findall(text):
             if (_TOP.get(module, module), name) in removed.telling_pairs():
@@ -177,5 +177,5 @@ _CHECKS = (
 )
 """What conditions that ask which TensorFlow there is are about."""
 
-_VERSION_FLAG = re.compile(r"(?i)(?:\b|_)(?:tf|tensorflow|keras)(?:_?v?\d|_?ver)")
+_VERSION_FLAG = re.compile(r"(?i)^(?:[\w.]*(?:\b|_))?(?:tf|tensorflow|keras)(?:_?v?\d|_?ver)[\w.]*$")
 """Names of flags and functions that say which TensorFlow there is: `IS_TF_1`, `keras_3`, `tf_version`."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gpulint.api import (
     CLEARS_SESSION,
     MODEL_WORDS,
+    Loop,
     Plan,
     Report,
     Rule,
@@ -17,6 +18,8 @@ from gpulint.api import (
     confidence,
     events,
     in_every_turn,
+    symbol_of,
+    words,
 )
 
 
@@ -88,7 +91,7 @@ class ModelInLoop(Rule):
 
     def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
         eager = event.how == "variables" and event.where.context.traced is None
-        if event.where.context.loops and event.how != "call" and not eager:
+        if event.where.context.loops and event.how not in ("call", "predict", "evaluate") and not eager:
             self._used.add(id(event.model))
         return iter(())
 
@@ -109,7 +112,7 @@ class ModelInLoop(Rule):
                 continue
             if are_few(event.where.context.loops, FEW) or not in_every_turn(event, loop, self._built):
                 continue
-            if any(one.site in self._cleared for one in event.where.context.loops):
+            if _is_ensemble(loop) or any(one.site in self._cleared for one in event.where.context.loops):
                 continue
             yield Report(
                 _in_loop(event),
@@ -117,6 +120,12 @@ class ModelInLoop(Rule):
                 confidence=confidence(event.where),
                 related=((loop.site, "the loop"), (event.site, "the model is made here")),
             )
+
+
+def _is_ensemble(loop: Loop) -> bool:
+    """Whether a loop makes the members of an ensemble, as it says itself."""
+    iterable = [] if loop.iterable is None else symbol_of(loop.iterable).words
+    return any("ensemble" in words(name) for name in (*loop.names, *iterable))
 
 
 FEW = 3

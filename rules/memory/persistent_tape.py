@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, Site, confidence, events
+from gpulint.api import (
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    Where,
+    callers,
+    confidence,
+    events,
+    is_run_by_program,
+)
 
 
 class PersistentTape(Rule):
@@ -75,10 +86,16 @@ class PersistentTape(Rule):
             again = any(
                 len(use.where.context.loops) > len(use.tape.where.context.loops) for use in uses if use.tape is not None
             )
-            if len({use.site for use in uses}) == 1 and not again and tape not in self._traced:
+            eager = tape not in self._traced and all(_is_eager(use.where) for use in uses)
+            if len({use.site for use in uses}) == 1 and not again and eager:
                 yield Report(
                     tape,
                     "one gradient is taken of a persistent tape",
                     confidence=confidence(uses[0].where),
                     related=((uses[0].site, "the gradient"),),
                 )
+
+
+def _is_eager(where: Where) -> bool:
+    """Whether the program itself runs a place, or Keras does as a callback; another caller may trace it."""
+    return is_run_by_program(where) or any(caller.function.startswith("on_") for caller in callers(where.caller))

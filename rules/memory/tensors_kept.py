@@ -16,7 +16,9 @@ from gpulint.api import (
     goes_over_data,
     in_every_turn,
     is_rare,
+    length_of,
     step_loops,
+    symbol_of,
 )
 
 
@@ -118,7 +120,7 @@ class TensorsKept(Rule):
             loop = next((one for one in reversed(event.where.context.loops) if one.site in loops), None)
             if loop is None or container.loops != 0 or id(container) in self._cleared:
                 continue
-            if are_few(event.where.context.loops) or is_rare(event.where, loop):
+            if are_few(event.where.context.loops) or is_rare(event.where, loop) or self._is_limited(event):
                 continue
             if not in_every_turn(event, loop, self._kept):
                 continue
@@ -130,3 +132,11 @@ class TensorsKept(Rule):
                 confidence=confidence(event.where),
                 related=((loop.site, "the step loop"), (event.tensor.site, "the tensor comes from here")),
             )
+
+    def _is_limited(self, event: events.TensorKept) -> bool:
+        """Whether the length of the container decides that more is put into it, in some round."""
+        return any(
+            one.site == event.site and literal.condition.subject == length_of(symbol_of(one.container))
+            for one in self._kept
+            for literal in one.where.path
+        )

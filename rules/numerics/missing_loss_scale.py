@@ -111,8 +111,11 @@ def _is_float16(policy: values.Value) -> bool:
 
 def _may_be_scaled(event: events.GradientTaken, plan: Plan) -> bool:
     """Whether the loss went through `scale_loss`, or could have where it is not known."""
-    losses = [value for value in possible(event.loss, event.where) if isinstance(value, values.Tensor)]
-    return any(loss.scaled for loss in losses) or bool(plan.referenced & (_BY_HAND if losses else _BY_HAND | _SCALES))
+    losses = possible(event.loss, event.where)
+    if any(isinstance(loss, values.Tensor) and loss.scaled for loss in losses):
+        return True
+    is_known = all(isinstance(loss, values.Tensor) for loss in losses)
+    return not plan.referenced.isdisjoint(_BY_HAND if is_known else _BY_HAND | _SCALES)
 
 
 _SCALES = frozenset({"scale_loss", "get_scaled_loss"})

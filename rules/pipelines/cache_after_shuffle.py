@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import TRAINING_WORDS, Plan, Report, Rule, Severity, confidence, known, pipelines, values
+from gpulint.api import (
+    TRAINING_WORDS,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    confidence,
+    events,
+    known,
+    pipelines,
+    values,
+)
 
 
 class CacheAfterShuffle(Rule):
@@ -40,7 +52,7 @@ class CacheAfterShuffle(Rule):
 
     ## What is not reported
     A shuffle with `reshuffle_each_iteration=False` (a split), a shuffle again after the cache, a sample (`take`)
-    that is kept, caches that only evaluation reads.
+    that is kept, caches that only evaluation or a single epoch reads.
 
     ## At run time
     The order of the elements in two epochs.
@@ -55,8 +67,19 @@ class CacheAfterShuffle(Rule):
     why = "the cache is filled once: every epoch is like the first"
     instead = "cache first, then shuffle, augment and repeat"
 
+    def __init__(self) -> None:
+        self._once: set[Site] = set()
+
+    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
+        epochs = event.arguments.get("epochs", 3)
+        if not event.where.context.loops and not event.arguments.open and known(epochs) == 1:
+            self._once.add(event.site)
+        return iter(())
+
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event in pipelines.read_by_training(plan):
+            if event.site in self._once:
+                continue
             for chain in pipelines.chains(event.dataset):
                 for index, step in enumerate(chain):
                     if step.name == "cache" and (found := _frozen(chain[:index], chain[index + 1 :])) is not None:

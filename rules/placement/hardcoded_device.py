@@ -14,8 +14,9 @@ from gpulint.api import (
     confidence,
     events,
     is_test,
-    mentions,
     values,
+    words,
+    words_of,
 )
 
 
@@ -74,7 +75,7 @@ class HardcodedDevice(Rule):
             is_test(event.site.path)
             or not plan.referenced.isdisjoint(PER_PROCESS)
             or event.where.context.strategy is not None
-            or mentions(event.where.path, "devices")
+            or any(words(name) & _OF_DEVICES for name in words_of(event.where.path))
             or any("RuntimeError" in names for names in event.where.context.handlers)
         ):
             return
@@ -86,6 +87,9 @@ class HardcodedDevice(Rule):
                 confidence=confidence(event.where),
             )
 
+
+_OF_DEVICES = frozenset({"devices", "gpu", "gpus", "placement", "cuda"})
+"""Words in the conditions of who looks for the device, or asks the user for it."""
 
 PER_PROCESS = frozenset({"hvd", "horovod", "local_rank", "LOCAL_RANK", "dali", "dali_tf", "DALIDataset"})
 """Names that say each process has one GPU of its own, which is number 0 to it: Horovod, launchers, NVIDIA DALI

@@ -15,7 +15,9 @@ from gpulint.api import (
     confidence,
     events,
     in_every_turn,
+    is_run_by_program,
     is_unguarded,
+    values,
     words,
 )
 
@@ -98,6 +100,8 @@ class FunctionInLoop(Rule):
         for event in self._made:
             loop = event.where.context.loops[-1]
             if are_few(event.where.context.loops) or any(words(name) & _MUCH for name in loop.names):
+                continue
+            if isinstance(loop.iterable, values.Tensor) and not is_run_by_program(event.where):
                 continue
             if not is_unguarded(event.where, loop) or not in_every_turn(event, loop, self._made):
                 continue

@@ -13,6 +13,7 @@ from gpulint.api import (
     Site,
     confidence,
     events,
+    is_rare,
     round_trip,
     step_loops,
     values,
@@ -78,7 +79,8 @@ class NumpyRoundtrip(Rule):
 
     ## What is not reported
     Values that were on the host already, round trips outside training loops, and values that went through something
-    else than NumPy (an environment, a solver).
+    else than NumPy (an environment, a solver, a random choice) or that an environment takes besides
+    (`env.step(action)`).
 
     ## At run time
     Copies from the device and to it at that line.
@@ -94,6 +96,12 @@ class NumpyRoundtrip(Rule):
 
     def __init__(self) -> None:
         self._made: list[tuple[events.OpCalled, tuple[Site, ...]]] = []
+        self._needed: set[Site] = set()
+
+    def on_host_value_used(self, event: events.HostValueUsed, plan: Plan) -> Iterator[Report]:
+        if event.by == "step":
+            self._needed.update(event.reads)
+        return iter(())
 
     def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:
         context = event.where.context
@@ -105,7 +113,8 @@ class NumpyRoundtrip(Rule):
     def on_end(self, plan: Plan) -> Iterator[Report]:
         loops = step_loops(plan) if self._made else frozenset()
         for event, reads in self._made:
-            if any(loop.site in loops for loop in event.where.context.loops):
+            loop = next((one for one in reversed(event.where.context.loops) if one.site in loops), None)
+            if loop is not None and not is_rare(event.where, loop) and self._needed.isdisjoint(reads):
                 yield Report(
                     event.site,
                     "a tensor is made again of what was read from one",

@@ -19,6 +19,7 @@ from gpulint.api import (
     is_rare,
     is_single,
     possible,
+    rounds,
     values,
     varies,
     words,
@@ -91,7 +92,8 @@ class PredictInLoop(Rule):
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event in self._calls:
-            loop = event.where.context.loops[-1]
+            around = event.where.context.loops
+            loop = next((one for one in reversed(around) if rounds(one) != 1), around[-1])
             if are_few(event.where.context.loops) or is_rare(event.where, loop):
                 continue
             if not in_every_turn(event, loop, self._calls):

@@ -107,7 +107,7 @@ class BatchNotScaled(Rule):
         treated = {name for size in known for name in size.named}
         sizes = {size.value for size in known}
         for event, strategy, size, place, batched in self._batches:
-            if not strategy.is_multi_replica or not together(event.where, strategy.where):
+            if not strategy.is_multi_replica or strategy.kind == "tpu" or not together(event.where, strategy.where):
                 continue
             if not isinstance(size, values.Constant) or not isinstance(size.value, int) or size.value < TOY:
                 continue

@@ -30,7 +30,9 @@ class OptimizerOutsideScope(Rule):
 
     ## Why is this bad
     The optimizer's slots are variables of the strategy that is in force when it is made. Used with a model of
-    another one, Keras 3 raises "Mixing different tf.distribute.Strategy objects".
+    another one, Keras 3 raises "Mixing different tf.distribute.Strategy objects". SGD without momentum has no slots and
+    does not raise, but its step counter is one variable that every replica raises: 12 after 6 steps on two replicas, so
+    that a schedule runs twice as fast (TensorFlow 2.16 and 2.21).
 
     ## Example
     ```python
@@ -56,8 +58,8 @@ class OptimizerOutsideScope(Rule):
 
     ## What is not reported
     `compile` after the scope with an optimizer object made inside it, optimizers made by a helper that is called in the
-    scope, a script that compiles and never trains, `keras.optimizers.legacy`, whose variables are made later, and
-    names of optimizers before TensorFlow 2.16, where `compile` enters the scope itself.
+    scope, a script that compiles with a name and never trains, `keras.optimizers.legacy`, whose variables are made
+    later, and names of optimizers before TensorFlow 2.16, where `compile` enters the scope itself.
 
     ## At run time
     The error's text.
@@ -122,6 +124,9 @@ class OptimizerOutsideScope(Rule):
             yield Report(
                 place,
                 "optimizer made outside the scope of the strategy that the model was built in",
+                why=""
+                if optimizer.has_slots
+                else "its one step counter is raised by every replica: schedules run too fast",
                 confidence=confidence(event.where, optimizer.where, strategy.where),
                 related=((strategy.site, "the strategy is made here"), (event.site, "it is used here")),
             )
