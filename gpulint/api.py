@@ -10,6 +10,7 @@ from gpulint.analysis.contexts import Caller, Context, DeviceScope, Loop, Replic
 from gpulint.analysis.names import words
 from gpulint.analysis.paths import Condition, Literal, Path, compatible, length_of, mentions, words_of
 from gpulint.analysis.plan import Plan
+from gpulint.analysis.precision import computes_in
 from gpulint.analysis.questions import (
     blamed,
     chain,
@@ -101,6 +102,7 @@ __all__ = [
     "chain",
     "changing_number",
     "compatible",
+    "computes_in",
     "confidence",
     "differ_in_numbers",
     "events",

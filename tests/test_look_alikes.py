@@ -112,6 +112,54 @@ STEPS = [
         "kept = []\nfor _ in range(9):\n    for x in data:\n        kept.append(step(x))",
         {"GPU307"},
     ),
+    (
+        "kept in a list that is replaced after the epoch",
+        "kept = []\nfor _ in range(99):\n    for x in data:\n        kept.append(step(x))\n    kept = []",
+        set(),
+    ),
+    (
+        "kept in a list that loses the oldest",
+        "kept = []\nfor _ in range(99):\n    for x in data:\n        kept.append(step(x))\n        kept.pop(0)",
+        set(),
+    ),
+    (
+        "kept in a list that is cut",
+        "kept = []\nfor _ in range(99):\n    for x in data:\n        kept.append(step(x))\n    del kept[:]",
+        set(),
+    ),
+    (
+        "kept in a list of limited length",
+        """
+        kept = []
+        for _ in range(99):
+            for x in data:
+                if len(kept) < 50:
+                    kept.append(step(x))
+        """,
+        set(),
+    ),
+    (
+        "read by a solver",
+        "import scipy.optimize\nfor x in data:\n    scipy.optimize.linear_sum_assignment(step(x).numpy())",
+        set(),
+    ),
+    (
+        "read into a list",
+        "losses = []\nfor _ in range(99):\n    for x in data:\n        losses.append(float(step(x)))",
+        {"GPU501"},
+    ),
+    (
+        "an action that the environment takes, too",
+        """
+        import gym
+        env = gym.make()
+        for x in data:
+            action = np.clip(step(x).numpy() + np.random.normal(), -1, 1)
+            env.step(action)
+            step(tf.convert_to_tensor(action))
+        """,
+        set(),
+    ),
     ("kept for an epoch", "for _ in range(9):\n    kept = []\n    for x in data:\n        kept.append(step(x))", set()),
     (
         "kept in a dict that each step makes anew",
@@ -158,6 +206,35 @@ def trained(data, **options):
 
 FITS = [
     (
+        "a device for what a map calls",
+        """
+        net = network()
+
+        def embed(x):
+            with tf.device("/gpu:0"):
+                return net(x)
+
+        trained(tf.data.Dataset.from_tensors(0).map(embed))
+        """,
+        set(),
+    ),
+    (
+        "a device for what a step calls",
+        "net = network()\n@tf.function\ndef embed(x):\n    with tf.device('/gpu:0'):\n        return net(x)\nembed(0)",
+        {"GPU101"},
+    ),
+    (
+        "a device that the user asks for",
+        """
+        from absl import flags
+
+        if flags.FLAGS.explicit_gpu_placement:
+            with tf.device("/gpu:0"):
+                network()
+        """,
+        set(),
+    ),
+    (
         "predict for each",
         "m = network()\nfor x in os.listdir():\n    m.predict(tf.expand_dims(read(x), 0))",
         {"GPU503"},
@@ -187,6 +264,30 @@ FITS = [
         set(),
     ),
     ("a model for each trial", "for n in range(50):\n    trained(tf.zeros((8, 4)))", {"GPU305"}),
+    (
+        "members of an ensemble, in objects",
+        """
+        class Member:
+            def __init__(self):
+                self.model = trained(tf.zeros((8, 4)))
+
+        members = []
+        for n in range(50):
+            members.append(Member())
+        """,
+        set(),
+    ),
+    ("members of an ensemble, by name", "for n in range(len(ensemble_paths)):\n    trained(tf.zeros((8, 4)))", set()),
+    (
+        "a scaled sample",
+        "m = network()\nfor x in os.listdir():\n    m.predict(tf.expand_dims(read(x), 0) / 255.0)",
+        {"GPU503"},
+    ),
+    (
+        "a batch of each epoch",
+        "m = network()\nfor _ in range(99):\n    for x in data.take(1):\n        m.predict(x)",
+        set(),
+    ),
     ("a model for three trials", "for n in range(3):\n    trained(tf.zeros((8, 4)))", set()),
     ("models that are kept", "kept = [trained(tf.zeros((8, 4))) for n in range(50)]", set()),
     (
@@ -338,6 +439,12 @@ REMOVED = [
         "import tensorflow as tf\nfrom csbdeep.utils.tf import IS_TF_1\nif IS_TF_1:\n    tf.Session()",
         set(),
     ),
+    ("compat.v2", "import tensorflow.compat.v2 as tf\ntf.enable_v2_behavior()", set()),
+    (
+        "a module of which a name is imported",
+        "from tensorflow.keras.wrappers.scikit_learn import KerasClassifier",
+        {"GPU901"},
+    ),
     ("behind an except", "import tensorflow as tf\ntry:\n    tf.Session()\nexcept AttributeError:\n    pass", set()),
     ("a default", "import tensorflow as tf\nSession = getattr(tf, 'Session', None)", set()),
     ("compat.v1", "import tensorflow.compat.v1 as tf\ntf.Session()", set()),
@@ -391,6 +498,17 @@ GROWTHS = [
         """
         for gpu in gpus:
             tf.config.experimental.set_memory_growth(gpu, limit is None)
+            if limit is not None:
+                set_limit(gpu)
+        """,
+        set(),
+    ),
+    (
+        "either growth or a limit, by two flags",
+        """
+        for gpu in gpus:
+            if "--growth" in sys.argv:
+                tf.config.experimental.set_memory_growth(gpu, True)
             if limit is not None:
                 set_limit(gpu)
         """,

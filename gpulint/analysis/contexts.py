@@ -81,6 +81,11 @@ class Context(NamedTuple):
     """Exception names that enclosing `try` statements catch."""
 
     @property
+    def may_be_traced(self) -> bool:
+        """Whether the place is inside a `tf.function`, or may be."""
+        return self.traced is not None or self.maybe_traced
+
+    @property
     def strategy(self) -> Strategy | None:
         """The strategy in force here, entered or through a replica function."""
         if self.replica is not None:

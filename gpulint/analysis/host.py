@@ -48,7 +48,7 @@ def read(interp: Interpreter, tensor: Tensor, how: str, site: Site) -> None:
     context = interp.context
     if how not in READS or tensor.from_data or tensor.shape_of or tensor.on_host:
         return
-    if context.loops and context.traced is None and not context.maybe_traced:
+    if context.loops and not context.may_be_traced:
         interp.emit(events.TensorRead(site, interp.where(), tensor, how))
 
 

@@ -45,6 +45,11 @@ class Plan:
         return self.release_of_target >= (2, 16)
 
     @property
+    def may_run_keras_2(self) -> bool:
+        """Whether the program's text says that it runs on Keras 2: `tf_keras`, TF_USE_LEGACY_KERAS."""
+        return self.mentions("tf_keras") or self.mentions("TF_USE_LEGACY_KERAS")
+
+    @property
     def release_of_target(self) -> tuple[int, ...]:
         """The targeted TensorFlow release as numbers: (2, 21)."""
         return release(self.target)

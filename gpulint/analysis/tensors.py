@@ -273,6 +273,7 @@ def operate(interp: Interpreter, name: str, operands: tuple[Value, ...], node: i
         all(isinstance(value, Constant) or (isinstance(value, Tensor) and value.shape_of) for value in operands),
         symbolic=result.symbolic,
         scaled=any(isinstance(value, Tensor) and value.scaled for value in operands),
+        single=any(isinstance(value, Tensor) and value.single for value in operands),
     )
     interp.emit(events.OpCalled(site, interp.where(), name, operands, result, dtype))
     return result

@@ -53,6 +53,7 @@ _FUNCTIONS = frozenset(
         "tensorflow.profiler.experimental.start",
         "tensorflow.profiler.experimental.stop",
         "tensorflow.summary.create_file_writer",
+        _CALLBACKS + "CSVLogger",
         _CALLBACKS + "ModelCheckpoint",
     }
 )

@@ -11,7 +11,7 @@ class FitOnSeveralWorkers(Rule):
     """Keras 3 fit on several workers
 
     ## What it does
-    Finds `fit` and `evaluate` of a model under a `MultiWorkerMirroredStrategy` with a cluster, for a TensorFlow with
+    Finds `fit` of a model under a `MultiWorkerMirroredStrategy` with a cluster, for a TensorFlow with
     Keras 3. Off by default: whether the program runs on Keras 2 instead (`TF_USE_LEGACY_KERAS`), and on how many
     workers, is often said outside of it.
 
@@ -82,7 +82,7 @@ class FitOnSeveralWorkers(Rule):
         return iter(())
 
     def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
-        if not plan.has_keras_3 or any(plan.mentions(word) for word in ("tf_keras", "TF_USE_LEGACY_KERAS")):
+        if not plan.has_keras_3 or plan.may_run_keras_2:
             return
         strategy = event.model.where.context.strategy
         for built in self._clusters:

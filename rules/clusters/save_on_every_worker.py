@@ -113,6 +113,7 @@ class SaveOnEveryWorker(Rule):
 
 
 WRITERS = {
+    "tensorflow.keras.callbacks.CSVLogger": "filename",
     "tensorflow.keras.callbacks.ModelCheckpoint": "filepath",
     "tensorflow.summary.create_file_writer": "logdir",
 }

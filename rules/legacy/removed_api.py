@@ -85,7 +85,7 @@ class RemovedApi(Rule):
     def on_end(self, plan: Plan) -> Iterator[Report]:
         if not self._used:
             return
-        legacy_keras = any(plan.mentions(word) for word in ("tf_keras", "TF_USE_LEGACY_KERAS"))
+        legacy_keras = plan.may_run_keras_2
         for used in self._used.values():
             found = [event for event in used if not (event.of_object and _may_have(event, plan))]
             told: set[str] = set()

@@ -77,7 +77,7 @@ class PersistentTape(Rule):
     def on_gradient_taken(self, event: events.GradientTaken, plan: Plan) -> Iterator[Report]:
         if event.tape is not None and event.tape.is_persistent:
             self._uses[event.tape.site].append(event)
-            if event.where.context.traced is not None or event.where.context.maybe_traced:
+            if event.where.context.may_be_traced:
                 self._traced.add(event.tape.site)
         return iter(())
 
@@ -97,5 +97,8 @@ class PersistentTape(Rule):
 
 
 def _is_eager(where: Where) -> bool:
-    """Whether the program itself runs a place, or Keras does as a callback; another caller may trace it."""
-    return is_run_by_program(where) or any(caller.function.startswith("on_") for caller in callers(where.caller))
+    """Whether a place is run eagerly: in a loop of its own, by the program or, in a callback, by Keras. Other callers
+    may trace it."""
+    if where.context.loops or is_run_by_program(where):
+        return True
+    return any(caller.function.startswith("on_") for caller in callers(where.caller))

@@ -17,7 +17,7 @@ class CudnnDisabled(Rule):
     The kernel does all steps of a sequence in one launch. Without it each step is several launches. Keras 3 takes
     it for `activation="tanh"`, `recurrent_activation="sigmoid"`, `recurrent_dropout=0`, `unroll=False`,
     `use_bias=True` and, for a GRU, `reset_after=True`; asked of Keras itself in
-    `benchmarks/experiments/recurrent_kernels.py`.
+    `benchmarks/experiments/recurrent_kernels.py`. Keras 3.3 (TensorFlow 2.16) loses it with `dropout`, too.
 
     ## Example
     ```python
@@ -47,7 +47,7 @@ class CudnnDisabled(Rule):
     about_cost = True
     speaks_of = frozenset({"LSTM", "GRU"})
     why = "each step of the sequence is several kernel launches instead of one for all"
-    instead = "use the defaults; `dropout` keeps the kernel, `recurrent_dropout` does not"
+    instead = "use the defaults; today's Keras keeps the kernel with `dropout`, not with `recurrent_dropout`"
 
     def on_layer_built(self, event: events.LayerBuilt, plan: Plan) -> Iterator[Report]:
         kind = LAYERS.get(event.layer.library)

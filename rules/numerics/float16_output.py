@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import POLICY_WORDS, Plan, Report, Rule, Severity, confidence, events, possible, together, values
+from gpulint.api import (
+    POLICY_WORDS,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    computes_in,
+    confidence,
+    events,
+    possible,
+    together,
+    values,
+)
 
 
 class Float16Output(Rule):
@@ -54,23 +66,23 @@ class Float16Output(Rule):
     severity = Severity.WARNING
     about_cost = True
     speaks_of = POLICY_WORDS
-    why = "small probabilities are zero in float16, and their gradients NaN or 0"
+    why = "float16 has no small probabilities and rounds large logits: losses and gradients become 0, infinite or NaN"
     instead = 'give the last layer `dtype="float32"`'
 
     def on_output_trained(self, event: events.OutputTrained, plan: Plan) -> Iterator[Report]:
         layer = event.layer
         policies = possible(layer.policy, layer.where)
-        if _gives_numbers(layer) and any(_is_float16(one) for one in policies) and together(event.where, layer.where):
+        if (
+            _gives_numbers(layer)
+            and any(computes_in(one, "float16") for one in policies)
+            and together(event.where, layer.where)
+        ):
             yield Report(
                 layer.site,
                 "an output in float16 goes into the loss",
                 confidence=confidence(layer.where),
                 related=((event.site, "here"),),
             )
-
-
-def _is_float16(policy: values.Value) -> bool:
-    return isinstance(policy, values.Constant) and policy.value in ("mixed_float16", "float16")
 
 
 def _gives_numbers(layer: values.Layer) -> bool:

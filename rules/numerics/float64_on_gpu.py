@@ -64,7 +64,7 @@ class Float64OnGpu(Rule):
     about_cost = True
     on_by_default = False
     speaks_of = frozenset({"float64", "set_floatx", "double"})
-    why = "float64 is twice as slow at best, 32 or 64 times on consumer GPUs"
+    why = "float64 is up to twice as slow on a CPU, and far more on a GPU with few units for it"
     instead = "train in float32"
 
     def __init__(self) -> None:

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import POLICY_WORDS, Plan, Report, Rule, Severity, Site, confidence, events, possible, values
+from gpulint.api import (
+    POLICY_WORDS,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    computes_in,
+    confidence,
+    events,
+    possible,
+    values,
+)
 
 
 class MissingLossScale(Rule):
@@ -17,8 +29,8 @@ class MissingLossScale(Rule):
     ## Why is this bad
     Small gradients are zero in float16: of a loss of a thousandth, 0.8 % of them vanish and the median is off by
     4.5 % (0.1 % when scaled). With a `LossScaleOptimizer`, into which `compile` turns every optimizer under this
-    policy, it is worse: `apply_gradients` divides by the scale in any case, so the weights move 32,768 times too
-    little (`benchmarks/experiments/loss_scale.py`).
+    policy, it is worse: `apply_gradients` divides by the scale in any case, so SGD moves the weights 32,768 times
+    too little (`benchmarks/experiments/loss_scale.py`).
 
     ## Example
     ```python
@@ -95,9 +107,12 @@ class MissingLossScale(Rule):
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
+        scaled = {event.site for event in self._taken if _is_scaled(event)}
         for event in self._taken:
+            if event.site in scaled:
+                continue
             by_scaling_optimizer = self._applied.get(event.site)
-            in_float16 = any(_is_float16(policy) for policy in possible(event.policy, event.where))
+            in_float16 = any(computes_in(policy, "float16") for policy in possible(event.policy, event.where))
             if by_scaling_optimizer is None or not (in_float16 or by_scaling_optimizer) or _may_be_scaled(event, plan):
                 continue
             yield Report(
@@ -105,16 +120,14 @@ class MissingLossScale(Rule):
             )
 
 
-def _is_float16(policy: values.Value) -> bool:
-    return isinstance(policy, values.Constant) and policy.value == "mixed_float16"
+def _is_scaled(event: events.GradientTaken) -> bool:
+    """Whether the loss went through `scale_loss`."""
+    return any(isinstance(loss, values.Tensor) and loss.scaled for loss in possible(event.loss, event.where))
 
 
 def _may_be_scaled(event: events.GradientTaken, plan: Plan) -> bool:
-    """Whether the loss went through `scale_loss`, or could have where it is not known."""
-    losses = possible(event.loss, event.where)
-    if any(isinstance(loss, values.Tensor) and loss.scaled for loss in losses):
-        return True
-    is_known = all(isinstance(loss, values.Tensor) for loss in losses)
+    """Whether the loss could have gone through a scaling that is not followed."""
+    is_known = all(isinstance(loss, values.Tensor) for loss in possible(event.loss, event.where))
     return not plan.referenced.isdisjoint(_BY_HAND if is_known else _BY_HAND | _SCALES)
 
 

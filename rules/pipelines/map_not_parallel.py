@@ -93,12 +93,16 @@ class MapNotParallel(Rule):
                         yield Report(
                             step.site,
                             message,
+                            instead=REORDERS if step.name == "interleave" else "",
                             confidence=confidence(event.where),
                             related=(
                                 *((effect.site, "it is stateful by this") for effect in step.effects[:1]),
                                 (event.site, "training reads it here"),
                             ),
                         )
+
+
+REORDERS = "give it `num_parallel_calls=tf.data.AUTOTUNE`; without a `cycle_length` the order changes"
 
 
 def _sequential(step: values.Step, parallel: bool) -> str | None:

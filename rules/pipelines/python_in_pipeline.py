@@ -15,8 +15,8 @@ class PythonInPipeline(Rule):
     pipeline.
 
     ## Why is this bad
-    One Python interpreter with one lock feeds all GPUs. Measured: an element of `from_generator` takes 0.2 ms
-    before its work begins (0.02 ms in a batch of 32), arithmetic in Python 4 to 7 times the time of operations;
+    One Python interpreter with one lock feeds all GPUs. Measured: an element of `from_generator` takes 0.2 to
+    0.3 ms before its work begins (0.02 to 0.07 in batches of 32), arithmetic in Python 2 to 7 times that of operations;
     parallel calls help only work that gives the lock back (`benchmarks/experiments/python_in_pipeline.py`).
 
     ## Example

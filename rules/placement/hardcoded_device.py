@@ -11,6 +11,7 @@ from gpulint.api import (
     Report,
     Rule,
     Severity,
+    Site,
     confidence,
     events,
     is_test,
@@ -67,6 +68,17 @@ class HardcodedDevice(Rule):
     instead = "leave the placement to TensorFlow, or make the model in `strategy.scope()` to use every GPU"
     yields_to = ("GPU102", "GPU104", "GPU105", "GPU107", "GPU211")
 
+    def __init__(self) -> None:
+        self._compiles: set[Site] = set()
+
+    def on_function_traced(self, event: events.FunctionTraced, plan: Plan) -> Iterator[Report]:
+        self._compiles.add(event.site)
+        return iter(())
+
+    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
+        self._compiles.add(event.site)
+        return iter(())
+
     def on_device_entered(self, event: events.DeviceEntered, plan: Plan) -> Iterator[Report]:
         device = event.scope.device
         if device is None or not device.is_gpu or device.index is None or event.scope.chosen:
@@ -75,6 +87,7 @@ class HardcodedDevice(Rule):
             is_test(event.site.path)
             or not plan.referenced.isdisjoint(PER_PROCESS)
             or event.where.context.strategy is not None
+            or self._is_in_pipeline(event)
             or any(words(name) & _OF_DEVICES for name in words_of(event.where.path))
             or any("RuntimeError" in names for names in event.where.context.handlers)
         ):
@@ -86,6 +99,11 @@ class HardcodedDevice(Rule):
                 f"operations are pinned to `{event.argument.value}`",
                 confidence=confidence(event.where),
             )
+
+    def _is_in_pipeline(self, event: events.DeviceEntered) -> bool:
+        """Whether a map of tf.data traces the place: there nothing else puts an operation on a GPU."""
+        traced = event.where.context.traced
+        return traced is not None and traced not in self._compiles
 
 
 _OF_DEVICES = frozenset({"devices", "gpu", "gpus", "placement", "cuda"})

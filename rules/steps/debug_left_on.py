@@ -15,8 +15,9 @@ class DebugLeftOn(Rule):
     started and never stopped, in a program that trains and without a condition.
 
     ## Why is this bad
-    Each costs time in every step: see `benchmarks/experiments/debug_left_on.py`. A profiler that is not stopped keeps
-    all events in host memory and writes nothing.
+    Measured (`benchmarks/experiments/debug_left_on.py`): checks of numerics take 1.3 to 2.6 times the time of a `fit`,
+    dumps 3 to 6 times, the profiler 1.3 times; it keeps all events in host memory and writes nothing until it is
+    stopped. The log of placements takes 1.5 times the time of eager calls, nothing in `fit`, and floods standard error.
 
     ## Example
     ```python
@@ -54,7 +55,7 @@ class DebugLeftOn(Rule):
     severity = Severity.WARNING
     about_cost = True
     speaks_of = frozenset({"set_log_device_placement", "enable_check_numerics", "enable_dump_debug_info", "profiler"})
-    why = "it slows every step of the run down"
+    why = "it slows the run down, or floods its output"
     instead = "leave it out, put it behind a debug flag, or stop it after some steps"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:

@@ -106,26 +106,24 @@ class EagerTrainStep(Rule):
         return iter(())
 
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
-        context = event.where.context
-        if context.traced is not None or context.maybe_traced or context.replica is not None:
-            self._traced.add(event.site)
-        elif context.loops and not are_few(context.loops):
-            self._steps.append((event, event.gradients))
+        self._note(event, event.gradients)
         return iter(())
 
     def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> Iterator[Report]:
+        if event.gradient is not None:
+            self._note(event, (event.gradient,))
+        return iter(())
+
+    def _note(self, event: events.Event, gradients: tuple[values.Tensor, ...]) -> None:
         context = event.where.context
-        if event.gradient is None:
-            return iter(())
-        if context.traced is not None or context.maybe_traced or context.replica is not None:
+        if context.may_be_traced or context.replica is not None:
             self._traced.add(event.site)
         elif context.loops and not are_few(context.loops):
-            self._steps.append((event, (event.gradient,)))
-        return iter(())
+            self._steps.append((event, gradients))
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         told: set[tuple[Site, Site]] = set()
-        reports: dict[Report, Site | None] = {}
+        reports: dict[Report, tuple[Site | None, frozenset[Site]]] = {}
         for event, gradients in self._steps:
             taken = self._taken(gradients)
             if event.site in self._traced or taken is None or taken.tape is None or has_compiled_way(event.where, plan):
@@ -148,9 +146,13 @@ class EagerTrainStep(Rule):
                 confidence=confidence(event.where),
                 related=((event.where.context.loops[-1].site, "in this loop"), *chain(event.where)),
             )
-            reports[report] = taken.where.caller.definition
+            around = frozenset(loop.site for loop in event.where.context.loops[:-1])
+            reports[report] = (taken.where.caller.definition, around)
         places = {report.site for report in reports}
-        yield from (report for report, function in reports.items() if function == report.site or function not in places)
+        innermost = {report.related[0][0] for report in reports}
+        for report, (function, around) in reports.items():
+            if function == report.site or (function not in places and innermost.isdisjoint(around)):
+                yield report
 
     def _taken(self, gradients: tuple[values.Tensor, ...]) -> events.GradientTaken | None:
         """Where gradients that are applied were taken."""

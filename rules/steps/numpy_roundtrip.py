@@ -28,7 +28,8 @@ class NumpyRoundtrip(Rule):
 
     ## Why is this bad
     The data goes from the GPU to the host and back, the host waits for the GPU before and the GPU for the host after.
-    The operation in between exists in TensorFlow. Measured: see `benchmarks/experiments/numpy_roundtrip.py`.
+    The operation in between exists in TensorFlow, and no gradient comes through. Measured on a CPU: 4 times the time
+    for 16 MB, nothing for 4 kB (`benchmarks/experiments/numpy_roundtrip.py`).
 
     ## Example
     ```python
@@ -105,7 +106,7 @@ class NumpyRoundtrip(Rule):
 
     def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:
         context = event.where.context
-        if context.loops and context.traced is None and not context.maybe_traced and not _is_of_host(event):
+        if context.loops and not context.may_be_traced and not _is_of_host(event):
             if reads := tuple(dict.fromkeys(read for value in event.inputs for read in round_trip(value))):
                 self._made.append((event, reads))
         return iter(())

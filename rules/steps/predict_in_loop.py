@@ -109,10 +109,13 @@ class PredictInLoop(Rule):
             yield Report(
                 event.site,
                 f"`{event.how}` of one {'sample' if one else 'batch'} in each round of a loop",
+                instead=EVALUATE if event.how == "evaluate" else "",
                 confidence=confidence(event.where),
                 related=((loop.site, "the loop"),),
             )
 
+
+EVALUATE = "evaluate all samples in one call, or use `model.test_on_batch(x, y)`"
 
 _ROUNDS = frozenset({"epoch", "epochs", "ep", "fold", "trial", "run", "iteration"})
 """Words in the name of a loop's variable that say a round is much work."""

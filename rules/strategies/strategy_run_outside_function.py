@@ -89,7 +89,7 @@ class StrategyRunOutsideFunction(Rule):
         context = event.where.context
         if context.traced is not None:
             self._traced_inside.add(event.site)
-        if event.strategy.is_multi_replica and context.loops and context.traced is None and not context.maybe_traced:
+        if event.strategy.is_multi_replica and context.loops and not context.may_be_traced:
             if all(_is_plain(function) for function in possible(event.function, event.where)):
                 self._eager.append(event)
         return iter(())

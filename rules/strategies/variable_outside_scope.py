@@ -9,6 +9,7 @@ from gpulint.api import (
     Plan,
     Report,
     Rule,
+    Said,
     Severity,
     blamed,
     confidence,
@@ -70,7 +71,8 @@ class VariableOutsideScope(Rule):
     ```
 
     ## What is not reported
-    Counters on the host, variables that are only read, metrics made in the scope.
+    Counters on the host, variables that are only read, metrics made in the scope, and what a comment
+    says is made outside on purpose.
 
     ## At run time
     One copy with as many updates as there are replicas.
@@ -101,4 +103,5 @@ class VariableOutsideScope(Rule):
                     (replica.strategy.site, "the strategy is made here"),
                     (event.site, "it is updated here"),
                 ),
+                unless=Said((place,), frozenset({"outside"}), "scope"),
             )
