@@ -28,17 +28,17 @@ from typing import TypeAlias
 END = rb"(?:\x1b\[[\d;]*[A-Za-z])*\r?\n"
 _COLOUR = rb"(?:\x1b\[[\d;]*[A-Za-z])*"
 
-_NUMBER = rb"(?:0|[1-9]\d*)"
-_TASK = rb"/job:[A-Za-z]\w*/replica:" + _NUMBER + rb"/task:" + _NUMBER
-_KIND = rb"(?:device:[A-Za-z]\w*|cpu|gpu)"
+_NUMBER = rb"(?:0|[1-9][0-9]*)"
+_TASK = rb"/job:[A-Za-z][A-Za-z0-9_]*/replica:" + _NUMBER + rb"/task:" + _NUMBER
+_KIND = rb"(?:device:[A-Za-z][A-Za-z0-9_]*|cpu|gpu)"
 _DEVICE = _TASK + rb"/" + _KIND + rb":" + _NUMBER
 _OLD_DEVICE = _TASK + rb"/(?:cpu|gpu):" + _NUMBER
 
 NAME_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.\\/>-"
 """What names of nodes are made of."""
 
-_NAME = rb"[\w.\\/>-]+"
-_OP = rb"[\w.<>-]+"
+_NAME = rb"[A-Za-z0-9_.\\/>-]+"
+_OP = rb"[A-Za-z0-9_.<>-]+"
 
 _STAMP = rb"(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: )"
 _FULL_STYLE = _STAMP + rb"?[IWEF] [^\s\]]+:\d+\] "
@@ -49,7 +49,7 @@ _HEADER = HEADER.pattern
 WHOLE = re.compile(
     _COLOUR
     + rb"(" + _HEADER + rb")?"
-    + rb"(?:(" + _NAME + rb"): \((" + _OP + rb")\)(?:: )?|Executing op (\S+) in device )"
+    + rb"(?:(" + _NAME + rb"): \((" + _OP + rb")\)(?:: )?|Executing op (" + _OP + rb") in device )"
     + rb"(" + _DEVICE + rb")" + END
 )  # fmt: skip
 """A line of the forms B, C, D or F: header, node, op, op that ran, device."""
@@ -66,14 +66,16 @@ MAPPING = re.compile(
 )  # fmt: skip
 """A line of the form A: device, description. Of a description in another form no one can say that it is whole."""
 
-_STOP = rb"(?:" + _NUMBER + rb"(?=" + END + rb"\Z)|0(?=[^\r\n]))"
-"""A device's index that goes on nowhere: it ends the line, or is 0, as TensorFlow writes none that starts so."""
+_NEXT = rb"(?:" + _HEADER + rb"|" + _NAME + rb": \(" + _OP + rb"\)(?:: )?/job:|Executing op )"
+_STOP = rb"(?:" + _NUMBER + rb"(?=" + END + rb"\Z)|0(?=" + _NEXT + rb"))"
+"""A device's index that goes on nowhere: it ends the line, or is 0, which no longer one begins with, and runs into
+another of TensorFlow's lines. (With other text behind it, the 0 could be of that text.)"""
 
 _OPEN = rb"(?:(?<=: )|\A ?)"
 """What stands before an op in parentheses, were it the last that is left of a name."""
 
 INNER = re.compile(
-    rb"(?:((?:" + _HEADER + rb")?Executing op (\S+) in device )|" + _OPEN + rb"\((" + _OP + rb")\)(?:: )?"
+    rb"(?:((?:" + _HEADER + rb")?Executing op (" + _OP + rb") in device )|" + _OPEN + rb"\((" + _OP + rb")\)(?:: )?"
     + rb"|(: )(?=" + _OLD_DEVICE + rb"))"
     + rb"(" + _TASK + rb"/" + _KIND + rb":" + _STOP + rb")"
 )  # fmt: skip
@@ -89,13 +91,14 @@ HEAD = re.compile(
     rb"I(?:\d{4} [\d:.]+ +\d+)? [^\s\]]*(?:placer|execute)\.cc:\d+\] (?:Executing op |[\w.\\/>-]+: \(" + _OP + rb"\))?"
     rb"|\([A-Z_][\w.<>-]*\)(?:: /|/j)"
     rb"|Executing op (?=\S)"
+    rb"|/device:[A-Za-z]\w*:\d+ -> "
 )  # fmt: skip
 """The beginning of a line that was torn off, wherever it stands."""
 
 WEAK_HEAD = re.compile(_NAME + rb": \([A-Z_][\w.<>-]*\)")
 """The same at the beginning of a line, where people could have printed it themselves."""
 
-TAIL = re.compile(rb"(?:[\w.<>]\)(?:: )?| in device )" + _DEVICE + END)
+TAIL = re.compile(rb"(?:\)(?:: )?| in device )" + _DEVICE + END)
 """The end of a line that something stands in."""
 
 
@@ -137,7 +140,7 @@ def _beginnings() -> tuple[bytes, bytes, bytes]:
     where = device(colour)
     with_op: list[Part] = [_OP, rb"\)", (prefixes(*letters(b": "), *where), prefixes(*where))]
     node = prefixes(_NAME, rb":", rb" ", (prefixes(rb"\(", *with_op), prefixes(*where)))
-    ran = prefixes(*letters(b"Executing op "), rb"\S+", *letters(b" in device "), *where)
+    ran = prefixes(*letters(b"Executing op "), _OP, *letters(b" in device "), *where)
     mapping = prefixes(*letters(b"Device mapping:"), rb"(?: [a-z ]*\.?)?" + colour)
     body = rb"(?:" + rb"|".join((node, ran, mapping)) + rb")"
     ours = rb"[^\s\]]*(?:placer|execute|direct_session)\.cc:\d+\](?: (?:" + body + rb")?)?"

@@ -239,9 +239,10 @@ class PlacementLogParser:
             return
         if _HINTED.search(line):
             records.extend(hints(line))
+        torn = self._torn
         if self._read_torn(line, offset, records, spans):
             self._trusted, self._open = True, False
-        elif not grammar.HEADER.match(line):
+        elif torn < self._torn or not grammar.HEADER.match(line):
             self._trusted = False
 
     def _read_torn(self, line: bytes, offset: int, records: list[Record], spans: list[tuple[int, int]]) -> bool:
@@ -286,7 +287,9 @@ class PlacementLogParser:
         if at_start and self._placements and grammar.WEAK_HEAD.match(text):
             heads = 1
         else:
-            heads = sum(self._placements > 0 or head[0].startswith(b"I") for head in grammar.HEAD.finditer(text))
+            heads = sum(
+                self._placements > 0 or head[0].startswith((b"I", b"/")) for head in grammar.HEAD.finditer(text)
+            )
         if heads:
             self._torn += heads
             self._open = True
