@@ -38,7 +38,7 @@ truth["Softsign"] = tf.nn.softsign(a).device
 for size in range(2, 40):
     print("loss: 0.%d" % size, flush=True)
     with tf.device("/cpu:1"):
-        truth["MatMul"] = tower(tf.ones([size, size])).device
+        tower(tf.ones([size, size]))
 print(json.dumps(truth))
 """
 
@@ -65,10 +65,8 @@ class TestLive:
             assert ran[op] == truth[op]
         sums = Placements()
         sums.add(output.records)
-        (place,) = sums.nodes["where_it_was_told"]
-        assert place[1] == short_device(truth["MatMul"]) == "CPU:2"
-        (place,) = sums.nodes["where_it_was_called"]
-        assert place == ("Tanh", "CPU:1")
+        assert set(sums.nodes["where_it_was_told"]) == {("MatMul", "CPU:2")}
+        assert set(sums.nodes["where_it_was_called"]) == {("Tanh", short_device(truth["Softplus"]))}
 
     def test_what_the_program_prints_is_in_order_and_torn_lines_are_few(self, streams: tuple[Outcome, Outcome]) -> None:
         output, errors = streams
@@ -77,5 +75,5 @@ class TestLive:
         assert positions == sorted(positions)
         assert errors.counts.torn == errors.counts.recovered == 0
         placed = [sum(isinstance(r, Placement) for r in stream.records) for stream in streams]
-        assert placed[0] + output.counts.torn == placed[1] > 500
+        assert placed[0] + output.counts.torn == placed[1] > 150
         assert 0 < output.counts.torn + output.counts.recovered < placed[1] / 20
