@@ -177,6 +177,7 @@ def test_messages_about_devices_are_read_and_passed_on(message: str, record: Rec
         f"on {CPU1}\n",
         f"{CPU1}\n",
         f"device: {GPU0}\n",
+        f"the device: {OLD_GPU}\n",
         f"result (x): {GPU0}\n",
         "loss: (0.5): good\n",
         "Epoch 1/2\r 10%|#\r 20%|##\r\n",
@@ -227,11 +228,20 @@ def test_a_name_that_may_lack_its_beginning_is_marked() -> None:
     assert outcome.records == [Placement("my_add", "Mul", CPU0)]
 
 
-def test_a_torn_line_is_counted_once() -> None:
-    line = f"my_add: (AddV2): {CPU1}\n"
-    for cut in range(len("my_add: (A"), len(line) - 1):
+@pytest.mark.parametrize(
+    ("line", "since"),
+    [
+        (f"my_add: (AddV2): {CPU1}\n", "my_add: (A"),
+        (f"{SHORT}my_add: (AddV2): {CPU1}\n", SHORT),
+        (f"{EXECUTE}Executing op AddV2 in device {CPU1}\n", EXECUTE),
+        (f"Executing op AddV2 in device {CPU1}\n", "Execut"),
+    ],
+)
+def test_a_torn_line_is_counted_once(line: str, since: str) -> None:
+    for cut in range(len(since), len(line) - 1):
         outcome = parse(f"{line}{line[:cut]}hello world\n{line[cut:]}{line}".encode())
-        assert outcome.counts.torn + outcome.counts.recovered == 1, line[:cut]
+        counts = outcome.counts
+        assert max(counts.torn, counts.recovered, counts.doubtful) == 1, line[:cut]
         assert b"hello world\n" in outcome.text
         assert {(record.op, record.device) for record in outcome.records} == {("AddV2", CPU1)}
 
@@ -263,7 +273,9 @@ def test_a_line_is_read_although_its_beginning_was_given_up() -> None:
     held = parser.pending
     assert parser.flush() == held
     assert parser.flush() == b""
-    rest = parser.feed(f"{CPU1[20:]}\nnext".encode())
+    assert parser.feed(CPU1[20:25].encode()).text == b""
+    assert parser.pending == CPU1[20:25].encode()
+    rest = parser.feed(f"{CPU1[25:]}\nnext".encode())
     assert rest.records == [Placement("my_add", "AddV2", CPU1)]
     assert rest.text == b""
     assert rest.spans == [(len(held), len(held) + len(CPU1[20:]) + 1)]
@@ -307,6 +319,27 @@ names = st.sampled_from(sorted(RECORDINGS))
 def test_chunks_change_nothing(name: str, places: list[int]) -> None:
     log = RECORDINGS[name]
     assert parse(*pieces(log, places)) == parse(log)
+
+
+@given(names, cuts)
+@settings(max_examples=150, deadline=None)
+def test_giving_up_what_is_held_back_loses_no_line(name: str, places: list[int]) -> None:
+    log, parser = RECORDINGS[name], PlacementLogParser()
+    records: list[Record] = []
+    passed = taken = 0
+    for chunk in pieces(log, places):
+        parsed = parser.feed(chunk)
+        records += parsed.records
+        passed += len(parsed.text) + len(parser.flush())
+        taken += sum(behind - first for first, behind in parsed.spans)
+        assert parser.pending == b""
+    rest = parser.close()
+    assert passed + taken + len(rest.text) + sum(b - a for a, b in rest.spans) == len(log)
+    at_once = parse(log)
+    assert [r._replace(whole=True) if isinstance(r, Placement) else r for r in records + rest.records] == [
+        r._replace(whole=True) if isinstance(r, Placement) else r for r in at_once.records
+    ]
+    assert parser.counts._replace(doubtful=0) == at_once.counts._replace(doubtful=0)
 
 
 @pytest.mark.parametrize("name", sorted(name for name in RECORDINGS if re.search(r"torn|session|1\.15", name)))
