@@ -116,8 +116,8 @@ def prefixes(*parts: Part) -> bytes:
 
 
 def letters(text: bytes) -> list[Part]:
-    """The parts of a text that stands for itself."""
-    return [re.escape(text[i : i + 1]) for i in range(len(text))]
+    """The parts of a text that stands for itself, but for 0, which stands for any digit."""
+    return [rb"\d" if letter == ord("0") else re.escape(bytes([letter])) for letter in text]
 
 
 def _beginnings() -> tuple[bytes, bytes, bytes]:
@@ -125,17 +125,10 @@ def _beginnings() -> tuple[bytes, bytes, bytes]:
     colour = rb"(?:\x1b\[[\d;]*[A-Za-z])*(?:\x1b(?:\[[\d;]*)?|\r)?"
 
     def device(*behind: bytes) -> list[Part]:
-        newer: list[Part] = [*letters(b"device:"), rb"[A-Za-z]\w*", rb":"]
-        kinds = (letters(b"cpu:"), letters(b"gpu:"), newer)
-        places: list[Part] = [
-            *letters(b"/job:"),
-            rb"[A-Za-z]\w*",
-            *letters(b"/replica:"),
-            _NUMBER,
-            *letters(b"/task:"),
-            _NUMBER,
-        ]
-        return [*places, rb"/", tuple(prefixes(*kind, _NUMBER, *behind) for kind in kinds)]
+        job = [*letters(b"/job:"), rb"[A-Za-z]\w*"]
+        task = [*letters(b"/replica:"), _NUMBER, *letters(b"/task:"), _NUMBER]
+        kinds = (letters(b"cpu:"), letters(b"gpu:"), [*letters(b"device:"), rb"[A-Za-z]\w*", rb":"])
+        return [*job, *task, rb"/", tuple(prefixes(*kind, _NUMBER, *behind) for kind in kinds)]
 
     where = device(colour)
     with_op: list[Part] = [_OP, rb"\)", (prefixes(*letters(b": "), *where), prefixes(*where))]
@@ -144,34 +137,14 @@ def _beginnings() -> tuple[bytes, bytes, bytes]:
     mapping = prefixes(*letters(b"Device mapping:"), rb"(?: [a-z ]*\.?)?" + colour)
     body = rb"(?:" + rb"|".join((node, ran, mapping)) + rb")"
     ours = rb"[^\s\]]*(?:placer|execute|direct_session)\.cc:\d+\](?: (?:" + body + rb")?)?"
-    digits: list[Part] = [rb"\d"] * 4
-    stamp: list[Part] = [
-        *digits,
-        rb"-",
-        rb"\d",
-        rb"\d",
-        rb"-",
-        rb"\d",
-        rb"\d",
-        rb" ",
-        rb"\d",
-        rb"\d",
-        rb":",
-        rb"\d",
-        rb"\d",
-        rb":",
-    ]
     path = (rb"[^\s\]]*", ours)
-    full = prefixes(*stamp, rb"\d", rb"\d", rb"\.", rb"\d+", rb":", rb" ", rb"[IWEF]", rb" ", path)
-    short = prefixes(
-        rb"[IWEF]", *digits, rb" ", rb"\d", rb"\d", rb":", rb"\d", rb"\d", rb":", rb"\d+", rb"\.", rb"\d+", rb" +",
-        rb"\d+", rb" ", path
-    )  # fmt: skip
+    full = prefixes(*letters(b"0000-00-00 00:00:00."), rb"\d+", *letters(b": "), rb"[IWEF]", rb" ", path)
+    short = prefixes(rb"[IWEF]", *letters(b"0000 00:00:"), rb"\d+", rb"\.", rb"\d+", rb" +", rb"\d+", rb" ", path)
     headed = rb"|".join((full, short, prefixes(rb"[IWEF]", rb" ", path)))
     devices = prefixes(*device(rb" ", rb"-", rb">", rb"[^\r\n]*\r?"))
     start = rb"(?:" + rb"|".join((headed, body, devices)) + rb")"
     return (
-        rb"\x1b?(?:\[[\d;]*[A-Za-z]?)?(?:" + start + rb")?",
+        _COLOUR + rb"(?:\x1b(?:\[[\d;]*)?|" + start + rb")?",
         rb"|".join((headed, ran)),
         prefixes(_OPEN + rb"\(", *with_op),
     )

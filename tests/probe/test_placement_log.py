@@ -427,7 +427,7 @@ fragments = st.sampled_from(
 @given(st.one_of(st.binary(max_size=300), st.lists(fragments, max_size=30).map(b"".join)), cuts)
 @settings(max_examples=1500, deadline=None)
 @example(b"\r", [])
-@example(b"\x1b[", [1])
+@example(f"\x1b[0m\x1b[31ma: (B): {CPU0}\n".encode(), [5])
 def test_any_bytes_are_passed_on_or_taken_out_whatever_the_chunks(stream: bytes, places: list[int]) -> None:
     at_once = parse(stream)
     assert parse(*pieces(stream, [place % (len(stream) + 1) for place in places])) == at_once
