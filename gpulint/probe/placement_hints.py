@@ -1,8 +1,9 @@
 """Lines of TensorFlow that stay in the output but say something about devices: GPUs that were taken or refused,
 libraries that did not load, memory that ran out.
 
-The messages about cards (`Created device …` since 2.5, `Created TensorFlow device …` from 1.5 to 2.4, `Creating …`
-before) and the refusals come from public issues (tensorflow#473, #32569, #43104, #62170); the rest was seen in runs.
+The messages about cards come from public logs and issues, as there was no GPU to run on: `Created device …` (since
+2.5, on AMD cards without a capability), `Created TensorFlow device …` (1.5 to 2.4, tensorflow#31969, #62170),
+`Creating …` (before), the refusals (tensorflow#473, #32569, #43104) and what did not load (NVIDIA/tensorflow#110).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from gpulint.probe.placement_records import Created, Hint, HintKind, OutOfMemory
 
 _PCI = rb"(?P<pci>[\da-fA-F]{4,8}:[\da-fA-F]{2}:[\da-fA-F]{2}\.[\da-fA-F]|<undefined>)"
 _CARD = rb"device: (?P<physical>\d+), name: (?P<name>[^\r\n]+?), pci bus id: " + _PCI
-_CAPABILITY = rb"(?:, compute capability: (?P<capability>\d+\.\d+))?"
+_CAPABILITY = rb"(?:, ?compute capability: (?P<capability>\d+\.\d+))?"
 _DEVICE = rb"(?P<device>(?:/job:\w+/replica:\d+/task:\d+)?/(?:device:[A-Za-z]\w*|gpu):\d+)"
 
 _CREATED = (

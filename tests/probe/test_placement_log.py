@@ -80,17 +80,29 @@ FORMS: list[tuple[str, list[Record]]] = [
     ),
 ]
 
+# quoted from public issues and logs; tensorflow#17669, #31969, #43104 and keras#9643 among them
 MESSAGES: list[tuple[str, Record]] = [
     (
-        f"2022-02-01 10:00:00.000000: I tensorflow/core/common_runtime/gpu/gpu_device.cc:1525] Created device {GPU0}"
-        f" with 10791 MB memory:  -> {K80}\n",
-        Created(GPU0, 10791, 0, "Tesla K80", "0000:86:00.0", "3.7"),
+        "2023-01-17 17:27:05.207349: I tensorflow/core/common_runtime/gpu/gpu_device.cc:1613] Created device "
+        f"{GPU1} with 9637 MB memory:  -> device: 1, name: NVIDIA GeForce RTX 2080 Ti, pci bus id: 0000:42:00.0, "
+        "compute capability: 7.5\n",
+        Created(GPU1, 9637, 1, "NVIDIA GeForce RTX 2080 Ti", "0000:42:00.0", "7.5"),
     ),
     (
-        "2023-10-19 17:12:10.6: I tensorflow/core/common_runtime/gpu/gpu_device.cc:1406] Created TensorFlow device "
-        f"({GPU0} with 10175 MB memory) -> physical GPU (device: 0, name: Tesla T4, pci bus id: 0000:00:07.0, compute "
-        "capability: 7.5)\n",
-        Created(GPU0, 10175, 0, "Tesla T4", "0000:00:07.0", "7.5"),
+        f"I0000 00:00:1746176023.112165  322561 gpu_device.cc:2019] Created device {GPU1} with 22807 MB memory:  -> "
+        "device: 1, name: Quadro RTX 6000, pci bus id: 0000:21:00.0, compute capability: 7.5\n",
+        Created(GPU1, 22807, 1, "Quadro RTX 6000", "0000:21:00.0", "7.5"),
+    ),
+    (
+        "2025-10-12 14:59:18.466081: I tensorflow/core/common_runtime/gpu/gpu_device.cc:1886] Created device "
+        "/device:GPU:1 with 94875 MB memory:  -> device: 1, name: AMD Instinct MI300A, pci bus id: 0001:01:00.0\n",
+        Created("/device:GPU:1", 94875, 1, "AMD Instinct MI300A", "0001:01:00.0", ""),
+    ),
+    (
+        "2019-08-26 11:51:18.215580: I tensorflow/core/common_runtime/gpu/gpu_device.cc:1326] Created TensorFlow "
+        "device (/job:localhost/replica:0/task:0/device:GPU:7 with 20545 MB memory) -> physical GPU (device: 7, name: "
+        "Tesla M40 24GB, pci bus id: 0000:89:00.0, compute capability: 5.2)\n",
+        Created("/job:localhost/replica:0/task:0/device:GPU:7", 20545, 7, "Tesla M40 24GB", "0000:89:00.0", "5.2"),
     ),
     (
         "2020-03-18 09:05:19.358513: I tensorflow/core/common_runtime/gpu/gpu_device.cc:1244] Created TensorFlow device"
@@ -119,17 +131,17 @@ MESSAGES: list[tuple[str, Record]] = [
         Hint("visible gpus", "Adding visible gpu devices: 0, 1"),
     ),
     (
-        "2021-01-01 00:00:00.1: W tensorflow/stream_executor/platform/default/dso_loader.cc:60] Could not load dynamic "
-        "library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open shared object file\n",
+        "2024-06-19 16:06:44.996032: W tensorflow/stream_executor/platform/default/dso_loader.cc:60] Could not load "
+        "dynamic library 'libcusolver.so.11'; dlerror: libnvJitLink.so.12: cannot open shared object file\n",
         Hint(
             "library",
-            "Could not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open shared object "
-            "file",
+            "Could not load dynamic library 'libcusolver.so.11'; dlerror: libnvJitLink.so.12: cannot open shared "
+            "object file",
         ),
     ),
     (
-        "E0000 00:00:1795269702.1   16156 cuda_platform.cc:52] failed call to cuInit: INTERNAL: CUDA error: Failed call"
-        " to cuInit: UNKNOWN ERROR (303)\n",
+        "0%|          | 0/30 [00:00<?, ?it/s]2025-02-12 14:25:57.216437: E external/local_xla/xla/stream_executor/cuda/"
+        "cuda_driver.cc:152] failed call to cuInit: INTERNAL: CUDA error: Failed call to cuInit: UNKNOWN ERROR (303)\n",
         Hint("driver", "failed call to cuInit: INTERNAL: CUDA error: Failed call to cuInit: UNKNOWN ERROR (303)"),
     ),
     (
