@@ -1,0 +1,1 @@
+"""What a TensorFlow program did when it ran: reading what it printed."""
