@@ -439,6 +439,11 @@ REMOVED = [
         "import tensorflow as tf\nfrom csbdeep.utils.tf import IS_TF_1\nif IS_TF_1:\n    tf.Session()",
         set(),
     ),
+    ("an optimizer's old argument", "from tensorflow.keras.optimizers import Adam\nAdam(lr=1e-3)", {"GPU901"}),
+    ("its new one", "from tensorflow.keras.optimizers import Adam\nAdam(learning_rate=1e-3)", set()),
+    ("an optimizer's old attribute", "from tensorflow.keras import optimizers\noptimizers.Adam().lr", {"GPU901"}),
+    ("a metric's old method", "from tensorflow.keras import metrics\nmetrics.Mean().reset_states()", {"GPU901"}),
+    ("the same of another thing", "from tensorflow.keras import metrics\nimport a\na.b().reset_states()", set()),
     ("compat.v2", "import tensorflow.compat.v2 as tf\ntf.enable_v2_behavior()", set()),
     (
         "a module of which a name is imported",

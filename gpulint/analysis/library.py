@@ -6,7 +6,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gpulint.analysis import builtin, calls, datasets, effects, events, host, members, precision, runtime, tensors
+from gpulint.analysis import (
+    builtin,
+    calls,
+    datasets,
+    effects,
+    events,
+    host,
+    members,
+    precision,
+    removed,
+    runtime,
+    tensors,
+)
 from gpulint.analysis.contexts import DeviceScope, StrategyScope
 from gpulint.analysis.control import Halts
 from gpulint.analysis.values import (
@@ -160,6 +172,7 @@ def _optimizer(interp: Interpreter, name: str, known: Fact, arguments: Arguments
     if inner is not None:
         wrapped = interp.choose(inner)
         name = wrapped.library if isinstance(wrapped, Optimizer) else LEGACY_OPTIMIZERS
+    removed.optimizer_arguments(interp, name, arguments, site)
     made = members.make_optimizer(interp, site, name)
     made.scales = scales
     made.has_slots = not name.endswith(".SGD") or arguments.open or arguments.get("momentum", 1) is not None

@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING
 from gpulint.analysis.events import RemovedNameUsed
 from gpulint.analysis.symbols import Symbol
 from gpulint.analysis.values import Arguments, Dataset, Layer, Model, Object, Optimizer, Strategy, Value
+from gpulint.knowledge import LEGACY_OPTIMIZERS
 from gpulint.knowledge.names import public_name
 from gpulint.knowledge.releases import release
-from gpulint.knowledge.removed import is_importable, method_since, parameters_since, raises_since, replacement, since
+from gpulint.knowledge.removed import (
+    REFUSED_BY_OPTIMIZERS,
+    is_importable,
+    method_since,
+    parameters_since,
+    raises_since,
+    replacement,
+    since,
+)
 from gpulint.places import Site
 
 if TYPE_CHECKING:
@@ -82,6 +91,14 @@ def arguments(interp: Interpreter, function: str, given: Arguments, site: Site) 
         if name in gone:
             place = given.sites.get(name, site)
             interp.emit(RemovedNameUsed(place, interp.where(), f"{function}({name})", gone[name], None, True))
+
+
+def optimizer_arguments(interp: Interpreter, optimizer: str, given: Arguments, site: Site) -> None:
+    """An optimizer is made: what it is given by keyword that none takes any more."""
+    name, gone, instead = REFUSED_BY_OPTIMIZERS
+    if name in given.keywords and not optimizer.startswith(LEGACY_OPTIMIZERS):
+        place = given.sites.get(name, site)
+        interp.emit(RemovedNameUsed(place, interp.where(), f"{optimizer}({name})", gone, instead, True))
 
 
 def unknown_method(interp: Interpreter, called: Symbol, name: str, site: Site) -> None:

@@ -66,6 +66,14 @@ def parameters_since(function: str) -> dict[str, str]:
     return found
 
 
+REFUSED_BY_OPTIMIZERS = ("lr", "2.16", "learning_rate")
+"""An argument that every Keras optimizer took among others, the first release in which they raise for it, and what to
+write instead."""
+
+BESIDE = {"lr": "optimizers", "minimize": "optimizers", "reset_states": "metrics"}
+"""Removed methods and arguments whose names other things have, too → the module that goes with these."""
+
+
 def replacement(name: str) -> str | None:
     """What a name is called now, where it was renamed."""
     found: str | None = _table()["renamed"].get(name)

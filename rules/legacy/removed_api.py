@@ -66,10 +66,12 @@ class RemovedApi(Rule):
     @staticmethod
     def own_words(text: str, words: frozenset[str]) -> frozenset[str]:
         imported = {name for line in _IMPORT.findall(text) for name in re.findall(r"\w+", line)}
-        found = set(removed.telling_words() & words.union(imported))
+        present = words.union(imported)
+        found = set(removed.telling_words() & present)
         if found:
             chains = [chain.split(".") for chain in _CHAIN.findall(text) if ".compat.v1" not in chain]
             found &= imported.union(_KEYWORD.findall(text), *chains)
+        found |= {name for name, module in removed.BESIDE.items() if name in words and module in present}
         for module, name in _PAIR.findall(text):
             if (_TOP.get(module, module), name) in removed.telling_pairs():
                 found.add(name)

@@ -46,6 +46,18 @@ def test_no_name_that_is_gone_by_now_is_there() -> None:
     assert [name for name in gone if exists(name)] == []
 
 
+def test_no_optimizer_takes_what_they_all_refuse() -> None:
+    import tensorflow
+
+    name, _, instead = removed.REFUSED_BY_OPTIMIZERS
+    optimizers = tensorflow.keras.optimizers
+    found = [getattr(optimizers, one) for one in ("Adagrad", "Adam", "AdamW", "Nadam", "RMSprop", "SGD")]
+    for made in found:
+        made(**{instead: 0.1})
+        with pytest.raises(ValueError):
+            made(**{name: 0.1})
+
+
 def test_no_method_that_is_gone_by_now_is_there() -> None:
     classes = removed.methods()
     gone = [
