@@ -122,11 +122,11 @@ class Function(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """Training steps of one place. `seconds` are those of `count` steps together."""
+    """Training steps of one place. `seconds` are those of all of them together."""
 
     name: str
     where: Where | None
-    count: int
+    taken: int
     seconds: float
     slowest: float
 
@@ -310,7 +310,7 @@ def _steps(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> N
     key = (record["name"], where)
     before = capture.steps.get(key, Steps(*key, 0, 0.0, 0.0))
     capture.steps[key] = before._replace(
-        count=before.count + record["count"],
+        taken=before.taken + record["count"],
         seconds=before.seconds + record["seconds"],
         slowest=max(before.slowest, record["slowest"]),
     )
