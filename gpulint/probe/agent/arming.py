@@ -1,0 +1,58 @@
+"""Waits for TensorFlow to be imported."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+
+class Finder(MetaPathFinder):
+    """Finds a module as the others do, and has something done as soon as it has been imported.
+
+    The import itself is the program's: its moment, its environment, its errors.
+    """
+
+    def __init__(self, name: str, done: Callable[[ModuleType], None]) -> None:
+        self._name = name
+        self._done = done
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != self._name:
+            return None
+        sys.meta_path.remove(self)
+        for finder in sys.meta_path:
+            find = getattr(finder, "find_spec", None)
+            spec = find(fullname, path, target) if find is not None else None
+            if spec is not None:
+                if spec.loader is not None:
+                    spec.loader = _Loader(spec.loader, self._done)
+                return spec  # type: ignore[no-any-return]
+        sys.meta_path.insert(0, self)
+        return None
+
+
+class _Loader(Loader):
+    """The module's own loader, with something done at its end."""
+
+    def __init__(self, loader: Any, done: Callable[[ModuleType], None]) -> None:
+        self._loader = loader
+        self._done = done
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)  # type: ignore[no-any-return]
+
+    def exec_module(self, module: ModuleType) -> None:
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._loader
+        module.__loader__ = self._loader
+        self._loader.exec_module(module)
+        self._done(sys.modules.get(module.__name__, module))

@@ -1,0 +1,119 @@
+"""Calls of TensorFlow that the Plan speaks of: what they were given and how they ended."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from gpulint.probe.agent.devices import short
+from gpulint.probe.agent.places import Places
+from gpulint.probe.agent.writer import Writer
+
+CONFIGURATION = (
+    "config.set_visible_devices",
+    "config.set_logical_device_configuration",
+    "config.set_soft_device_placement",
+    "config.run_functions_eagerly",
+    "config.experimental.set_memory_growth",
+    "config.experimental.set_visible_devices",
+    "config.experimental.set_virtual_device_configuration",
+    "config.experimental.set_device_policy",
+    "config.experimental_run_functions_eagerly",
+    "config.experimental_connect_to_cluster",
+    "debugging.set_log_device_placement",
+)
+"""Functions whose calls are recorded, below `tensorflow`."""
+
+
+class Calls:
+    """Stands before functions of TensorFlow and records their calls; the program sees no difference."""
+
+    def __init__(self, writer: Writer, places: Places, no_jit: bool) -> None:
+        self._writer = writer
+        self._places = places
+        self._no_jit = no_jit
+        self._strategies = 0
+        self.compiled: set[str] = set()
+        """Names of functions that XLA compiles."""
+
+    def watch(self, tensorflow: Any) -> list[str]:
+        """Put the recorders in place; what could not be watched."""
+        missing = []
+        for name in CONFIGURATION:
+            *path, last = name.split(".")
+            try:
+                owner = functools.reduce(getattr, path, tensorflow)
+                setattr(owner, last, self._recorded(f"tf.{name}", getattr(owner, last)))
+            except AttributeError:
+                missing.append(name)
+        try:
+            self._watch_strategies(tensorflow.distribute.Strategy)
+            tensorflow.function = self._function(tensorflow.function)
+        except AttributeError as error:
+            missing.append(str(error))
+        return missing
+
+    def _recorded(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            where = self._places.here(2)
+            given = {str(index): _text(value) for index, value in enumerate(arguments)}
+            given |= {key: _text(value) for key, value in keywords.items()}
+            outcome = "ok"
+            try:
+                return function(*arguments, **keywords)
+            except Exception as error:
+                outcome = f"{type(error).__name__}: {error}"
+                raise
+            finally:
+                self._writer.write("call", name=name, arguments=given, outcome=outcome, where=where)
+
+        return call
+
+    def _watch_strategies(self, strategy: Any) -> None:
+        owner = next(cls for cls in strategy.__mro__ if "__init__" in vars(cls))
+        construct = owner.__init__
+
+        @functools.wraps(construct)
+        def made(made_strategy: Any, *arguments: Any, **keywords: Any) -> None:
+            construct(made_strategy, *arguments, **keywords)
+            name = type(made_strategy).__name__
+            if not name.startswith("_"):
+                self._strategies += 1
+                devices = getattr(made_strategy.extended, "worker_devices", ())
+                self._writer.write(
+                    "strategy",
+                    id=self._strategies,
+                    **{"class": name},
+                    devices=[short(str(device)) for device in devices],
+                    replicas=made_strategy.num_replicas_in_sync,
+                    where=self._places.here(2),
+                )
+
+        owner.__init__ = made
+
+    def _function(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """`tf.function` that notes which functions XLA compiles, or leaves them uncompiled (`--no-jit`)."""
+
+        @functools.wraps(function)
+        def traced(func: Any = None, *arguments: Any, **keywords: Any) -> Any:
+            if keywords.get("jit_compile"):
+                if self._no_jit:
+                    keywords["jit_compile"] = False
+                elif func is not None:
+                    self.compiled.add(getattr(func, "__name__", ""))
+            if func is None:
+                return functools.partial(traced, **keywords)
+            return function(func, *arguments, **keywords)
+
+        return traced
+
+
+def _text(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "…"
+
+
+MAX_TEXT = 200
+"""Characters of an argument that are kept."""

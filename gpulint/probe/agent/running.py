@@ -1,0 +1,91 @@
+"""Running the user's program in this process, as the interpreter itself would."""
+
+from __future__ import annotations
+
+import atexit
+import builtins
+import contextlib
+import faulthandler
+import importlib.machinery
+import json
+import os
+import runpy
+import signal
+import sys
+import types
+from collections.abc import Sequence
+from typing import NoReturn
+
+from gpulint.probe.agent.arming import Finder
+from gpulint.probe.agent.session import Options, Session
+
+
+def main(arguments: Sequence[str]) -> NoReturn:
+    """Run the program; ends the process as the program would have."""
+    options = Options(**json.loads(arguments[0]))
+    is_module = arguments[1] == "-m"
+    target, *given = arguments[2:] if is_module else arguments[1:]
+    session = Session(options)
+    _leave_stacks(options.capture)
+    sys.meta_path.insert(0, Finder("tensorflow", session.imported))
+    session.started(target)
+    atexit.register(session.write_down)
+    status = 0
+    try:
+        if is_module:
+            _run_module(target, given)
+        else:
+            _run_script(target, given)
+    except SystemExit as error:
+        failed = error.code not in (None, 0)
+        session.ended(f"SystemExit: {error.code}" if failed else None)
+        raise
+    except BaseException as error:
+        session.ended(f"{type(error).__name__}: {error}")
+        status = _uncaught(error)
+    else:
+        session.ended(None)
+    sys.exit(status)
+
+
+def _run_script(path: str, arguments: Sequence[str]) -> None:
+    sys.argv[:] = [path, *arguments]
+    sys.path.insert(0, os.path.dirname(os.path.realpath(path)))
+    module = types.ModuleType("__main__")
+    module.__dict__.update(
+        __file__=path,
+        __builtins__=builtins,
+        __cached__=None,
+        __loader__=importlib.machinery.SourceFileLoader("__main__", path),
+    )
+    with open(path, "rb") as file:
+        source = file.read()
+    code = compile(source, path, "exec", dont_inherit=True)
+    sys.modules["__main__"] = module
+    exec(code, module.__dict__)
+
+
+def _run_module(name: str, arguments: Sequence[str]) -> None:
+    sys.argv[:] = [name, *arguments]
+    sys.path.insert(0, os.getcwd())
+    runpy.run_module(name, run_name="__main__", alter_sys=True)
+
+
+def _uncaught(error: BaseException) -> int:
+    """Tell of an exception as the interpreter does, without the frames of this package; the exit status."""
+    traceback = error.__traceback__
+    while traceback is not None and os.path.dirname(traceback.tb_frame.f_code.co_filename) == _HERE:
+        traceback = traceback.tb_next
+    with contextlib.suppress(Exception):
+        sys.excepthook(type(error), error, traceback)
+    return 128 + signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
+
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def _leave_stacks(capture: str) -> None:
+    """On SIGUSR2, by which the parent says that the program hangs, write where every thread is."""
+    if hasattr(signal, "SIGUSR2"):
+        stacks = open(f"{capture}.stacks", "w", encoding="utf-8")  # noqa: SIM115 (as long as the process)
+        faulthandler.register(signal.SIGUSR2, file=stacks, all_threads=True)

@@ -1,0 +1,226 @@
+"""The agent: what it watches while the program runs, and when it writes that down."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections import Counter
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from gpulint.probe.agent import graphs
+from gpulint.probe.agent.calls import Calls
+from gpulint.probe.agent.devices import short
+from gpulint.probe.agent.internals import Internals
+from gpulint.probe.agent.operations import Operations
+from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.writer import Writer
+
+INTERVAL = 1.0
+"""Seconds between two times that the counts are written."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the parent asks for. `steps`: end the program after so many training steps, those of the warm-up not
+    counted; 0 lets it run. `warmup`: steps until the program counts as warm."""
+
+    capture: str
+    steps: int = 0
+    warmup: int = 3
+    no_jit: bool = False
+
+
+class Session:
+    """Watches one process from the import of TensorFlow to its end."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._writer = Writer(options.capture)
+        self._places = Places()
+        self._calls = Calls(self._writer, self._places, options.no_jit)
+        self._operations: Operations | None = None
+        self._internals: Internals | None = None
+        self._tensorflow: Any = None
+        self._keeps_graphs = False
+        self._steps = 0
+        self._fresh: dict[tuple[str, Place | None], list[float]] = {}
+        self._lock = threading.Lock()
+        self._faults: Counter[str] = Counter()
+        self._stopped = threading.Event()
+        self._traced: dict[str, int] = {}
+        self._process = os.getpid()
+
+    # --------------------------------------------------------------------------- starting
+
+    def started(self, main: str) -> None:
+        """The program is about to start."""
+        version = ".".join(str(part) for part in sys.version_info[:3])
+        self._writer.write("process", pid=self._process, python=version, main=main)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forked)
+
+    def imported(self, tensorflow: ModuleType) -> None:
+        """TensorFlow has just been imported by the program."""
+        try:
+            self._arm(tensorflow)
+        except Exception as error:
+            self.fault("arming", error)
+
+    def _arm(self, tensorflow: Any) -> None:
+        self._tensorflow = tensorflow
+        self._internals = Internals()
+        self._places.extract_stack = self._internals.extract_stack
+        self._operations = Operations(
+            self._internals, self._places, self.fault, self._became_live, self._stepped, self._variable_made
+        )
+        self._watch_threads()
+        self._internals.watch_operations(self._operations)
+        if not self._internals.is_live:
+            tensorflow.debugging.set_log_device_placement(True)
+        for name in self._calls.watch(tensorflow):
+            self._internals.lost.append(("calls", name))
+        for evidence, reason in self._internals.lost:
+            self._writer.write("lost", evidence=evidence, reason=reason)
+        cuda = bool(tensorflow.test.is_built_with_cuda())
+        self._writer.write("tensorflow", tensorflow=tensorflow.__version__, keras=None, cuda=cuda)
+        self._writer.write("phase", name="build")
+        threading.Thread(target=self._write_on, name="gpulint", daemon=True).start()
+
+    def _watch_threads(self) -> None:
+        """TensorFlow calls back for the thread that asked only: have each new thread ask, too."""
+        bootstrap = getattr(threading.Thread, "_bootstrap_inner", None)
+        internals, operations = self._internals, self._operations
+        if bootstrap is None or internals is None or operations is None:
+            return
+
+        def watched(thread: threading.Thread) -> None:
+            if thread.name != "gpulint":
+                try:
+                    internals.watch_operations(operations)
+                except Exception as error:
+                    self.fault("threads", error)
+            bootstrap(thread)
+
+        threading.Thread._bootstrap_inner = watched  # type: ignore[attr-defined]
+
+    def _became_live(self) -> None:
+        assert self._internals is not None
+        self._keeps_graphs = self._internals.keep_graphs()
+        config = self._tensorflow.config
+        physical = [
+            short(device.name.replace("physical_device:", "device:")) for device in config.list_physical_devices()
+        ]
+        logical = [short(device.name) for device in config.list_logical_devices()]
+        self._writer.write("devices", physical=physical, logical=logical)
+
+    # ---------------------------------------------------------------------------- running
+
+    def _variable_made(self, fields: dict[str, Any]) -> None:
+        self._writer.write("variable", **fields)
+
+    def _stepped(self, function: str, place: Place | None, seconds: float) -> None:
+        self._steps += 1
+        if self._steps == 1:
+            self._writer.write("phase", name="warm-up")
+        elif self._steps == self._options.warmup + 1:
+            self._writer.write("phase", name="steps")
+        with self._lock:
+            self._fresh.setdefault((function, place), []).append(seconds)
+        if self._options.steps and self._steps >= self._options.warmup + self._options.steps:
+            raise SystemExit(0)
+
+    def _write_on(self) -> None:
+        while not self._stopped.wait(INTERVAL):
+            self.write_down()
+
+    def write_down(self) -> None:
+        """Write what was counted since the last time."""
+        operations = self._operations
+        if operations is None or not self._is_own:
+            return
+        try:
+            self._write_operations(operations)
+            self._write_steps()
+            self._write_functions(operations)
+            if operations.fresh_functions and self._keeps_graphs:
+                operations.fresh_functions = False
+                self._write_graphs(operations)
+        except Exception as error:
+            self.fault("writing", error)
+
+    def _write_operations(self, operations: Operations) -> None:
+        rows = [
+            [*self._numbered(ran.place), ran.op, ran.requested, ran.device, count]
+            for ran, count in operations.take().items()
+        ]
+        if rows:
+            self._writer.write("ops", rows=rows)
+
+    def _write_steps(self) -> None:
+        with self._lock:
+            fresh, self._fresh = self._fresh, {}
+        for (name, where), seconds in fresh.items():
+            self._writer.write(
+                "steps",
+                name=name,
+                where=where,
+                count=len(seconds),
+                seconds=round(sum(seconds), 6),
+                slowest=round(max(seconds), 6),
+            )
+
+    def _write_functions(self, operations: Operations) -> None:
+        for name, traces in list(operations.traces.items()):
+            if self._traced.get(name) != len(traces):
+                self._traced[name] = len(traces)
+                where, device = operations.called_at[name]
+                jit = name in self._calls.compiled
+                self._writer.write("function", name=name, where=where, traces=len(traces), jit=jit, device=device)
+
+    def _write_graphs(self, operations: Operations) -> None:
+        assert self._internals is not None
+        placed: Counter[graphs.Placed] = Counter()
+        copied: Counter[graphs.Copied] = Counter()
+        for graph in self._internals.graphs():
+            nodes, copies = graphs.nodes(graph, operations.created, operations.graphs_of)
+            placed += nodes
+            copied += copies
+        if placed:
+            rows = [
+                [*self._numbered(node.place), node.op, node.requested, node.assigned, node.layer, count]
+                for node, count in placed.items()
+            ]
+            self._writer.write("nodes", rows=rows)
+        if copied:
+            self._writer.write("copies", rows=[[*copy, count] for copy, count in copied.items()])
+
+    def _numbered(self, place: Place | None) -> tuple[int | None, int]:
+        return (self._writer.file(place[0]), place[1]) if place is not None else (None, 0)
+
+    # ----------------------------------------------------------------------------- ending
+
+    @property
+    def _is_own(self) -> bool:
+        """Whether this is still the process that was watched first, not a fork of it."""
+        return os.getpid() == self._process
+
+    def _forked(self) -> None:
+        self._stopped.set()
+        self._writer.close()
+
+    def fault(self, where: str, error: BaseException) -> None:
+        """Something in the agent went wrong: it is told of once, and the program goes on."""
+        text = f"{type(error).__name__}: {error}"
+        self._faults[where, text] += 1  # type: ignore[index]
+        if self._faults[where, text] == 1:  # type: ignore[index]
+            self._writer.write("fault", where=where, error=text)
+
+    def ended(self, error: str | None) -> None:
+        """The program has come to its end, or an exception has ended it."""
+        self._stopped.set()
+        if self._is_own:
+            self.write_down()
+            self._writer.write("exit", error=error)

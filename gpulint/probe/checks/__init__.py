@@ -1,0 +1,1 @@
+"""The checks: each module has one `check(run)` that gives expectations."""

@@ -1,0 +1,45 @@
+"""Calls that configure devices do what they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.probe.expectation import Expectation, Run, held, violated
+
+_ID = "configuration"
+_EXPECTED = "takes effect"
+
+_CODES = (
+    ("before GPUs have been initialized", "GPU301"),
+    ("must be set before", "GPU301"),
+    ("cannot be modified after initialization", "GPU301"),
+    ("cannot be modified once initialized", "GPU301"),
+    ("Memory growth cannot differ", "GPU303"),
+    ("when virtual devices configured", "GPU306"),
+)
+"""Parts of TensorFlow's error messages (2.16, 2.21) → the rule that speaks of them."""
+
+
+def check(run: Run) -> Iterator[Expectation]:
+    """Every configuration call that was made, by the error that it raised."""
+    for call in run.capture.calls:
+        subject = f"{call.name}({', '.join(_argument(name, text) for name, text in call.arguments.items())})"
+        if not call.error:
+            yield held(_ID, subject, _EXPECTED, "accepted", where=call.where)
+            continue
+        code = next((code for part, code in _CODES if part in call.error), "")
+        yield violated(
+            _ID,
+            subject,
+            _EXPECTED,
+            call.error,
+            code=code,
+            where=call.where,
+            fix="configure devices before the first tensor, model or list of logical devices"
+            if code == "GPU301"
+            else "",
+        )
+
+
+def _argument(name: str, text: str) -> str:
+    return text if name.isdigit() else f"{name}={text}"

@@ -1,0 +1,85 @@
+"""Operations run on the device that the code asks for."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from gpulint.probe.capture import Where
+from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
+
+_ID = "scope-placement"
+
+
+def check(run: Run) -> Iterator[Expectation]:
+    """For each line and device that it asks for: where its operations were put."""
+    capture = run.capture
+    asked: dict[tuple[Where | None, str], Counter[tuple[str, str]]] = defaultdict(Counter)
+    for ran, count in capture.executions.items():
+        if ran.requested and ran.device:
+            asked[ran.where, ran.requested][ran.op, ran.device] += count
+    for node, count in capture.nodes.items():
+        if node.requested and node.assigned:
+            asked[node.where, node.requested][node.op, node.assigned] += count
+    has_gpu = any(name.startswith("GPU") for name in capture.physical)
+    for (where, requested), seen in asked.items():
+        if where is None:
+            continue
+        subject = f"operations under {requested}"
+        expected = f"on {requested}"
+        if requested.startswith("GPU") and not has_gpu:
+            yield undecided(_ID, Status.SKIP, subject, expected, "this machine has no GPU")
+            continue
+        elsewhere = Counter(
+            {
+                (op, device): count
+                for (op, device), count in seen.items()
+                if device != requested and not is_bookkeeping(op)
+            }
+        )
+        total = sum(count for (op, _), count in seen.items() if not is_bookkeeping(op))
+        if not elsewhere:
+            if total:
+                yield held(_ID, subject, expected, f"{total} operations there", where=where)
+            continue
+        devices = Counter[str]()
+        for (_, device), count in elsewhere.items():
+            devices[device] += count
+        missing = requested not in capture.logical
+        yield violated(
+            _ID,
+            subject,
+            expected,
+            ", ".join(f"{count} on {device}" for device, count in devices.most_common()),
+            code="GPU107" if missing else "",
+            where=where,
+            evidence=tuple(f"{op} on {device}, {count} times" for (op, device), count in elsewhere.most_common(3)),
+            fix=f"this run has no {requested}: name a device that exists" if missing else "",
+            level=Level.ERROR if missing else Level.WARN,
+        )
+
+
+def is_bookkeeping(op: str) -> bool:
+    """Whether TensorFlow keeps an operation on the host whatever is asked: constants, pipelines, strings, control."""
+    return op in _BOOKKEEPING or op.startswith(_OF_PIPELINES) or op.endswith(("Dataset", "DatasetV2", "DatasetV3"))
+
+
+_BOOKKEEPING = frozenset(
+    {
+        *("Const", "Identity", "IdentityN", "NoOp", "Placeholder", "_EagerConst", "RemoteCall", "GetOptions"),
+        *("PyFunc", "EagerPyFunc", "PyFuncStateless", "Print", "PrintV2", "Assert", "StringFormat", "StringJoin"),
+        *("SaveV2", "RestoreV2", "MergeV2Checkpoints", "ShardedFilename", "LookupTableFindV2", "HashTableV2"),
+        *("Shape", "ShapeN", "Size", "Rank", "BroadcastGradientArgs", "BroadcastArgs", "OptionsDataset"),
+        *("StatefulPartitionedCall", "PartitionedCall", "If", "While", "StatelessIf", "StatelessWhile", "Case"),
+    }
+)
+_OF_PIPELINES = (
+    "Iterator",
+    "Optional",
+    "Anonymous",
+    "MakeIterator",
+    "DeleteIterator",
+    "MultiDevice",
+    "Summary",
+    "Write",
+)

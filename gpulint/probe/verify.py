@@ -1,0 +1,38 @@
+"""Holding a Capture against what the program is expected to do."""
+
+from __future__ import annotations
+
+from gpulint.probe.checks import configuration, placement, predictions, spread, traces
+from gpulint.probe.expectation import Expectation, Level, Run, Status
+
+CHECKS = (predictions.check, configuration.check, spread.check, placement.check, traces.check)
+"""Every check, in the order of the report."""
+
+_ORDER = tuple(Status)
+
+
+def verify(run: Run) -> list[Expectation]:
+    """All expectations: broken ones first, then those that the run does not decide, then those that hold.
+
+    A violation on a line that a finding had predicted is told of once, as its confirmation.
+    """
+    found = [expectation for check in CHECKS for expectation in check(run)]
+    confirmed = {
+        (one.code, one.where) for one in found if one.id == "prediction" and one.status in (Status.FAIL, Status.WARN)
+    }
+    kept = [one for one in found if one.id == "prediction" or (one.code, one.where) not in confirmed or not one.code]
+    return sorted(kept, key=lambda one: _ORDER.index(one.status))
+
+
+def exit_status(expectations: list[Expectation], end: dict[str, object], strict: bool) -> int:
+    """The probe's own status: 0 all well, 1 an expectation of level error is broken, 3 something is inconclusive
+    (`strict`), 4 the program failed and nothing else did, 124 it was stopped because it hung or ran too long."""
+    if end.get("reason") in ("timeout", "hang"):
+        return 124
+    if any(one.status is Status.FAIL and one.level is Level.ERROR for one in expectations):
+        return 1
+    if end.get("status") != 0:
+        return 4
+    if strict and any(one.status is Status.INCONCLUSIVE for one in expectations):
+        return 3
+    return 0
