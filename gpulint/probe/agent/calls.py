@@ -111,7 +111,14 @@ class Calls:
 
 
 def _text(value: Any) -> str:
-    text = repr(value)
+    if hasattr(value, "device_type") and hasattr(value, "name"):
+        text = short(str(value.name).replace("physical_device:", ""))
+    elif hasattr(value, "memory_limit"):
+        text = f"{type(value).__name__}({value.memory_limit or ''})"
+    elif isinstance(value, (list, tuple)):
+        text = f"[{', '.join(_text(one) for one in value)}]"
+    else:
+        text = repr(value)
     return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "…"
 
 

@@ -31,13 +31,9 @@ def check(run: Run) -> Iterator[Expectation]:
             yield undecided(_ID, Status.SKIP, subject, expected, "this machine has no GPU")
             continue
         elsewhere = Counter(
-            {
-                (op, device): count
-                for (op, device), count in seen.items()
-                if device != requested and not is_bookkeeping(op)
-            }
+            {(op, device): count for (op, device), count in seen.items() if device != requested and not is_free(op)}
         )
-        total = sum(count for (op, _), count in seen.items() if not is_bookkeeping(op))
+        total = sum(count for (op, _), count in seen.items() if not is_free(op))
         if not elsewhere:
             if total:
                 yield held(_ID, subject, expected, f"{total} operations there", where=where)
@@ -57,6 +53,14 @@ def check(run: Run) -> Iterator[Expectation]:
             fix=f"this run has no {requested}: name a device that exists" if missing else "",
             level=Level.ERROR if missing else Level.WARN,
         )
+
+
+def is_free(op: str) -> bool:
+    """Whether an operation need not run where it is asked to: it is bookkeeping, or runs where its variable is."""
+    return is_bookkeeping(op) or op.endswith("VariableOp") or op.startswith("Resource") or op in _OF_VARIABLES
+
+
+_OF_VARIABLES = frozenset({"VarIsInitializedOp", "VariableShape", "DestroyResourceOp"})
 
 
 def is_bookkeeping(op: str) -> bool:

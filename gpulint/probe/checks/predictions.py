@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from gpulint.linting.finding import Finding, Severity
+from gpulint.places import Span
 from gpulint.probe.capture import Capture, Where
 from gpulint.probe.expectation import Expectation, Level, Run, Status
 
@@ -56,7 +57,11 @@ def _variables_of_one_replica(finding: Finding, capture: Capture) -> Said | None
     strategy = next((one for one in capture.strategies if one.replicas > 1), None)
     if strategy is None or len(set(strategy.devices)) < 2:
         return None
-    here = [one for one in capture.variables if one.where is not None and _is_near(one.where, finding)]
+    strategy_row = strategy.where.row if strategy.where is not None else 0
+    spans = [finding.span, *(related.span for related in finding.related if related.span.row != strategy_row)]
+    here = [
+        one for one in capture.variables if one.where is not None and any(_is_in(one.where, span) for span in spans)
+    ]
     if not here:
         return None
     devices = sorted({variable.device for variable in here})
@@ -76,10 +81,10 @@ def _error_of_run(*texts: str) -> Callable[[Finding, Capture], Said | None]:
 
 
 def _configuration(finding: Finding, capture: Capture) -> Said | None:
-    for call in capture.calls:
-        if call.where is not None and _is_near(call.where, finding):
-            return (True, call.error) if call.error else (False, f"{call.name} was accepted")
-    return None
+    made = [one for one in capture.calls if one.where is not None and _is_in(one.where, finding.span)]
+    if (failed := next((one for one in made if one.error), None)) is not None:
+        return True, failed.error
+    return (False, f"{made[0].name} was accepted") if made else None
 
 
 def _traces(finding: Finding, capture: Capture) -> Said | None:
@@ -100,6 +105,10 @@ def _eager(finding: Finding, capture: Capture) -> Said | None:
 
 MANY = 100
 """Eager operations of a step that was run a few times."""
+
+
+def _is_in(where: Where, span: Span) -> bool:
+    return where.path == span.path and span.row <= where.row <= span.end_row
 
 
 def _is_near(where: Where, finding: Finding) -> bool:

@@ -1,0 +1,107 @@
+"""The probe's report as one JSON object."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gpulint.probe.capture import Where
+from gpulint.probe.expectation import Expectation
+from gpulint.probe.report import Report
+
+VERSION = 1
+"""Version of the form; grows when a field changes its meaning or goes."""
+
+
+def render(report: Report, color: bool = False) -> str:
+    """`run`, `environment`, `devices`, `expectations`, `placements`, `variables`, `copies`, `memory`, `functions`,
+    `steps`, `log`, `faults` and the probe's `status`. Rows start at 1, sizes are bytes, times seconds."""
+    capture = report.capture
+    content = {
+        "version": VERSION,
+        "status": report.status,
+        "run": {
+            "command": capture.start.get("command"),
+            "status": capture.end.get("status"),
+            "signal": capture.end.get("signal"),
+            "reason": capture.end.get("reason"),
+            "seconds": capture.end.get("seconds"),
+            "error": capture.error or None,
+        },
+        "environment": {
+            "tensorflow": capture.tensorflow.get("tensorflow"),
+            "keras": capture.tensorflow.get("keras"),
+            "python": capture.process.get("python"),
+            "lost": [{"evidence": evidence, "reason": reason} for evidence, reason in capture.lost],
+        },
+        "devices": [{"name": name, "physical": name in capture.physical} for name in capture.logical],
+        "expectations": [_expectation(one) for one in report.expectations],
+        "placements": [
+            {**_place(ran.where), "op": ran.op, "requested": ran.requested, "assigned": ran.device, "count": count}
+            for ran, count in sorted(capture.executions.items(), key=str)
+        ]
+        + [
+            {
+                **_place(node.where),
+                "op": node.op,
+                "requested": node.requested,
+                "assigned": node.assigned,
+                "layer": node.layer,
+                "count": count,
+            }
+            for node, count in sorted(capture.nodes.items(), key=str)
+        ],
+        "variables": [
+            {
+                "name": one.name,
+                "shape": list(one.shape),
+                "dtype": one.dtype,
+                "bytes": one.bytes,
+                "device": one.device,
+                **_place(one.where),
+            }
+            for one in capture.variables
+        ],
+        "copies": [
+            {"op": one.op, "from": one.source, "to": one.target, "count": count}
+            for one, count in sorted(capture.copies.items())
+        ],
+        "memory": [
+            {"t": one.t, "phase": one.phase, "devices": {name: list(pair) for name, pair in one.devices.items()}}
+            for one in capture.memory
+        ],
+        "resident": [list(pair) for pair in capture.resident],
+        "functions": [
+            {"name": one.name, **_place(one.where), "traces": one.traces, "jit": one.jit, "device": one.device}
+            for one in capture.functions.values()
+        ],
+        "steps": [
+            {"name": one.name, **_place(one.where), "count": one.taken, "seconds": one.seconds}
+            for one in capture.steps.values()
+        ],
+        "log": {
+            name: {"lines": log.lines, "placements": log.placements, "torn": log.torn, "messages": log.messages}
+            for name, log in capture.logs.items()
+        },
+        "faults": capture.faults,
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def _expectation(one: Expectation) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "code": one.code or None,
+        "level": one.level.value,
+        "status": one.status.value,
+        "subject": one.subject,
+        "expected": one.expected,
+        "observed": one.observed,
+        "origin": _place(one.where) if one.where is not None else None,
+        "evidence": list(one.evidence),
+        "fix": one.fix or None,
+    }
+
+
+def _place(where: Where | None) -> dict[str, Any]:
+    return {"filename": where.path if where else None, "row": where.row if where else None}

@@ -1,0 +1,48 @@
+"""One probe: run the program, read what it left behind, hold it against its source."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpulint.linting.engine import Checker
+from gpulint.linting.finding import Finding
+from gpulint.linting.selection import Catalogue
+from gpulint.probe import agent
+from gpulint.probe.capture import Capture, Where
+from gpulint.settings import SettingsFinder
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is run: a script by its path, or a module by its name (`is_module`), with its arguments."""
+
+    name: str
+    is_module: bool = False
+    arguments: tuple[str, ...] = ()
+
+
+def command(target: Target, capture: str, steps: int, warmup: int, no_jit: bool) -> list[str]:
+    """The command line that runs a program under the agent, unbuffered, so that its log is not torn."""
+    options = json.dumps({"capture": capture, "steps": steps, "warmup": warmup, "no_jit": no_jit})
+    main = os.path.join(os.path.dirname(agent.__file__), "__main__.py")
+    chosen = ["-m", target.name] if target.is_module else [target.name]
+    return [sys.executable, "-u", main, options, *chosen, *target.arguments]
+
+
+def findings_of(capture: Capture, finder: SettingsFinder, catalogue: Catalogue) -> Sequence[Finding]:
+    """What `gpulint check` says of the program's own files that took part in the run."""
+    files = {place.path for place in _places(capture)}
+    main = capture.process.get("main", "")
+    if os.path.isfile(main):
+        files.add(os.path.abspath(main))
+    existing = sorted(path for path in files if os.path.isfile(path))
+    return Checker(finder, catalogue).check(existing).findings if existing else []
+
+
+def _places(capture: Capture) -> list[Where]:
+    found = [one.where for one in capture.executions] + [one.where for one in capture.nodes]
+    return [where for where in found if where is not None]
