@@ -12,7 +12,7 @@ from gpulint.probe.agent.operations import Created
 from gpulint.probe.agent.places import Place
 
 _FUNCTION = re.compile(r"__(?:inference|forward|backward)_(.+)_\d+$")
-_CALLED = re.compile(r"^(?:(?:Stateful)?PartitionedCall(?:_\d+)?/)+")
+_ONEDNN = re.compile(r"^_Mkl(?:Native)?(?=[A-Z])")
 _REPLICA = re.compile(r"(?:^|/)replica_\d+(?=/)")
 _COPIES = frozenset({"_Send", "_HostSend"})
 _BOOKKEEPING = frozenset({"_Arg", "_Retval", "_DeviceArg", "_DeviceRetval", "_Recv", "_HostRecv", "NoOp"})
@@ -41,36 +41,55 @@ def nodes(
 ) -> tuple[Counter[Placed], Counter[Copied]]:
     """The nodes of one graph after partitioning, and the copies in it. `graphs_of` are the graphs that have a node of
     a name. A graph of which no node is known is that of one eager operation, which is counted as such."""
-    requested = {node.name: node.device for node in graph.pre_optimization_graph.node}
     final = [node for part in graph.partition_graphs for node in part.node]
-    own = _own_graph((_CALLED.sub("", node.name) for node in final), graphs_of)
+    own = _own_graph((node.name for node in graph.pre_optimization_graph.node), graphs_of)
     placed: Counter[Placed] = Counter()
     copied: Counter[Copied] = Counter()
     if not own:
         return placed, copied
+    requested = {own: {node.name: node.device for node in graph.pre_optimization_graph.node}}
+    for function in graph.pre_optimization_graph.library.function:
+        requested[_short(function.signature.name)] = {node.name: node.device for node in function.node_def}
     for node in final:
         if node.op in _COPIES:
-            attributes = node.attr
-            source = short(attributes["send_device"].s.decode())
-            target = short(attributes["recv_device"].s.decode())
+            source, target = (short(node.attr[end].s.decode()) for end in ("send_device", "recv_device"))
             if source != target:
                 copied[Copied(node.op, source, target)] += 1
         if node.op in _COPIES or node.op in _BOOKKEEPING:
             continue
-        function, name = _original(node)
-        found = created.get((function or own, name))
-        asked = short(requested.get(node.name, ""))
-        placed[Placed(found.place if found else None, node.op, asked, short(node.device), _layer(name))] += 1
+        function, name = _original(node, own, requested)
+        found = created.get((function, name))
+        asked = short(requested.get(function, {}).get(name, ""))
+        op = _ONEDNN.sub("", node.op)
+        placed[Placed(found.place if found else None, op, asked, short(node.device), _layer(name))] += 1
     return placed, copied
 
 
-def _original(node: Any) -> tuple[str, str]:
-    """The function and the name that a node had before it was inlined into the graph; "" where it is in its own."""
+def _original(node: Any, own: str, requested: Mapping[str, Mapping[str, str]]) -> tuple[str, str]:
+    """The function and the name that a node had before it was inlined into the graph.
+
+    TensorFlow notes them on the node; where a rewriting (oneDNN's) has lost them, they are told by the name, which
+    has that of the call before it: `PartitionedCall/MatMul`, `cond/then/_0/cond/MatMul`.
+    """
     information = node.experimental_debug_info
     if information.original_func_names:
-        function = _FUNCTION.match(information.original_func_names[0])
-        return function[1] if function else "", information.original_node_names[0]
-    return "", _CALLED.sub("", node.name)
+        return _short(information.original_func_names[0]), information.original_node_names[0]
+    name = node.name
+    if name in requested[own]:
+        return own, name
+    rest = name
+    while "/" in rest:
+        rest = rest.partition("/")[2]
+        for function, devices in requested.items():
+            if function != own and rest in devices:
+                return function, rest
+    return own, name
+
+
+def _short(function: str) -> str:
+    """The name of the graph that a function was made of."""
+    found = _FUNCTION.match(function)
+    return found[1] if found else function
 
 
 def _own_graph(names: Iterable[str], graphs_of: Mapping[str, list[str]]) -> str:

@@ -51,8 +51,10 @@ def main(arguments: Sequence[str]) -> NoReturn:
 def _run_script(path: str, arguments: Sequence[str]) -> None:
     sys.argv[:] = [path, *arguments]
     sys.path.insert(0, os.path.dirname(os.path.realpath(path)))
+    path = os.path.abspath(path)
     module = types.ModuleType("__main__")
     module.__dict__.update(
+        __annotations__={},
         __file__=path,
         __builtins__=builtins,
         __cached__=None,
@@ -77,7 +79,7 @@ def _uncaught(error: BaseException) -> int:
     while traceback is not None and os.path.dirname(traceback.tb_frame.f_code.co_filename) == _HERE:
         traceback = traceback.tb_next
     with contextlib.suppress(Exception):
-        sys.excepthook(type(error), error, traceback)
+        sys.excepthook(type(error), error.with_traceback(traceback), traceback)
     return 128 + signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
 
 

@@ -10,14 +10,13 @@ _ID = "configuration"
 _EXPECTED = "takes effect"
 
 _CODES = (
-    ("before GPUs have been initialized", "GPU301"),
-    ("must be set before", "GPU301"),
-    ("cannot be modified after initialization", "GPU301"),
+    ("cannot be modified after being initialized", "GPU301"),
     ("cannot be modified once initialized", "GPU301"),
     ("Memory growth cannot differ", "GPU303"),
     ("when virtual devices configured", "GPU306"),
 )
-"""Parts of TensorFlow's error messages (2.16, 2.21) → the rule that speaks of them."""
+"""Parts of TensorFlow's error messages (`tensorflow/python/eager/context.py` of 2.16 and 2.21) → the rule that speaks
+of them."""
 
 
 def check(run: Run) -> Iterator[Expectation]:

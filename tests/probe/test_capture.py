@@ -1,0 +1,79 @@
+"""Captures are read whatever ended the run that wrote them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpulint.probe.capture import CaptureError, Copy, Execution, Function, Node, Where, read
+
+START = {"kind": "start", "t": 1.0, "version": 1, "command": ["python", "a.py"]}
+RECORDS: list[dict[str, Any]] = [
+    START,
+    {"kind": "process", "t": 1.1, "pid": 7, "python": "3.11.7", "main": "a.py"},
+    {"kind": "file", "t": 1.2, "id": 0, "path": "/p/a.py"},
+    {"kind": "devices", "t": 1.3, "physical": ["CPU:0"], "logical": ["CPU:0", "CPU:1"]},
+    {"kind": "ops", "t": 2.0, "rows": [[0, 3, "MatMul", "CPU:1", "CPU:1", 2], [None, 0, "Add", "", "CPU:0", 1]]},
+    {"kind": "ops", "t": 3.0, "rows": [[0, 3, "MatMul", "CPU:1", "CPU:1", 5]]},
+    {"kind": "nodes", "t": 3.0, "rows": [[0, 4, "Mul", "", "CPU:0", "dense", 1]]},
+    {"kind": "copies", "t": 3.0, "rows": [["_Send", "CPU:0", "CPU:1", 4]]},
+    {"kind": "function", "t": 3.0, "name": "f", "where": ["/p/a.py", 4], "traces": 1, "jit": False, "device": "CPU:0"},
+    {"kind": "function", "t": 4.0, "name": "f", "where": ["/p/a.py", 4], "traces": 9, "jit": False, "device": "CPU:0"},
+    {"kind": "steps", "t": 4.0, "name": "f", "where": ["/p/a.py", 4], "count": 3, "seconds": 0.5, "slowest": 0.3},
+    {"kind": "steps", "t": 5.0, "name": "f", "where": ["/p/a.py", 4], "count": 2, "seconds": 0.5, "slowest": 0.1},
+    {"kind": "exit", "t": 6.0, "error": None},
+    {"kind": "end", "t": 6.1, "status": 0, "signal": None, "reason": "exit", "seconds": 5.1},
+]
+
+
+def written(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "run.jsonl"
+    path.write_text(text)
+    return str(path)
+
+
+def lines(records: list[dict[str, Any]]) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def test_counts_are_added_up(tmp_path: Path) -> None:
+    capture = read(written(tmp_path, lines(RECORDS)))
+    assert capture.executions[Execution(Where("/p/a.py", 3), "MatMul", "CPU:1", "CPU:1")] == 7
+    assert capture.executions[Execution(None, "Add", "", "CPU:0")] == 1
+    assert capture.nodes[Node(Where("/p/a.py", 4), "Mul", "", "CPU:0", "dense")] == 1
+    assert capture.copies[Copy("_Send", "CPU:0", "CPU:1")] == 4
+    (steps,) = capture.steps.values()
+    assert (steps.taken, steps.seconds, steps.slowest) == (5, 1.0, 0.3)
+    assert list(capture.functions.values()) == [Function("f", Where("/p/a.py", 4), 9, False, "CPU:0")]
+    assert capture.logical == ("CPU:0", "CPU:1")
+    assert capture.seconds == 5.1
+
+
+def test_a_capture_that_was_cut_anywhere_is_read(tmp_path: Path) -> None:
+    text = lines(RECORDS)
+    for end in range(len(lines(RECORDS[:1])), len(text)):
+        capture = read(written(tmp_path, text[:end]))
+        assert capture.torn <= 1
+        assert capture.start["command"] == ["python", "a.py"]
+
+
+def test_lines_that_say_nothing_are_counted_or_left_out(tmp_path: Path) -> None:
+    odd = [START, {"kind": "ops", "rows": [[9, 3, "A", "", "", 1]]}, {"kind": "new", "t": 1}]
+    capture = read(written(tmp_path, lines(odd) + "nonsense\n[]\n"))
+    assert capture.torn == 3
+    assert not capture.executions
+
+
+@pytest.mark.parametrize("text", ["", "hello\n", "{}\n", '{"kind": "ops", "rows": []}\n'])
+def test_what_is_no_capture_is_refused(text: str, tmp_path: Path) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(CaptureError, match=r"run\.jsonl: not a capture"):
+        read(path)
+
+
+def test_a_later_form_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CaptureError, match="later gpulint"):
+        read(written(tmp_path, lines([{**START, "version": 99}])))
