@@ -28,7 +28,7 @@ sizes are bytes; devices are short names such as `GPU:0`.
 | log | parent | stream, lines, placements, torn, placed and ran: rows of [op, device, count], messages |
 | fault | agent, parent | where, error: something in gpulint went wrong |
 | exit | agent | error: null, or what ended the program |
-| end | parent | status (null where a signal did), signal, reason ("exit", "timeout" or "interrupt"), seconds |
+| end | parent | status (null where a signal did), signal, reason ("exit", "timeout", "hang" or "interrupt"), seconds |
 """
 
 from __future__ import annotations

@@ -1,0 +1,268 @@
+"""Running a user's program as it would run without us, but for what is seen of it.
+
+The program is a child in our process group: it has our standard input, directory, environment, open files and
+terminal. Its two output streams come through us. The agent inside it and we append to one capture.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import gpulint
+from gpulint.probe.capture import VERSION
+from gpulint.probe.channel import Channel, standard_error, standard_output
+from gpulint.probe.hang_watch import HangWatch
+from gpulint.probe.log_summary import LogRecords
+from gpulint.probe.process_tree import ProcessTree
+from gpulint.probe.progress import ProgressLine
+from gpulint.probe.recorder import Recorder
+from gpulint.probe.relay import Relay
+from gpulint.probe.stream import Stream
+from gpulint.probe.tail import CaptureTail
+
+_LOOK = 0.25
+"""Seconds between two looks at the capture."""
+
+_SAMPLE = 1.0
+"""Seconds between two looks at the program's processes."""
+
+_STACKS = 0.5
+"""Seconds that the agent gets to write the stacks of all threads."""
+
+_GRACE = 5.0
+"""Seconds that the program gets to end by itself after SIGTERM, and the system to end it after SIGKILL."""
+
+Reason = Literal["exit", "timeout", "hang", "interrupt"]
+
+
+class Ended(NamedTuple):
+    """How a program ended."""
+
+    status: int | None
+    """Its exit status, None where a signal ended it."""
+    signal: int | None
+    """The number of that signal."""
+    reason: Reason
+    """Why: by itself, because we ended it, or after somebody had sent a signal to end it."""
+    seconds: float
+    faults: tuple[str, ...]
+    """What went wrong on our side."""
+
+
+def stacks_path(capture_path: str) -> str:
+    """Where the agent writes the stacks of all threads when it gets SIGUSR2.
+
+    The file is there from when the agent can do so: without it the signal would end the program.
+    """
+    return f"{capture_path}.stacks"
+
+
+def run(
+    command: Sequence[str],
+    *,
+    capture_path: str,
+    program: Sequence[str] | None = None,
+    environment: Mapping[str, str] | None = None,
+    timeout: float | None = None,
+    hang_after: float | None = None,
+    show_log: bool = False,
+    progress: ProgressLine | None = None,
+) -> Ended:
+    """Runs a command to its end. Raises OSError where it cannot be started.
+
+    `capture_path` is begun anew. `program` is the command as the user knows it, for the capture; `environment` is ours
+    where it is None. The command is ended after `timeout` seconds, and when for `hang_after` seconds nothing came of
+    it. TensorFlow's placement log is not passed on unless `show_log`, or the program asked for it itself.
+    """
+    recorder = Recorder(capture_path, fresh=True)
+    try:
+        os.unlink(stacks_path(capture_path))
+    except OSError:
+        pass  # there is none
+    recorder.write(
+        "start",
+        version=VERSION,
+        gpulint=gpulint.__version__,
+        command=list(program if program is not None else command),
+        directory=_directory(),
+        python=platform.python_version(),
+        platform=platform.platform(),
+    )
+    try:
+        return _Run(command, environment, recorder, capture_path, show_log, progress).to_its_end(timeout, hang_after)
+    except OSError as error:
+        recorder.write("fault", where="start of the program", error=str(error))
+        raise
+    finally:
+        recorder.close()
+
+
+class _Run:
+    """One program that runs."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str] | None,
+        recorder: Recorder,
+        capture_path: str,
+        show_log: bool,
+        progress: ProgressLine | None,
+    ) -> None:
+        self._command, self._environment = list(command), environment
+        self._recorder = recorder
+        self._stacks = stacks_path(capture_path)
+        self._progress = progress
+        self._tail = tail = CaptureTail(capture_path)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._ended = threading.Event()
+        self._relay = Relay(self._send, self._resize)
+
+        def shows_log() -> bool:
+            """The agent's record of the program's wish is written before TensorFlow prints the first line."""
+            tail.look()
+            return show_log or tail.shows_log
+
+        self._channels = (Channel(standard_output()), Channel(standard_error()))
+        self._waits, self._wakes = os.pipe()
+        self._streams = tuple(
+            Stream(name, channel, ended=self._waits, shows_log=shows_log, line=progress)
+            for name, channel in zip(("stdout", "stderr"), self._channels, strict=True)
+        )
+        self._logs = [LogRecords(stream.summary, recorder) for stream in self._streams]
+
+    def to_its_end(self, timeout: float | None, hang_after: float | None) -> Ended:
+        """Starts it and stays until its output is passed on."""
+        reason: Reason = "exit"
+        began = time.monotonic()
+        with self._relay:
+            process = self._start()
+            if self._relay.requests:
+                self._send(signal.SIGTERM)  # the request came before there was a program to pass it on to
+            tree = ProcessTree(process.pid)
+            forced = self._watch(began, tree, timeout, hang_after)
+            if forced is not None:
+                reason = forced
+                self._end(tree)
+            elif self._relay.requests:
+                reason = "interrupt"
+            seconds = time.monotonic() - began
+            self._drain(forced=forced is not None)
+            if self._progress is not None:
+                self._progress.close()
+        return self._close(process.poll(), reason, seconds)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        output, errors = self._channels
+        try:
+            # Without close_fds the program gets every file that the user has opened for it, as <(…) does in a shell;
+            # none of ours can be inherited.
+            self._process = process = subprocess.Popen(
+                self._command, stdout=output.inner, stderr=errors.inner, env=self._environment, close_fds=False
+            )
+        except OSError:
+            for descriptor in (output.outer, errors.outer, self._waits, self._wakes):
+                os.close(descriptor)
+            raise
+        finally:
+            for channel in self._channels:
+                channel.started()
+        for stream in self._streams:
+            stream.start()
+        threading.Thread(target=self._reap, args=(process,), name="gpulint wait", daemon=True).start()
+        return process
+
+    def _reap(self, process: subprocess.Popen[bytes]) -> None:
+        process.wait()
+        self._ended.set()
+
+    def _watch(
+        self, began: float, tree: ProcessTree, timeout: float | None, hang_after: float | None
+    ) -> Literal["timeout", "hang"] | None:
+        """Waits for the end. Returns why the program must be ended, None where it has ended."""
+        watch = HangWatch(hang_after, began)
+        sampled = float("-inf")
+        rest = 0.0
+        while not self._ended.wait(rest):
+            now = time.monotonic()
+            if timeout is not None and now - began >= timeout:
+                return "timeout"
+            if now - sampled >= _SAMPLE:
+                sampled = now
+                resident, spent = tree.sample()
+                if resident:
+                    self._recorder.write("host", resident=resident)
+                self._tail.look()
+                seen = (self._tail.events, *(stream.received for stream in self._streams))
+                if watch.look(now, seen, spent, blocked=any(stream.blocked for stream in self._streams)):
+                    return "hang"
+                for log in self._logs:
+                    log.write(now - began)
+            if self._progress is not None:
+                self._tail.look()
+                self._progress.draw(self._tail, now - began)
+            rest = _LOOK if timeout is None else min(_LOOK, max(0.0, began + timeout - time.monotonic()))
+        return None
+
+    def _end(self, tree: ProcessTree) -> None:
+        """Ends the program, which gets to say where it was and to end by itself."""
+        tree.look()  # what it started is found through it
+        if os.path.exists(self._stacks):
+            self._send(signal.SIGUSR2)
+            self._ended.wait(_STACKS)
+        self._send(signal.SIGTERM)
+        self._ended.wait(_GRACE)
+        tree.kill()
+        self._ended.wait(_GRACE)
+
+    def _drain(self, *, forced: bool) -> None:
+        """Waits until what the program has left behind is passed on.
+
+        That lasts as long as whoever reads our output wants, unless the program was ended by us or somebody wants us
+        to end now.
+        """
+        os.close(self._wakes)
+        requests, limit = self._relay.requests, time.monotonic() + _GRACE
+        for stream in self._streams:
+            while not stream.wait(_LOOK) and self._relay.requests == requests:
+                if forced and time.monotonic() > limit:
+                    break
+
+    def _close(self, code: int | None, reason: Reason, seconds: float) -> Ended:
+        if all(stream.wait(0) for stream in self._streams):
+            os.close(self._waits)
+        for log in self._logs:
+            log.write_last()
+        faults = [stream.fault for stream in self._streams if stream.fault]
+        if code is None:
+            faults.append("the program does not end, not even by SIGKILL")
+        for fault in faults:
+            self._recorder.write("fault", where="launch", error=fault)
+        status = code if code is not None and code >= 0 else None
+        number = -code if code is not None and code < 0 else None
+        self._recorder.write("end", status=status, signal=number, reason=reason, seconds=round(seconds, 3))
+        if self._recorder.error:
+            faults.append(self._recorder.error)
+        return Ended(status, number, reason, seconds, tuple(faults))
+
+    def _send(self, number: int) -> None:
+        if self._process is not None and not self._ended.is_set():
+            self._process.send_signal(number)
+
+    def _resize(self) -> None:
+        for channel in self._channels:
+            channel.resize()
+
+
+def _directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""  # it was removed

@@ -1,0 +1,73 @@
+"""A process and all that it started: their memory, their time on the processors, their end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import psutil
+
+_REFRESH = 5.0
+"""Seconds between two looks for new descendants: each look reads every process of the system."""
+
+_REFUSED = (psutil.Error, OSError)
+
+
+class ProcessTree:
+    """The tree below a process. Descendants that were seen once stay in it when their parent has ended."""
+
+    def __init__(self, pid: int) -> None:
+        self._members: dict[int, psutil.Process] = {}
+        self._spent: dict[int, float] = {}
+        self._refreshed = float("-inf")
+        try:
+            self._members[pid] = psutil.Process(pid)
+        except _REFUSED:
+            pass  # it has ended already
+
+    def sample(self) -> tuple[int, float]:
+        """Resident bytes now, and seconds of processor time since the last sample.
+
+        Pages that processes share count for each of them.
+        """
+        if time.monotonic() - self._refreshed >= _REFRESH:
+            self.look()
+        resident, spent = 0, 0.0
+        for pid, process in list(self._members.items()):
+            try:
+                with process.oneshot():
+                    times = process.cpu_times()
+                    resident += process.memory_info().rss
+            except psutil.NoSuchProcess:
+                del self._members[pid]
+                self._spent.pop(pid, None)
+                continue
+            except _REFUSED:
+                continue
+            total = times.user + times.system
+            spent += max(0.0, total - self._spent.get(pid, 0.0))
+            self._spent[pid] = total
+        return resident, spent
+
+    def kill(self) -> None:
+        """Kills every process of the tree."""
+        self.look()
+        for process in self._members.values():
+            try:
+                process.kill()  # refuses where another process has the number by now
+            except _REFUSED:
+                continue
+
+    def look(self) -> None:
+        """Looks for new descendants, those of orphans included."""
+        self._refreshed = time.monotonic()
+        for process in list(self._descendants()):
+            self._members.setdefault(process.pid, process)
+
+    def _descendants(self) -> Iterator[psutil.Process]:
+        for process in list(self._members.values()):
+            try:
+                if process.ppid() not in self._members:
+                    yield from process.children(recursive=True)
+            except _REFUSED:
+                continue

@@ -1,0 +1,67 @@
+"""Signals that reach us while a program runs below us."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any
+
+_KEYS = (signal.SIGINT, signal.SIGQUIT)
+"""The terminal sends these to all of the job, the program included."""
+
+_SENT = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+"""Those that schedulers and people send to the process whose number they know."""
+
+
+class Relay:
+    """While it is entered, signals to us do to the program what they would do without us, and nothing to us.
+
+    What was ignored before stays ignored. Python takes signals in its main thread only; in others this does nothing.
+    """
+
+    def __init__(self, send: Callable[[int], None], resized: Callable[[], None]) -> None:
+        """`send` sends a signal to the program, `resized` is called when our terminal has changed its size."""
+        self.requests = 0
+        """How often somebody wanted the program to end."""
+        self._send = send
+        self._resized = resized
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Relay:
+        if threading.current_thread() is threading.main_thread():
+            for number in (*_KEYS, *_SENT, signal.SIGWINCH):
+                if signal.getsignal(number) is not signal.SIG_IGN:
+                    self._before[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGWINCH:
+            self._resized()
+            self._send(number)  # it had the first one before its terminal had the new size
+            return
+        self.requests += number not in (signal.SIGUSR1, signal.SIGUSR2)
+        if number not in _KEYS or not _is_foreground():
+            self._send(number)
+
+
+def _is_foreground() -> bool:
+    """Whether keys at our terminal send signals to our job, so that the program has got this one, too."""
+    try:
+        terminal = os.open(os.ctermid(), os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)

@@ -1,0 +1,156 @@
+"""One of the program's output streams on its way through us: read, summed up, and passed on but for placement log."""
+
+from __future__ import annotations
+
+import os
+import select
+import threading
+from collections.abc import Callable
+
+from gpulint.probe.channel import Channel
+from gpulint.probe.log_summary import LogSummary
+from gpulint.probe.progress import ProgressLine
+
+_CHUNK = 1 << 16
+
+_SILENCE = 0.1
+"""After this many seconds without output what could still become placement log is passed on: it may be a prompt."""
+
+_LEFT_BEHIND = 1 << 20
+"""The most that can be in a pipe when the program ends. What comes behind it is not the program's: something that it
+left running has the pipe, too."""
+
+
+class Stream:
+    """Drains a channel in a thread of its own, so that the program never waits for us."""
+
+    def __init__(
+        self, name: str, channel: Channel, *, ended: int, shows_log: Callable[[], bool], line: ProgressLine | None
+    ) -> None:
+        """`ended` is a descriptor that can be read, or is at its end, once the program has ended."""
+        self.summary = LogSummary(name)
+        self.fault = ""
+        """What went wrong, "" while all is well."""
+        self.received = 0
+        """How many bytes came."""
+        self.blocked = False
+        """Whether the program waits for whoever reads our output."""
+        self._name = name
+        self._channel = channel
+        self._ended = ended
+        self._asks_for_log = shows_log
+        self._shows_log = False
+        self._line = line if channel.is_terminal else None
+        self._parses = True
+        self._thread = threading.Thread(target=self._run, name=f"gpulint {name}", daemon=True)
+
+    def start(self) -> None:
+        """Starts to drain."""
+        self._thread.start()
+
+    def wait(self, seconds: float) -> bool:
+        """Whether all was passed on, after at most some seconds."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        try:
+            self._drain()
+        except OSError as error:
+            # Who reads our output is gone, or the disk behind it is full. The program learns it as it would from
+            # its own output: nobody reads that any more.
+            if not isinstance(error, BrokenPipeError):
+                self.fault = f"{self._name}: {error.strerror}"
+        finally:
+            self.blocked = False
+            os.close(self._channel.outer)
+
+    def _drain(self) -> None:
+        source = self._channel.outer
+        poller = select.poll()
+        poller.register(source, select.POLLIN)
+        poller.register(self._ended, select.POLLIN)
+        left: int | None = None
+        while left is None or left > 0:
+            waits = left is not None or (self.summary.pending and not self._shows_log)
+            ready = {descriptor for descriptor, _ in poller.poll(_SILENCE * 1000 if waits else None)}
+            if self._ended in ready:
+                poller.unregister(self._ended)
+                left = _LEFT_BEHIND
+            if source in ready:
+                data = self._read(source)
+                if not data:
+                    break
+                self.received += len(data)
+                if left is not None:
+                    left -= len(data)
+                self._write(self._passed_on(data))
+            elif not ready:
+                if left is not None:
+                    break
+                self._write(self.summary.flush())
+        self._write(self._rest())
+
+    @staticmethod
+    def _read(source: int) -> bytes:
+        try:
+            return os.read(source, _CHUNK)
+        except OSError:
+            return b""  # how a terminal says that nobody has its other end any more
+
+    def _passed_on(self, data: bytes) -> bytes:
+        """What of the data the user gets to see, now."""
+        if not self._parses:
+            return data
+        held = b"" if self._shows_log else self.summary.pending
+        try:
+            parsed = self.summary.feed(data)
+            if parsed.spans or self._shows_log:
+                shows_log = self._asks_for_log()
+                if self._shows_log and not shows_log:
+                    self.summary.flush()  # it was shown
+                    self._shows_log = False
+                    return data
+                self._shows_log = shows_log
+            return held + data if self._shows_log else parsed.text
+        except Exception as error:  # output is worth more than what we make of it
+            return self._gives_up(error, held + data)
+
+    def _rest(self) -> bytes:
+        if not self._parses:
+            return b""
+        held = b"" if self._shows_log else self.summary.pending
+        try:
+            text = self.summary.close().text
+            return b"" if self._shows_log else text
+        except Exception as error:
+            return self._gives_up(error, held)
+
+    def _gives_up(self, error: Exception, text: bytes) -> bytes:
+        self._parses = False
+        self.fault = f"{self._name}: {type(error).__name__}: {error}"
+        return text
+
+    def _write(self, text: bytes) -> None:
+        """Writes all of a text at once. Raises OSError where nobody takes it."""
+        target = self._channel.target
+        if not text or target is None:
+            return
+        self.blocked = True
+        try:
+            if self._line is None:
+                _write_all(target, text)
+            else:
+                with self._line.aside(text):
+                    _write_all(target, text)
+        finally:
+            self.blocked = False
+
+
+def _write_all(target: int, text: bytes) -> None:
+    rest = memoryview(text)
+    while rest:
+        try:
+            rest = rest[os.write(target, rest) :]
+        except BlockingIOError:  # somebody who shares the descriptor has made it so
+            select.select([], [target], [])

@@ -1,0 +1,63 @@
+"""What a capture that is being written says so far, from the bytes that came since the last look."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any
+
+_SAMPLES = frozenset(("memory", "cards", "host", "log"))
+"""Records that come by the clock, whether or not the program does anything."""
+
+_ASKED = "set_log_device_placement"
+
+
+class CaptureTail:
+    """Follows a capture. `look` may be called from any thread; a file that is not there is an empty one."""
+
+    def __init__(self, path: str) -> None:
+        self.events = 0
+        """Records that say that something happened: those that come by the clock do not count."""
+        self.steps = 0
+        self.operations = 0
+        """Eager operations that ran and nodes of graphs."""
+        self.devices: dict[str, int] = {}
+        """Bytes in use by device."""
+        self.resident = 0
+        """Memory of the program and its children."""
+        self.shows_log = False
+        """Whether the program itself asked for the placement log."""
+        self._path = path
+        self._lock = threading.Lock()
+        self._offset = 0
+
+    def look(self) -> None:
+        """Reads what is new, as far as its lines are whole."""
+        with self._lock:
+            try:
+                with open(self._path, "rb") as file:
+                    file.seek(self._offset)
+                    new = file.read()
+            except OSError:
+                return
+            whole = new.rfind(b"\n") + 1
+            self._offset += whole
+            for line in new[:whole].splitlines():
+                try:
+                    self._add(json.loads(line))
+                except (ValueError, KeyError, IndexError, TypeError, AttributeError):
+                    continue  # torn, and counted by who reads the whole capture
+
+    def _add(self, record: dict[str, Any]) -> None:
+        kind = record["kind"]
+        self.events += kind not in _SAMPLES
+        if kind == "steps":
+            self.steps += record["count"]
+        elif kind in ("ops", "nodes"):
+            self.operations += sum(row[-1] for row in record["rows"])
+        elif kind == "memory":
+            self.devices = {device: int(used) for device, (used, _) in record["devices"].items()}
+        elif kind == "host":
+            self.resident = int(record["resident"])
+        elif kind == "call" and record["name"].rpartition(".")[2] == _ASKED and record["outcome"] == "ok":
+            self.shows_log = "False" not in record["arguments"].values()
