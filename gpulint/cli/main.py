@@ -12,6 +12,7 @@ COMMANDS = {
     "explain": "Explain a rule.",
     "generate-shell-completion": "Print a completion script for a shell.",
     "plan": "Show what gpulint believes a program will do.",
+    "probe": "Run a program and see what its devices do.",
     "rule": "Explain a rule.",
     "version": "Show the version.",
 }

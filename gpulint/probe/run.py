@@ -25,7 +25,7 @@ class Target:
     arguments: tuple[str, ...] = ()
 
 
-def command(target: Target, capture: str, steps: int, warmup: int, no_jit: bool) -> list[str]:
+def command_line(target: Target, capture: str, steps: int, warmup: int, no_jit: bool) -> list[str]:
     """The command line that runs a program under the agent, unbuffered, so that its log is not torn."""
     options = json.dumps({"capture": capture, "steps": steps, "warmup": warmup, "no_jit": no_jit})
     main = os.path.join(os.path.dirname(agent.__file__), "__main__.py")

@@ -8,19 +8,30 @@ from gpulint.probe.expectation import Expectation, Level, Run, Status
 CHECKS = (predictions.check, configuration.check, spread.check, placement.check, traces.check)
 """Every check, in the order of the report."""
 
+OF_STRATEGIES = frozenset({"strategy-spread", "variables-mirrored"})
+"""Checks that are about a strategy as a whole."""
+
 _ORDER = tuple(Status)
 
 
 def verify(run: Run) -> list[Expectation]:
     """All expectations: broken ones first, then those that the run does not decide, then those that hold.
 
-    A violation on a line that a finding had predicted is told of once, as its confirmation.
+    A violation that a finding had predicted is told of once, as its confirmation: on the same line, or, where it is
+    about a strategy as a whole, by the same rule.
     """
     found = [expectation for check in CHECKS for expectation in check(run)]
     confirmed = {
         (one.code, one.where) for one in found if one.id == "prediction" and one.status in (Status.FAIL, Status.WARN)
     }
-    kept = [one for one in found if one.id == "prediction" or (one.code, one.where) not in confirmed or not one.code]
+    codes = {code for code, _ in confirmed}
+    kept = [
+        one
+        for one in found
+        if one.id == "prediction"
+        or not one.code
+        or not ((one.code, one.where) in confirmed or (one.id in OF_STRATEGIES and one.code in codes))
+    ]
     return sorted(kept, key=lambda one: _ORDER.index(one.status))
 
 

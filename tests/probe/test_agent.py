@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpulint.probe.capture import Capture, read
-from gpulint.probe.run import Target, command
+from gpulint.probe.run import Target, command_line
 
 pytestmark = pytest.mark.tensorflow
 
@@ -29,7 +29,7 @@ def probed(
     """Run a program under the agent, in its own directory; what it printed, and the capture."""
     (tmp_path / "prog.py").write_text(text)
     capture = tmp_path / "run.jsonl"
-    line = command(Target("prog.py", arguments=arguments), str(capture), steps, 1, False)
+    line = command_line(Target("prog.py", arguments=arguments), str(capture), steps, 1, False)
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
     done = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     return done, read(str(capture))

@@ -12,6 +12,7 @@ from typing import Any
 
 from gpulint.probe.agent import graphs
 from gpulint.probe.agent.calls import Calls
+from gpulint.probe.agent.device_memory import DeviceMemory
 from gpulint.probe.agent.devices import short
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.operations import Operations
@@ -45,6 +46,8 @@ class Session:
         self._internals: Internals | None = None
         self._tensorflow: Any = None
         self._keeps_graphs = False
+        self._memory: DeviceMemory | None = None
+        self._phase = "build"
         self._steps = 0
         self._fresh: dict[tuple[str, Place | None], list[float]] = {}
         self._lock = threading.Lock()
@@ -86,7 +89,7 @@ class Session:
             self._writer.write("lost", evidence=evidence, reason=reason)
         cuda = bool(tensorflow.test.is_built_with_cuda())
         self._writer.write("tensorflow", tensorflow=tensorflow.__version__, keras=None, cuda=cuda)
-        self._writer.write("phase", name="build")
+        self._enter("build")
         threading.Thread(target=self._write_on, name="gpulint", daemon=True).start()
 
     def _watch_threads(self) -> None:
@@ -109,6 +112,7 @@ class Session:
     def _became_live(self) -> None:
         assert self._internals is not None
         self._keeps_graphs = self._internals.keep_graphs()
+        self._memory = DeviceMemory(self._tensorflow, lambda: True)
         config = self._tensorflow.config
         physical = [
             short(device.name.replace("physical_device:", "device:")) for device in config.list_physical_devices()
@@ -118,15 +122,26 @@ class Session:
 
     # ---------------------------------------------------------------------------- running
 
+    def _enter(self, phase: str) -> None:
+        self._write_memory()
+        self._phase = phase
+        self._writer.write("phase", name=phase)
+        if self._memory is not None:
+            self._memory.reset_peaks()
+
+    def _write_memory(self) -> None:
+        if self._memory is not None and (devices := self._memory.sample()):
+            self._writer.write("memory", phase=self._phase, devices=devices)
+
     def _variable_made(self, fields: dict[str, Any]) -> None:
         self._writer.write("variable", **fields)
 
     def _stepped(self, function: str, place: Place | None, seconds: float) -> None:
         self._steps += 1
         if self._steps == 1:
-            self._writer.write("phase", name="warm-up")
+            self._enter("warm-up")
         elif self._steps == self._options.warmup + 1:
-            self._writer.write("phase", name="steps")
+            self._enter("steps")
         with self._lock:
             self._fresh.setdefault((function, place), []).append(seconds)
         if self._options.steps and self._steps >= self._options.warmup + self._options.steps:
@@ -145,6 +160,7 @@ class Session:
             self._write_operations(operations)
             self._write_steps()
             self._write_functions(operations)
+            self._write_memory()
             if operations.fresh_functions and self._keeps_graphs:
                 operations.fresh_functions = False
                 self._write_graphs(operations)

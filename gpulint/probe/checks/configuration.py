@@ -26,7 +26,7 @@ def check(run: Run) -> Iterator[Expectation]:
         if not call.error:
             yield held(_ID, subject, _EXPECTED, "accepted", where=call.where)
             continue
-        code = next((code for part, code in _CODES if part in call.error), "")
+        code = code_of(call.error)
         yield violated(
             _ID,
             subject,
@@ -38,6 +38,11 @@ def check(run: Run) -> Iterator[Expectation]:
             if code == "GPU301"
             else "",
         )
+
+
+def code_of(error: str) -> str:
+    """The rule that speaks of an error of a configuration call, "" for none."""
+    return next((code for part, code in _CODES if part in error), "")
 
 
 def _argument(name: str, text: str) -> str:

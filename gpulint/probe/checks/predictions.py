@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from gpulint.linting.finding import Finding, Severity
 from gpulint.places import Span
 from gpulint.probe.capture import Capture, Where
+from gpulint.probe.checks.configuration import code_of
 from gpulint.probe.expectation import Expectation, Level, Run, Status
 
 _ID = "prediction"
@@ -82,9 +83,9 @@ def _error_of_run(*texts: str) -> Callable[[Finding, Capture], Said | None]:
 
 def _configuration(finding: Finding, capture: Capture) -> Said | None:
     made = [one for one in capture.calls if one.where is not None and _is_in(one.where, finding.span)]
-    if (failed := next((one for one in made if one.error), None)) is not None:
+    if (failed := next((one for one in made if code_of(one.error) == finding.code), None)) is not None:
         return True, failed.error
-    return (False, f"{made[0].name} was accepted") if made else None
+    return (False, f"{made[0].name} was accepted") if made and not any(one.error for one in made) else None
 
 
 def _traces(finding: Finding, capture: Capture) -> Said | None:

@@ -41,6 +41,7 @@ def render(report: Report, color: bool) -> str:
     _header(console, report.capture)
     _expectations(console, report)
     _operations(console, report.capture)
+    _log(console, report.capture)
     _variables(console, report.capture)
     _evidence(console, report)
     console.print(f"[bold]{escape(verdict(report))}[/bold]")
@@ -64,6 +65,8 @@ def verdict(report: Report) -> str:
 
 def _header(console: Console, capture: Capture) -> None:
     version = capture.tensorflow.get("tensorflow")
+    if not capture.process:
+        return
     if not version:
         console.print("The program did not import TensorFlow.")
         return
@@ -110,6 +113,23 @@ def _operations(console: Console, capture: Capture) -> None:
         if not is_bookkeeping(node.op):
             seen[node.op][node.assigned] += count
     _matrix(console, "operations and graph nodes", seen, capture.logical)
+
+
+def _log(console: Console, capture: Capture) -> None:
+    """The placement log, where there is nothing better."""
+    if capture.executions or capture.nodes or (capture.process and not capture.tensorflow):
+        return
+    for name, log in capture.logs.items():
+        seen: dict[str, Counter[str]] = defaultdict(Counter)
+        for (op, device), count in (*log.placed.items(), *log.ran.items()):
+            if not is_bookkeeping(op):
+                seen[op][device] += count
+        if log.lines:
+            torn = f", {log.torn} torn" if log.torn else ""
+            console.print(escape(f"{name}: {log.lines} lines, {log.placements} of them placements{torn}"))
+        _matrix(console, "operations in the placement log", seen, capture.logical)
+        for message in log.messages:
+            console.print(escape(message))
 
 
 def _variables(console: Console, capture: Capture) -> None:

@@ -1,0 +1,145 @@
+"""`gpulint probe`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+
+import click
+
+from gpulint.cli import options
+from gpulint.cli.options import UserError
+from gpulint.linting import pack
+from gpulint.linting.selection import Catalogue, Selection
+from gpulint.probe import launch
+from gpulint.probe.capture import Capture, CaptureError, read
+from gpulint.probe.expectation import Run
+from gpulint.probe.log_file import capture_of_log
+from gpulint.probe.progress import ProgressLine
+from gpulint.probe.report import FORMATS, Report, render
+from gpulint.probe.run import Target, command_line, findings_of
+from gpulint.probe.verify import exit_status, verify
+from gpulint.settings import SettingsError, SettingsFinder
+
+_HANG_AFTER = 600.0
+
+
+@click.command("probe", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("script", required=False, type=click.Path())
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.option("-m", "module", metavar="MODULE", help="Run a module, as `python -m` does.")
+@click.option("--timeout", type=click.FloatRange(min=0), metavar="S", help="Stop the program after S seconds.")
+@click.option(
+    "--hang-after",
+    type=click.FloatRange(min=0),
+    default=_HANG_AFTER,
+    show_default=True,
+    metavar="S",
+    help="Stop it when nothing has happened for S seconds (0: never).",
+)
+@click.option("--steps", type=click.IntRange(min=0), default=0, metavar="N", help="Stop it after N training steps.")
+@click.option(
+    "--warmup", type=click.IntRange(min=0), default=3, show_default=True, metavar="N", help="Steps before those count."
+)
+@click.option("--no-jit", is_flag=True, help="Compile nothing with XLA, so that single operations are seen.")
+@click.option("--output-format", type=click.Choice(FORMATS), default="text", help="Form of the report.")
+@click.option("--output-file", "-o", type=click.Path(dir_okay=False), help="Write the report there.")
+@click.option("--capture", "capture_path", type=click.Path(dir_okay=False), help="Keep what was seen in this file.")
+@click.option("--replay", type=click.Path(), metavar="CAPTURE", help="Report on a run that was captured earlier.")
+@click.option("--log", "log_path", type=click.Path(), metavar="FILE", help="Report on a placement log.")
+@click.option("--strict", is_flag=True, help="Exit with 3 where something stays inconclusive.")
+@click.option("--exit-zero", "-e", is_flag=True, help="Exit with 0 whatever the report says.")
+@options.configuration
+@options.color
+def command(
+    script: str | None,
+    arguments: tuple[str, ...],
+    module: str | None,
+    timeout: float | None,
+    hang_after: float,
+    steps: int,
+    warmup: int,
+    no_jit: bool,
+    output_format: str,
+    output_file: str | None,
+    capture_path: str | None,
+    replay: str | None,
+    log_path: str | None,
+    strict: bool,
+    exit_zero: bool,
+    configs: tuple[str, ...],
+    isolated: bool,
+    target_tensorflow: str | None,
+    color: str,
+) -> None:
+    """Run a program and hold what its devices did against what its code says.
+
+    SCRIPT runs as `python SCRIPT ARGUMENTS…` would; options of gpulint stand before it.
+
+    Exit status: 0 every expectation holds or is only warned of, 1 one is broken, 2 wrong usage or an internal error,
+    3 something is inconclusive (--strict), 4 the program itself failed, 124 it hung or took too long.
+    """
+    finder = options.finder(configs, isolated, {}, target_tensorflow)
+    catalogue = _catalogue(finder, isolated)
+    if sum(source is not None for source in (replay, log_path, module or script)) != 1 and not (module and script):
+        raise UserError("name one program, --replay CAPTURE or --log FILE")
+    try:
+        if replay is not None:
+            capture = read(replay)
+        elif log_path is not None:
+            capture = capture_of_log(log_path)
+        else:
+            given = (script, *arguments) if module and script else arguments
+            target = Target(module or script or "", module is not None, tuple(given))
+            capture = _probed(target, capture_path, timeout, hang_after or None, steps, warmup, no_jit)
+    except CaptureError as error:
+        raise UserError(str(error)) from None
+    except OSError as error:
+        raise UserError(f"{error.filename or replay or log_path}: {error.strerror or error}") from None
+    expectations = verify(Run(capture, findings_of(capture, finder, catalogue)))
+    status = 0 if log_path is not None else exit_status(expectations, capture.end, strict)
+    text = render(output_format, Report(capture, expectations, status), not output_file and options.use_color(color))
+    if output_file:
+        with open(output_file, "w", encoding="utf-8") as file:
+            file.write(text)
+    else:
+        click.echo(text, nl=False)
+    sys.exit(0 if exit_zero else status)
+
+
+def _catalogue(finder: SettingsFinder, isolated: bool) -> Catalogue:
+    settings = finder.of_directory(".")
+    try:
+        paths = [os.path.join(settings.root, path) for path in settings.rule_paths]
+        catalogue = Catalogue(pack.load(paths, installed=not isolated))
+        Selection(catalogue, settings)
+    except (SettingsError, pack.PackError) as error:
+        raise UserError(str(error)) from None
+    return catalogue
+
+
+def _probed(
+    target: Target,
+    capture_path: str | None,
+    timeout: float | None,
+    hang_after: float | None,
+    steps: int,
+    warmup: int,
+    no_jit: bool,
+) -> Capture:
+    if not target.is_module and not os.path.isfile(target.name):
+        raise UserError(f"{target.name}: no such file")
+    with tempfile.TemporaryDirectory(prefix="gpulint-") as directory:
+        path = os.path.abspath(capture_path) if capture_path else os.path.join(directory, "capture.jsonl")
+        ended = launch.run(
+            command_line(target, path, steps, warmup, no_jit),
+            capture_path=path,
+            program=["python", *(["-m"] if target.is_module else []), target.name, *target.arguments],
+            timeout=timeout,
+            hang_after=hang_after,
+            progress=ProgressLine.on(2),
+        )
+        for fault in ended.faults:
+            click.echo(f"gpulint: {fault}", err=True)
+        return read(path)

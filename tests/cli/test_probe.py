@@ -1,0 +1,164 @@
+"""`gpulint probe` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+OUTSIDE = """import sys
+import tensorflow as tf
+
+cpu, = tf.config.list_physical_devices("CPU")
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+
+
+def network():
+    return tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(8)])
+
+
+if "--inside" in sys.argv:
+    with strategy.scope():
+        model = network()
+else:
+    model = network()
+with strategy.scope():
+    optimizer = tf.keras.optimizers.SGD()
+
+
+def forward(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
+
+@tf.function
+def step(x):
+    strategy.run(forward, (x,))
+
+
+for x in tf.data.Dataset.from_tensor_slices(tf.ones((64, 4))).batch(8):
+    step(x)
+print("trained")
+"""
+
+
+def probe(directory: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
+    return subprocess.run(
+        [sys.executable, "-m", "gpulint", "probe", "--isolated", *arguments],
+        cwd=directory,
+        env=environment,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_program_without_tensorflow_runs_as_ever(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import sys\nprint(input(), sys.argv)\n")
+    done = probe(tmp_path, "a.py", "--timeout", "-x", stdin="hello\n")
+    assert done.returncode == 0
+    first, *report = done.stdout.splitlines()
+    assert first == "hello ['a.py', '--timeout', '-x']"
+    assert report == ["The program did not import TensorFlow.", "nothing to check"]
+
+
+def test_a_module_is_run_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "pack").mkdir()
+    (tmp_path / "pack" / "__init__.py").write_text("")
+    (tmp_path / "pack" / "work.py").write_text("import sys\nprint(__name__, __spec__.name, sys.argv[1:])\n")
+    assert probe(tmp_path, "-m", "pack.work", "a", "-b").stdout.startswith("__main__ pack.work ['a', '-b']\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("raise SystemExit(3)", 4),
+        ("1 / 0", 4),
+        ("import os\nos._exit(0)", 0),
+        ("import os\nos.kill(os.getpid(), 9)", 4),
+    ],
+)
+def test_a_program_that_fails_is_told_of(text: str, status: int, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(text + "\n")
+    assert probe(tmp_path, "a.py").returncode == status
+    assert probe(tmp_path, "--exit-zero", "a.py").returncode == 0
+
+
+def test_a_program_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import time\nprint('on', flush=True)\ntime.sleep(600)\n")
+    done = probe(tmp_path, "--timeout", "2", "a.py")
+    assert done.returncode == 124
+    assert done.stdout.startswith("on\n")
+    assert "stopped (timeout)" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["none.py"], "gpulint: none.py: no such file"),
+        ([], "gpulint: name one program, --replay CAPTURE or --log FILE"),
+        (["--replay", "none.jsonl"], "gpulint: none.jsonl: No such file or directory"),
+        (["--replay", "a.py"], "gpulint: a.py: not a capture of gpulint"),
+        (["--log", "none.log"], "gpulint: none.log: No such file or directory"),
+    ],
+)
+def test_wrong_usage_is_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("print(1)\n")
+    done = probe(tmp_path, *arguments)
+    assert done.returncode == 2
+    assert done.stderr == message + "\n"
+
+
+def test_a_placement_log_is_reported_on(tmp_path: Path) -> None:
+    line = "MatMul: (MatMul): /job:localhost/replica:0/task:0/device:GPU:1\n"
+    (tmp_path / "run.log").write_text("loading\n" + line * 3)
+    done = probe(tmp_path, "--log", "run.log")
+    assert done.returncode == 0
+    assert "3 of them placements" in done.stdout
+    assert "MatMul" in done.stdout
+    assert "GPU:1" in done.stdout
+
+
+@pytest.mark.tensorflow
+def test_a_finding_is_confirmed_on_its_line_and_its_look_alike_passes(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(OUTSIDE)
+    broken = probe(tmp_path, "--output-format", "json", "-o", "broken.json", "--capture", "run.jsonl", "train.py")
+    assert "trained" not in broken.stdout  # Keras raises: no replica but the first has the variables
+    report = json.loads((tmp_path / "broken.json").read_text())
+    (found,) = [one for one in report["expectations"] if one["code"] == "GPU201"]
+    assert (found["status"], found["observed"]) == ("fail", "confirmed: variables on CPU:0 only")
+    assert found["origin"] == {"filename": str(tmp_path / "train.py"), "row": 17}
+    assert (broken.returncode, report["status"]) == (1, 1)
+
+    replayed = probe(tmp_path, "--output-format", "json", "--replay", "run.jsonl")
+    assert replayed.returncode == 1
+    assert json.loads(replayed.stdout) == report
+
+    right = probe(tmp_path, "--output-format", "json", "-o", "right.json", "train.py", "--inside")
+    assert right.stdout == "trained\n"
+    found = json.loads((tmp_path / "right.json").read_text())["expectations"]
+    assert right.returncode == 0, found
+    assert {one["status"] for one in found} == {"pass", "inconclusive"}
+    assert [one["status"] for one in found if one["id"] == "variables-mirrored"] == ["pass"]
+
+
+@pytest.mark.tensorflow
+def test_placements_agree_with_the_log_that_tensorflow_prints(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(
+        'import tensorflow as tf\n\nx = tf.ones((4, 4))\nwith tf.device("CPU:0"):\n    y = tf.linalg.matmul(x, x)\n'
+    )
+    done = probe(tmp_path, "--output-format", "json", "-o", "a.json", "--capture", "run.jsonl", "a.py")
+    assert done.returncode == 0
+    report = json.loads((tmp_path / "a.json").read_text())
+    seen = {(one["op"], one["assigned"]) for one in report["placements"]}
+    assert ("MatMul", "CPU:0") in seen
+    assert sum(stream["placements"] for stream in report["log"].values()) > 0
+    assert not report["faults"]
