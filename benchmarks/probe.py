@@ -1,0 +1,111 @@
+"""What the probe costs: the same programs with and without it, by turns, in one run.
+
+    python benchmarks/probe.py [ROUNDS]
+
+Needs TensorFlow. Prints, for a Keras `fit` and for a loop of a `tf.function`, the time of a step after the warm-up, of
+everything from the import of TensorFlow to the first step, and of that import, with the probe over without it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+WARM, STEPS = 30, 200
+FIT = f"""
+import sys, time
+began = time.perf_counter()
+import tensorflow as tf
+imported = time.perf_counter()
+import numpy as np
+
+model = tf.keras.Sequential(
+    [
+        tf.keras.Input((32, 32, 3)),
+        tf.keras.layers.Conv2D(32, 3, activation="relu"),
+        tf.keras.layers.Conv2D(32, 3, strides=2, activation="relu"),
+        tf.keras.layers.GlobalAveragePooling2D(),
+        tf.keras.layers.Dense(10),
+    ]
+)
+model.compile("adam", tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True), jit_compile=False)
+times = []
+
+
+class Clock(tf.keras.callbacks.Callback):
+    def on_train_batch_end(self, batch, logs=None):
+        times.append(time.perf_counter())
+
+
+data = tf.data.Dataset.from_tensors((np.zeros((32, 32, 32, 3), "float32"), np.zeros((32,), "int64"))).repeat()
+model.fit(data, steps_per_epoch={WARM + STEPS}, epochs=1, verbose=0, callbacks=[Clock()])
+"""
+LOOP = f"""
+import sys, time
+began = time.perf_counter()
+import tensorflow as tf
+imported = time.perf_counter()
+
+weights = tf.Variable(tf.random.normal((256, 256)))
+optimizer = tf.keras.optimizers.SGD(0.01)
+optimizer.build([weights])
+
+
+@tf.function
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.matmul(x, weights) ** 2)
+    optimizer.apply_gradients([(tape.gradient(loss, weights), weights)])
+    return loss
+
+
+times = []
+x = tf.random.normal((256, 256))
+for _ in range({WARM + STEPS}):
+    step(x).numpy()
+    times.append(time.perf_counter())
+"""
+END = f"""
+import json
+gaps = [after - before for before, after in zip(times[{WARM}:], times[{WARM + 1}:])]
+gaps.sort()
+json.dump(
+    {{"step": gaps[len(gaps) // 2], "start": times[0] - imported, "import": imported - began}}, open(sys.argv[1], "w")
+)
+"""
+
+
+def measured(program: Path, command: list[str], directory: Path) -> dict[str, float]:
+    """The figures that one run of a program leaves, with the whole run's seconds."""
+    out = directory / "figures.json"
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
+    subprocess.run([*command, str(program), str(out)], env=environment, capture_output=True, check=False)
+    figures: dict[str, float] = json.loads(out.read_text())
+    out.unlink()
+    return figures
+
+
+def main() -> None:
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    plain, probed = [sys.executable], [sys.executable, "-m", "gpulint", "probe", "--isolated"]
+    with tempfile.TemporaryDirectory() as name:
+        for title, text in (("Keras fit, small ConvNet", FIT), ("tf.function loop", LOOP)):
+            program = Path(name) / "program.py"
+            program.write_text(text + END)
+            pairs = [
+                (measured(program, plain, Path(name)), measured(program, probed, Path(name))) for _ in range(rounds)
+            ]
+            for what in ("step", "start", "import"):
+                without = statistics.median(pair[0][what] for pair in pairs)
+                ratio = statistics.median(pair[1][what] / pair[0][what] for pair in pairs)
+                added = statistics.median(pair[1][what] - pair[0][what] for pair in pairs)
+                print(f"{title}: {what} {without * 1e3:.2f} ms, with the probe x {ratio:.3f} ({added * 1e3:+.2f} ms)")
+
+
+if __name__ == "__main__":
+    main()
