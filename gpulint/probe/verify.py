@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gpulint.probe.checks import configuration, placement, predictions, spread, traces
+from gpulint.probe.checks import configuration, memory, placement, predictions, spread, traces
 from gpulint.probe.expectation import Expectation, Level, Run, Status
 
-CHECKS = (predictions.check, configuration.check, spread.check, placement.check, traces.check)
+CHECKS = (predictions.check, configuration.check, spread.check, placement.check, memory.check, traces.check)
 """Every check, in the order of the report."""
 
 OF_STRATEGIES = frozenset({"strategy-spread", "variables-mirrored"})

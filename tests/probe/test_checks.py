@@ -9,7 +9,18 @@ import pytest
 
 from gpulint.linting.finding import Finding, Related, Severity
 from gpulint.places import Span
-from gpulint.probe.capture import Call, Capture, Execution, Function, Strategy, Variable, Where
+from gpulint.probe.capture import (
+    Call,
+    Capture,
+    Card,
+    Execution,
+    Function,
+    Log,
+    Sample,
+    Strategy,
+    Variable,
+    Where,
+)
 from gpulint.probe.expectation import Expectation, Level, Run, Status
 from gpulint.probe.verify import exit_status, verify
 
@@ -17,8 +28,15 @@ MADE, USED = Where("/p/a.py", 4), Where("/p/a.py", 9)
 MIRRORED = Strategy(1, "MirroredStrategy", ("CPU:0", "CPU:1"), 2, Where("/p/a.py", 2))
 
 
-def variable(device: str, size: int = 64, where: Where = MADE) -> Variable:
-    return Variable("kernel", (size // 4,), "float32", size, device, where)
+def variable(device: str, size: int = 64, where: Where = MADE, name: str = "kernel") -> Variable:
+    return Variable(name, (size // 4,), "float32", size, device, where)
+
+
+GIB = 1 << 30
+CREATED = (
+    "Created device /job:localhost/replica:0/task:0/device:GPU:0 with 8192 MB memory:  -> device: 0, name: Tesla K80, "
+    "pci bus id: 0000:86:00.0, compute capability: 3.7"
+)
 
 
 def ran(op: str, requested: str, device: str, where: Where = USED) -> Counter[Execution]:
@@ -50,10 +68,10 @@ def test_variables_on_every_replica_hold() -> None:
 
 
 def test_a_variable_of_one_replica_is_found_where_it_was_made() -> None:
-    capture = spread(variable("CPU:0"), variable("CPU:1"), variable("CPU:0", 128, USED))
+    capture = spread(variable("CPU:0"), variable("CPU:1"), variable("CPU:0", 128, USED, "other"))
     (broken,) = [one for one in verify(Run(capture)) if one.status is Status.FAIL]
     assert (broken.id, broken.code, broken.where) == ("variables-mirrored", "GPU201", USED)
-    assert broken.evidence == ("kernel (128 bytes) only on CPU:0",)
+    assert broken.evidence == ("other (128 bytes) only on CPU:0",)
 
 
 def test_a_replica_without_work_is_found() -> None:
@@ -167,3 +185,28 @@ def test_the_exit_status_is_that_of_the_contract(
     expectations: list[Expectation], end: dict[str, object], strict: bool, status: int
 ) -> None:
     assert exit_status(expectations, end, strict) == status
+
+
+def over_steps(*current: int, device: str = "GPU:0") -> Capture:
+    """A program on a card of 8 GiB whose memory had these sizes, a second apart."""
+    samples = [Sample(float(t), "steps", {device: (size, size)}) for t, size in enumerate(current)]
+    return Capture(memory=samples, logs={"stderr": Log(messages=[CREATED])}, executions=ran("MatMul", "", device))
+
+
+def test_memory_that_grows_with_every_step_is_found() -> None:
+    growing = said(over_steps(*(GIB + step * 40 * 2**20 for step in range(40))))
+    assert growing["mem-leak"] == (Status.FAIL, "GPU307")
+    level = said(over_steps(*[GIB] * 40))
+    assert level["mem-leak"] == (Status.PASS, "")
+    assert said(over_steps(GIB, GIB))["mem-leak"] == (Status.INCONCLUSIVE, "")
+
+
+def test_memory_near_the_limit_is_told_of() -> None:
+    assert said(over_steps(*[int(7.8 * GIB)] * 40))["mem-headroom"] == (Status.WARN, "")
+    assert said(over_steps(*[5 * GIB] * 40))["mem-headroom"] == (Status.PASS, "")
+
+
+def test_other_programs_on_the_card_are_told_of() -> None:
+    card = Card(1.0, "0000:86:00.0", "Tesla K80", 8 * GIB, 5 * GIB, GIB, 4 * GIB, 90)
+    assert said(Capture(cards=[card])) == {"mem-foreign": (Status.WARN, "")}
+    assert said(Capture(cards=[card._replace(by_others=0)])) == {}

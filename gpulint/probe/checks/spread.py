@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 
-from gpulint.probe.capture import Capture, Strategy, Variable
+from gpulint.probe.capture import Capture, Strategy
 from gpulint.probe.expectation import Expectation, Run, Status, held, undecided, violated
+from gpulint.probe.memory import variable_balance
 
 _SPREAD = "strategy-spread"
 _MIRRORED = "variables-mirrored"
@@ -26,7 +27,7 @@ def check(run: Run) -> Iterator[Expectation]:
             yield undecided(_SPREAD, Status.INCONCLUSIVE, subject, "work on every device", reason)
             continue
         yield from _spread(run.capture, strategy, devices, subject)
-        yield from _mirrored(run.capture, strategy, devices, subject)
+        yield from _mirrored(run.capture, strategy, subject)
 
 
 def _spread(capture: Capture, strategy: Strategy, devices: tuple[str, ...], subject: str) -> Iterator[Expectation]:
@@ -53,41 +54,25 @@ def _spread(capture: Capture, strategy: Strategy, devices: tuple[str, ...], subj
         yield held(_SPREAD, subject, expected, observed, where=strategy.where)
 
 
-def _mirrored(capture: Capture, strategy: Strategy, devices: tuple[str, ...], subject: str) -> Iterator[Expectation]:
-    if strategy.cls not in ("MirroredStrategy", "MultiWorkerMirroredStrategy", "CollectiveAllReduceStrategy"):
+def _mirrored(capture: Capture, strategy: Strategy, subject: str) -> Iterator[Expectation]:
+    found = variable_balance(strategy, capture.variables)
+    if found is None:
         return
     expected = "the same bytes of variables on each device"
-    on: dict[str, list[Variable]] = defaultdict(list)
-    for variable in capture.variables:
-        on[variable.device].append(variable)
-    sizes = {device: sum(variable.bytes for variable in on[device]) for device in devices}
-    observed = ", ".join(f"{device}: {size:,} bytes" for device, size in sizes.items())
-    alone = [variable for variable in _of_one_device(on, devices) if variable.bytes > 0]
-    if not any(sizes.values()):
-        yield undecided(_MIRRORED, Status.INCONCLUSIVE, subject, expected, "no variable was seen on these devices")
-    elif len(set(sizes.values())) > 1 and alone:
-        alone.sort(key=lambda variable: -variable.bytes)
+    observed = ", ".join(f"{device}: {size:,} bytes" for device, size in found.sizes.items())
+    if found.verdict == "inconclusive":
+        yield undecided(_MIRRORED, Status.INCONCLUSIVE, subject, expected, found.reason)
+    elif found.verdict == "fail":
+        uneven = sorted(found.uneven, key=lambda variable: -variable.bytes)
         yield violated(
             _MIRRORED,
             subject,
             expected,
             observed,
             code="GPU201",
-            where=alone[0].where,
-            evidence=tuple(f"{one.name} ({one.bytes:,} bytes) only on {one.device}" for one in alone[:SHOWN]),
+            where=uneven[0].where,
+            evidence=tuple(f"{one.name} ({one.bytes:,} bytes) only on {one.device}" for one in uneven[:SHOWN]),
             fix="build it inside `with strategy.scope():`",
         )
-    elif len(set(sizes.values())) == 1:
+    else:
         yield held(_MIRRORED, subject, expected, observed, where=strategy.where)
-
-
-def _of_one_device(on: dict[str, list[Variable]], devices: tuple[str, ...]) -> list[Variable]:
-    """The variables of a strategy's first device that no other one has a copy of."""
-    others = Counter((one.shape, one.dtype) for device in devices[1:2] for one in on[device])
-    alone = []
-    for variable in on[devices[0]]:
-        if others[variable.shape, variable.dtype]:
-            others[variable.shape, variable.dtype] -= 1
-        else:
-            alone.append(variable)
-    return alone
