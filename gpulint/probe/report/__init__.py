@@ -9,7 +9,7 @@ from importlib import import_module
 from gpulint.probe.capture import Capture
 from gpulint.probe.expectation import Expectation
 
-FORMATS = ("text", "json")
+FORMATS = ("text", "json", "sarif", "junit")
 """Names of the forms; each is the module of that name in this package."""
 
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from gpulint.output.view import printable
 from gpulint.probe.capture import Capture, Where
 from gpulint.probe.checks.placement import is_bookkeeping
 from gpulint.probe.expectation import Expectation, Status
@@ -44,7 +45,7 @@ def render(report: Report, color: bool) -> str:
     _log(console, report.capture)
     _variables(console, report.capture)
     _evidence(console, report)
-    console.print(f"[bold]{escape(verdict(report))}[/bold]")
+    console.print(f"[bold]{_safe(verdict(report))}[/bold]")
     return written.getvalue()
 
 
@@ -72,15 +73,15 @@ def _header(console: Console, capture: Capture) -> None:
         return
     strategies = ", ".join(f"{one.cls} of {one.replicas}" for one in capture.strategies) or "no strategy"
     devices = ", ".join(capture.logical) or "not initialised"
-    console.print(escape(f"TensorFlow {version} on {devices}; {strategies}; {capture.seconds:.1f} s"))
+    console.print(_safe(f"TensorFlow {version} on {devices}; {strategies}; {capture.seconds:.1f} s"))
     steps = sum(one.taken for one in capture.steps.values())
     if steps:
         seconds = sum(one.seconds for one in capture.steps.values())
-        console.print(escape(f"{steps} training steps, {1000 * seconds / steps:.1f} ms each"))
+        console.print(_safe(f"{steps} training steps, {1000 * seconds / steps:.1f} ms each"))
     for evidence, reason in capture.lost:
-        console.print(escape(f"not seen: {evidence} ({reason})"))
+        console.print(_safe(f"not seen: {evidence} ({reason})"))
     for fault in capture.faults:
-        console.print(escape(f"fault of the probe: {fault}"))
+        console.print(_safe(f"fault of the probe: {fault}"))
 
 
 def _expectations(console: Console, report: Report) -> None:
@@ -94,10 +95,10 @@ def _expectations(console: Console, report: Report) -> None:
         code = f"{one.code} " if one.code else ""
         table.add_row(
             f"[{_STYLES[one.status]}]{one.status.value}[/]",
-            escape(f"{code}{one.subject}"),
-            escape(one.expected),
-            escape(one.observed),
-            escape(shown(one.where)),
+            _safe(f"{code}{one.subject}"),
+            _safe(one.expected),
+            _safe(one.observed),
+            _safe(shown(one.where)),
         )
     console.print(table)
     if len(held) > MAX_HELD:
@@ -126,10 +127,10 @@ def _log(console: Console, capture: Capture) -> None:
                 seen[op][device] += count
         if log.lines:
             torn = f", {log.torn} torn" if log.torn else ""
-            console.print(escape(f"{name}: {log.lines} lines, {log.placements} of them placements{torn}"))
+            console.print(_safe(f"{name}: {log.lines} lines, {log.placements} of them placements{torn}"))
         _matrix(console, "operations in the placement log", seen, capture.logical)
         for message in log.messages:
-            console.print(escape(message))
+            console.print(_safe(message))
 
 
 def _variables(console: Console, capture: Capture) -> None:
@@ -149,7 +150,7 @@ def _matrix(console: Console, title: str, seen: dict[str, Counter[str]], logical
         table.add_column(device, justify="right")
     rows = sorted(seen.items(), key=lambda item: (-sum(item[1].values()), item[0]))
     for name, counts in rows[:MAX_ROWS]:
-        table.add_row(escape(name), *(f"{counts[device]:,}" if counts[device] else "" for device in devices))
+        table.add_row(_safe(name), *(f"{counts[device]:,}" if counts[device] else "" for device in devices))
     if len(rows) > MAX_ROWS:
         others = Counter[str]()
         for _, counts in rows[MAX_ROWS:]:
@@ -161,7 +162,7 @@ def _matrix(console: Console, title: str, seen: dict[str, Counter[str]], logical
 def _evidence(console: Console, report: Report) -> None:
     broken = [one for one in report.expectations if one.status in (Status.FAIL, Status.WARN)]
     for one in broken[:MAX_EVIDENCE]:
-        console.print(escape(f"{shown(one.where)}: {_told(one)}"))
+        console.print(_safe(f"{shown(one.where)}: {_told(one)}"))
     if len(broken) > MAX_EVIDENCE:
         console.print(f"… and {len(broken) - MAX_EVIDENCE} more")
 
@@ -171,6 +172,11 @@ def _told(one: Expectation) -> str:
     if one.evidence:
         text += f" ({'; '.join(one.evidence)})"
     return f"{text}. {one.fix[0].upper()}{one.fix[1:]}." if one.fix else text
+
+
+def _safe(text: str) -> str:
+    """Text on one line, without what a terminal or rich would obey."""
+    return escape(printable(" ".join(text.split())))
 
 
 def shown(where: Where | None) -> str:

@@ -1,0 +1,72 @@
+"""The probe's violations that have a line, as SARIF 2.1.0."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import PurePath
+from typing import Any
+from urllib.parse import quote
+
+import gpulint
+from gpulint.probe.expectation import Expectation, Status
+from gpulint.probe.report import Report
+
+_LEVELS = {Status.FAIL: "error", Status.WARN: "warning"}
+
+
+def render(report: Report, color: bool = False) -> str:
+    """One run. Paths are relative to the working directory where they are below it."""
+    broken = [one for one in report.expectations if one.status in _LEVELS and one.where is not None]
+    rules = sorted({_rule(one) for one in broken})
+    log = {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "gpulint",
+                        "version": gpulint.__version__,
+                        "informationUri": "https://gpulint.readthedocs.io/",
+                        "rules": [{"id": rule} for rule in rules],
+                    }
+                },
+                "results": [_result(one, rules) for one in broken],
+            }
+        ],
+    }
+    return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
+
+
+def _rule(one: Expectation) -> str:
+    return one.code or one.id
+
+
+def _result(one: Expectation, rules: list[str]) -> dict[str, Any]:
+    assert one.where is not None
+    message = f"{one.subject}: {one.observed}"
+    if one.fix:
+        message += f". {one.fix[0].upper()}{one.fix[1:]}."
+    return {
+        "ruleId": _rule(one),
+        "ruleIndex": rules.index(_rule(one)),
+        "level": _LEVELS[one.status],
+        "message": {"text": message},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": _uri(one.where.path)},
+                    "region": {"startLine": one.where.row},
+                }
+            }
+        ],
+        "properties": {"evidence": list(one.evidence), "expected": one.expected},
+    }
+
+
+def _uri(path: str) -> str:
+    relative = os.path.relpath(path)
+    if relative.startswith(".."):
+        return PurePath(os.path.abspath(path)).as_uri()
+    return quote(PurePath(relative).as_posix())
