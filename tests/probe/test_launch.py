@@ -119,6 +119,14 @@ class TestOutput:
         assert os.read(output.fileno(), 100) == b"Name: "
         assert launched.finish(b"Ada\n")[0] == b"adA\n"
 
+    def test_a_line_that_grows_slowly_is_seen_to_grow(self, tmp_path: Path) -> None:
+        source = "import sys, time\nfor _ in range(40): time.sleep(0.03); sys.stdout.write('.')"
+        launched = Launched(tmp_path, source)
+        output = launched.process.stdout
+        assert output is not None
+        assert 0 < len(os.read(output.fileno(), 100)) < 30
+        launched.finish()
+
     def test_closed_output_ends_the_program_as_it_would_without_us(self, tmp_path: Path) -> None:
         source = """if True:
             number = 0
@@ -327,18 +335,16 @@ class TestSignals:
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
     def test_signals_to_us_are_passed_on(self, tmp_path: Path, number: signal.Signals) -> None:
         launched = Launched(tmp_path, self.WAITING, start_new_session=True)
-        output = launched.process.stdout
-        assert output is not None and os.read(output.fileno(), 100) == b"ready\n"
+        assert launched.line() == b"ready\n"
         launched.process.send_signal(number)
         assert launched.finish()[0] == b"got %s\n" % number.name.encode()
         assert (launched.ended["status"], launched.ended["reason"]) == (5, "interrupt")
 
     def test_signals_that_ask_for_no_end(self, tmp_path: Path) -> None:
         launched = Launched(tmp_path, self.WAITING, options={"timeout": 20.0})
-        output = launched.process.stdout
-        assert output is not None and os.read(output.fileno(), 100) == b"ready\n"
+        assert launched.line() == b"ready\n"
         launched.process.send_signal(signal.SIGUSR1)
-        assert os.read(output.fileno(), 100) == b"got SIGUSR1\n"
+        assert launched.line() == b"got SIGUSR1\n"
         launched.process.send_signal(signal.SIGTERM)
         assert launched.finish()[0] == b"got SIGTERM\n"
 
@@ -350,8 +356,7 @@ class TestSignals:
             stdin=subprocess.PIPE,
             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
         )
-        output = launched.process.stdout
-        assert output is not None and os.read(output.fileno(), 100) == b"True\n"
+        assert launched.line() == b"True\n"
         launched.process.send_signal(signal.SIGHUP)
         launched.finish(b"\n")
         assert (launched.ended["status"], launched.ended["reason"]) == (0, "exit")
@@ -359,9 +364,7 @@ class TestSignals:
     @pytest.mark.parametrize("whose", ["program", "launcher"])
     def test_capture_can_be_read_after_kill_9(self, tmp_path: Path, whose: str) -> None:
         launched = Launched(tmp_path, "import os, time; print(os.getpid(), flush=True); time.sleep(600)")
-        output = launched.process.stdout
-        assert output is not None
-        program = int(os.read(output.fileno(), 100))
+        program = int(launched.line())
         until(lambda: records(launched, "host"))
         os.kill(program if whose == "program" else launched.process.pid, signal.SIGKILL)
         if whose == "program":
