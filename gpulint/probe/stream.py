@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from gpulint.probe.channel import Channel
-from gpulint.probe.log_summary import LogSummary
+from gpulint.probe.log_summary import Summary
 from gpulint.probe.progress import ProgressLine
 
 _CHUNK = 1 << 16
@@ -27,17 +27,22 @@ class Stream:
     """Drains a channel in a thread of its own, so that the program never waits for us."""
 
     def __init__(
-        self, name: str, channel: Channel, *, ended: int, shows_log: Callable[[], bool], line: ProgressLine | None
+        self,
+        channel: Channel,
+        summary: Summary,
+        *,
+        ended: int,
+        shows_log: Callable[[], bool],
+        line: ProgressLine | None,
     ) -> None:
         """`ended` is a descriptor that can be read, or is at its end, once the program has ended."""
-        self.summary = LogSummary(name)
+        self.summary = summary
         self.fault = ""
         """What went wrong, "" while all is well."""
         self.received = 0
         """How many bytes came."""
         self.blocked = False
         """Whether the program waits for whoever reads our output."""
-        self._name = name
         self._channel = channel
         self._ended = ended
         self._asks_for_log = shows_log
@@ -46,7 +51,7 @@ class Stream:
         self._parses = True
         self._gives_up_at = 0.0
         """When what is held back is passed on."""
-        self._thread = threading.Thread(target=self._run, name=f"gpulint {name}", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="gpulint stream", daemon=True)
 
     def start(self) -> None:
         """Starts to drain."""
@@ -64,7 +69,7 @@ class Stream:
             # Who reads our output is gone, or the disk behind it is full. The program learns it as it would from
             # its own output: nobody reads that any more.
             if not isinstance(error, BrokenPipeError):
-                self.fault = f"{self._name}: {error.strerror}"
+                self.fault = f"{self._channel.name}: {error.strerror}"
         finally:
             self.blocked = False
             os.close(self._channel.outer)
@@ -144,7 +149,7 @@ class Stream:
 
     def _stop_parsing(self, error: Exception, text: bytes) -> bytes:
         self._parses = False
-        self.fault = f"{self._name}: {type(error).__name__}: {error}"
+        self.fault = f"{self._channel.name}: {type(error).__name__}: {error}"
         return text
 
     def _write(self, text: bytes) -> None:

@@ -157,6 +157,20 @@ class TestOutput:
         assert launched.ended["status"] == 1
         assert launched.ended["faults"] == ["stdout: No space left on device"]
 
+    def test_streams_that_go_to_one_place_stay_in_order(self, tmp_path: Path) -> None:
+        source = f"""if True:
+            import sys
+            for number in range(3000):
+                sys.stdout.write("out %d\\n" % number + {PLACED!r})
+                sys.stderr.write("err %d\\n" % number + {RAN + RAN.split("Executing")[0] + PLACED!r})
+        """
+        launched = Launched(tmp_path, source, stderr=subprocess.STDOUT)
+        assert launched.finish()[0] == b"".join(b"out %d\nerr %d\n" % (n, n) for n in range(3000))
+        logs = launched.capture.logs
+        assert logs["stdout"].placed == logs["stderr"].placed == {("MatMul", "CPU:1"): 3000}
+        assert logs["stdout"].ran == {} and logs["stderr"].ran == {("MatMul", "CPU:0"): 3000}
+        assert (logs["stdout"].lines, logs["stderr"].lines) == (9000, 6000)
+
     def test_program_that_closes_its_output_itself(self, tmp_path: Path) -> None:
         source = "import os, sys, time; print('a'); os.close(1); time.sleep(0.3); sys.stderr.write('b')"
         launched = Launched(tmp_path, source)
@@ -446,6 +460,11 @@ class TestTerminal:
         source = "import os, sys; print(os.isatty(1)); print(os.isatty(2), file=sys.stderr)"
         output, _ = Launched(tmp_path, source, stderr=screen.inner).finish()
         assert output == b"False\n" and screen.end() == b"True\r\n"
+
+    def test_what_is_printed_stays_in_order(self, tmp_path: Path, screen: Screen) -> None:
+        source = "import sys\nfor n in range(2000): sys.stdout.write(f'o{n} '); sys.stderr.write(f'e{n}\\n')"
+        self.launch(tmp_path, source, screen).finish()
+        assert screen.end() == b"".join(b"o%d e%d\r\n" % (n, n) for n in range(2000))
 
     def test_new_sizes_are_passed_on(self, tmp_path: Path, screen: Screen) -> None:
         source = """if True:
