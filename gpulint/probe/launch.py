@@ -152,6 +152,7 @@ class _Run:
         began = time.monotonic()
         with self._relay:
             process = self._start()
+            self._relay.started()
             if self._relay.requests:
                 self._send(signal.SIGTERM)  # the request came before there was a program to pass it on to
             tree = ProcessTree(process.pid)

@@ -309,7 +309,7 @@ class TestSurroundings:
             import multiprocessing, os
             os.chdir("/")
             def work(number):
-                print("work", number, flush=True)
+                os.write(1, b"work %d\\n" % number)
             if __name__ == "__main__":
                 context = multiprocessing.get_context("fork")
                 workers = [context.Process(target=work, args=(number,)) for number in range(3)]
@@ -347,12 +347,17 @@ class TestSignals:
     """
 
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-    def test_signals_to_us_are_passed_on(self, tmp_path: Path, number: signal.Signals) -> None:
-        launched = Launched(tmp_path, self.WAITING, start_new_session=True)
+    @pytest.mark.parametrize("before", [signal.SIG_DFL, signal.SIG_IGN])
+    def test_signals_to_us_are_passed_on(self, tmp_path: Path, number: signal.Signals, before: signal.Handlers) -> None:
+        def prepare() -> None:
+            signal.signal(number, before)
+
+        launched = Launched(tmp_path, self.WAITING, start_new_session=True, preexec_fn=prepare)
         assert launched.line() == b"ready\n"
         launched.process.send_signal(number)
         assert launched.finish()[0] == b"got %s\n" % number.name.encode()
-        assert (launched.ended["status"], launched.ended["reason"]) == (5, "interrupt")
+        reason = "interrupt" if before == signal.SIG_DFL else "exit"
+        assert (launched.ended["status"], launched.ended["reason"]) == (5, reason)
 
     def test_signals_that_ask_for_no_end(self, tmp_path: Path) -> None:
         launched = Launched(tmp_path, self.WAITING, options={"timeout": 20.0})
@@ -433,6 +438,7 @@ def screen() -> Screen:
 def controlling() -> None:
     """Makes standard input the terminal that keys come from."""
     os.setsid()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a job in the background of a script ignores it
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
