@@ -11,8 +11,9 @@ import termios
 class Channel:
     """`inner` is the program's end, `outer` ours."""
 
-    def __init__(self, target: int | None) -> None:
+    def __init__(self, name: str, target: int | None) -> None:
         """Something like `target`, the descriptor that what comes out is for, None where it is not open."""
+        self.name = name
         self.target = target
         self._screen = target if target is not None and os.isatty(target) else None
         self.outer, self.inner = os.pipe() if self._screen is None else os.openpty()
@@ -58,3 +59,11 @@ def standard_output() -> int | None:
 def standard_error() -> int | None:
     """Descriptor 2, None where the process was started without one."""
     return 2 if sys.__stderr__ is not None else None
+
+
+def are_one(first: int | None, second: int | None) -> bool:
+    """Whether what is written to either of two descriptors comes to the same place, in order."""
+    try:
+        return first is not None and second is not None and os.path.sameopenfile(first, second)
+    except OSError:
+        return False

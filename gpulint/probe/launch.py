@@ -1,7 +1,8 @@
 """Running a user's program as it would run without us, but for what is seen of it.
 
 The program is a child in our process group: it has our standard input, directory, environment, open files and
-terminal. Its two output streams come through us. The agent inside it and we append to one capture.
+terminal. Its two output streams come through us, in one channel where they go to one place, so that they stay in
+order. The agent inside it and we append to one capture.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from typing import Literal, NamedTuple
 
 import gpulint
 from gpulint.probe.capture import VERSION
-from gpulint.probe.channel import Channel, standard_error, standard_output
+from gpulint.probe.channel import Channel, are_one, standard_error, standard_output
 from gpulint.probe.hang_watch import HangWatch
-from gpulint.probe.log_summary import LogRecords
+from gpulint.probe.log_summary import LogRecords, LogSummary, SharedSummary, Summary
 from gpulint.probe.process_tree import ProcessTree
 from gpulint.probe.progress import ProgressLine
 from gpulint.probe.recorder import Recorder
@@ -130,12 +131,19 @@ class _Run:
             tail.look()
             return show_log or tail.shows_log
 
-        self._channels = (Channel(standard_output()), Channel(standard_error()))
+        output, errors = standard_output(), standard_error()
+        summaries: dict[Channel, Summary] = {}
+        if are_one(output, errors):
+            summaries[Channel("output", output)] = SharedSummary("stdout", "stderr")
+        else:
+            summaries[Channel("stdout", output)] = LogSummary("stdout")
+            summaries[Channel("stderr", errors)] = LogSummary("stderr")
+        self._channels = tuple(summaries)
         self._waits, self._wakes = os.pipe()
-        self._streams = tuple(
-            Stream(name, channel, ended=self._waits, shows_log=shows_log, line=progress)
-            for name, channel in zip(("stdout", "stderr"), self._channels, strict=True)
-        )
+        self._streams = [
+            Stream(channel, summary, ended=self._waits, shows_log=shows_log, line=progress)
+            for channel, summary in summaries.items()
+        ]
         self._logs = [LogRecords(stream.summary, recorder) for stream in self._streams]
 
     def to_its_end(self, timeout: float | None, hang_after: float | None) -> Ended:
@@ -144,6 +152,7 @@ class _Run:
         began = time.monotonic()
         with self._relay:
             process = self._start()
+            self._relay.started()
             if self._relay.requests:
                 self._send(signal.SIGTERM)  # the request came before there was a program to pass it on to
             tree = ProcessTree(process.pid)
@@ -160,7 +169,7 @@ class _Run:
         return self._close(process.poll(), reason, seconds)
 
     def _start(self) -> subprocess.Popen[bytes]:
-        output, errors = self._channels
+        output, errors = self._channels[0], self._channels[-1]
         try:
             # Without close_fds the program gets every file that the user has opened for it, as <(…) does in a shell;
             # none of ours can be inherited.
@@ -168,7 +177,7 @@ class _Run:
                 self._command, stdout=output.inner, stderr=errors.inner, env=self._environment, close_fds=False
             )
         except OSError:
-            for descriptor in (output.outer, errors.outer, self._waits, self._wakes):
+            for descriptor in {output.outer, errors.outer, self._waits, self._wakes}:
                 os.close(descriptor)
             raise
         finally:

@@ -1,12 +1,14 @@
-"""What the placement log of one stream says in sum, as the record of a capture."""
+"""What the placement log of each stream says in sum, as the records of a capture."""
 
 from __future__ import annotations
 
+import io
 import threading
 from collections import Counter
-from typing import Any
+from typing import Any, Protocol
 
-from gpulint.probe.placement_log import Parsed, PlacementLogParser
+from gpulint.probe import placement_grammar as grammar
+from gpulint.probe.placement_log import MAX_LINE, Parsed, PlacementLogParser
 from gpulint.probe.placement_records import Created, Hint, OutOfMemory, Record
 from gpulint.probe.placements import Placements, short_device
 from gpulint.probe.recorder import Recorder
@@ -21,8 +23,28 @@ _RATE = 5_000
 """Bytes a second that they may come to: where they are long, they are written less often."""
 
 
+class Summary(Protocol):
+    """Reads what comes through a channel. One thread reads while another asks for the records."""
+
+    @property
+    def pending(self) -> bytes:
+        """What the parser holds back."""
+
+    def flush(self) -> bytes:
+        """Gives up holding back."""
+
+    def feed(self, data: bytes) -> Parsed:
+        """Reads on."""
+
+    def close(self) -> Parsed:
+        """Ends the stream."""
+
+    def records(self) -> list[dict[str, Any]]:
+        """The fields of the records `log`, one for each stream."""
+
+
 class LogSummary:
-    """Sums up what a parser reads. One thread reads while another asks for the record."""
+    """Sums up one stream."""
 
     def __init__(self, stream: str) -> None:
         self._stream = stream
@@ -33,29 +55,24 @@ class LogSummary:
 
     @property
     def pending(self) -> bytes:
-        """What the parser holds back."""
         return self._parser.pending
 
     def flush(self) -> bytes:
-        """Gives up holding back."""
         with self._lock:
             return self._parser.flush()
 
     def feed(self, data: bytes) -> Parsed:
-        """Reads on."""
         with self._lock:
             return self._counted(self._parser.feed(data))
 
     def close(self) -> Parsed:
-        """Ends the stream."""
         with self._lock:
             return self._counted(self._parser.close())
 
-    def record(self) -> dict[str, Any]:
-        """The fields of the record `log`."""
+    def records(self) -> list[dict[str, Any]]:
         with self._lock:
             counts = self._parser.counts
-            return {
+            record = {
                 "stream": self._stream,
                 "lines": counts.lines,
                 "placements": counts.placements,
@@ -64,6 +81,7 @@ class LogSummary:
                 "ran": _rows(self._placements.ran),
                 "messages": list(self._messages),
             }
+            return [record]
 
     def _counted(self, parsed: Parsed) -> Parsed:
         self._placements.add(parsed.records)
@@ -74,32 +92,79 @@ class LogSummary:
         return parsed
 
 
-class LogRecords:
-    """Writes the record of a summary from time to time, where there is news: the last one counts."""
+class SharedSummary:
+    """Sums up two streams that are one, the same terminal or file: what was printed when must stay in order there.
 
-    def __init__(self, summary: LogSummary, recorder: Recorder) -> None:
+    TensorFlow prints most placements on both, and both must not come to one sum. On standard error its lines have a
+    header, on standard output they have none; other lines count for standard output.
+    """
+
+    def __init__(self, output: str, errors: str) -> None:
+        self._parser = PlacementLogParser()
+        self._output, self._errors = LogSummary(output), LogSummary(errors)
+        self._line = b""
+        """What came of the line that has not ended."""
+
+    @property
+    def pending(self) -> bytes:
+        return self._parser.pending
+
+    def flush(self) -> bytes:
+        return self._parser.flush()
+
+    def feed(self, data: bytes) -> Parsed:
+        whole = data.rfind(b"\n") + 1
+        if whole:
+            self._sort(self._line + data[:whole])
+            self._line = data[whole:]
+        else:
+            self._line += data
+        if len(self._line) > MAX_LINE:
+            self._output.feed(self._line)
+            self._line = b""
+        return self._parser.feed(data)
+
+    def close(self) -> Parsed:
+        self._sort(self._line)
+        self._line = b""
+        self._output.close()
+        self._errors.close()
+        return self._parser.close()
+
+    def records(self) -> list[dict[str, Any]]:
+        return [*self._output.records(), *self._errors.records()]
+
+    def _sort(self, lines: bytes) -> None:
+        sorted_lines: tuple[list[bytes], list[bytes]] = ([], [])
+        for line in io.BytesIO(lines):
+            sorted_lines[b"] " in line and grammar.HEADER.search(line) is not None].append(line)
+        for summary, own in zip((self._output, self._errors), sorted_lines, strict=True):
+            if own:
+                summary.feed(b"".join(own))
+
+
+class LogRecords:
+    """Writes the records of a summary from time to time, where there is news: the last one of a stream counts."""
+
+    def __init__(self, summary: Summary, recorder: Recorder) -> None:
         self._summary = summary
         self._recorder = recorder
-        self._written: dict[str, Any] | None = None
+        self._written: dict[str, dict[str, Any]] = {}
         self._due = _INTERVAL
 
     def write(self, seconds: float) -> None:
-        """Writes it if it is time, so many seconds after the start."""
-        if seconds < self._due:
-            return
-        record = self._summary.record()
-        self._due = seconds + _INTERVAL
-        if record != self._written:
+        """Writes them if it is time, so many seconds after the start."""
+        if seconds >= self._due:
             before = self._recorder.written
-            self._recorder.write("log", **record)
+            self.write_last()
             self._due = seconds + max(_INTERVAL, (self._recorder.written - before) / _RATE)
-            self._written = record
 
     def write_last(self) -> None:
-        """Writes it, even where the stream said nothing."""
-        record = self._summary.record()
-        if record != self._written:
-            self._recorder.write("log", **record)
+        """Writes them now, also those of a stream that said nothing."""
+        for record in self._summary.records():
+            if record != self._written.get(record["stream"]):
+                self._recorder.write("log", **record)
+                self._written[record["stream"]] = record
 
 
 def _rows(counted: Counter[tuple[str, str]]) -> list[tuple[str, str, int]]:

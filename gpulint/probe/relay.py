@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -15,11 +15,16 @@ _KEYS = (signal.SIGINT, signal.SIGQUIT)
 _SENT = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 """Those that schedulers and people send to the process whose number they know."""
 
+_TAKEN = (*_KEYS, *_SENT, signal.SIGWINCH)
+
+_ENDING = (*_KEYS, signal.SIGTERM, signal.SIGHUP)
+"""Who sends these wants an end, unless they were to be ignored from the start, as under nohup."""
+
 
 class Relay:
     """While it is entered, signals to us do to the program what they would do without us, and nothing to us.
 
-    What was ignored before stays ignored. Python takes signals in its main thread only; in others this does nothing.
+    Python takes signals in its main thread only; in others this does nothing.
     """
 
     def __init__(self, send: Callable[[int], None], resized: Callable[[], None]) -> None:
@@ -31,11 +36,12 @@ class Relay:
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Relay:
-        if threading.current_thread() is threading.main_thread():
-            for number in (*_KEYS, *_SENT, signal.SIGWINCH):
-                if signal.getsignal(number) is not signal.SIG_IGN:
-                    self._before[number] = signal.signal(number, self._handle)
+        self._take(number for number in _TAKEN if signal.getsignal(number) is not signal.SIG_IGN)
         return self
+
+    def started(self) -> None:
+        """The program has been started, and ignores what we ignored: it may want to have that after all."""
+        self._take(number for number in _TAKEN if number not in self._before)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -43,12 +49,17 @@ class Relay:
         for number, handler in self._before.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
+    def _take(self, numbers: Iterable[signal.Signals]) -> None:
+        if threading.current_thread() is threading.main_thread():
+            for number in numbers:
+                self._before[number] = signal.signal(number, self._handle)
+
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if number == signal.SIGWINCH:
             self._resized()
             self._send(number)  # it had the first one before its terminal had the new size
             return
-        self.requests += number not in (signal.SIGUSR1, signal.SIGUSR2)
+        self.requests += number in _ENDING and self._before.get(number) is not signal.SIG_IGN
         if number not in _KEYS or not _is_foreground():
             self._send(number)
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import select
 import threading
+import time
 from collections.abc import Callable
 
 from gpulint.probe.channel import Channel
-from gpulint.probe.log_summary import LogSummary
+from gpulint.probe.log_summary import Summary
 from gpulint.probe.progress import ProgressLine
 
 _CHUNK = 1 << 16
 
-_SILENCE = 0.1
-"""After this many seconds without output what could still become placement log is passed on: it may be a prompt."""
+_PATIENCE = 0.1
+"""After this many seconds an unfinished line that could still become placement log is passed on: it may be a prompt,
+or a line that grows by a dot from time to time."""
 
 _LEFT_BEHIND = 1 << 20
 """The most that can be in a pipe when the program ends. What comes behind it is not the program's: something that it
@@ -25,24 +27,31 @@ class Stream:
     """Drains a channel in a thread of its own, so that the program never waits for us."""
 
     def __init__(
-        self, name: str, channel: Channel, *, ended: int, shows_log: Callable[[], bool], line: ProgressLine | None
+        self,
+        channel: Channel,
+        summary: Summary,
+        *,
+        ended: int,
+        shows_log: Callable[[], bool],
+        line: ProgressLine | None,
     ) -> None:
         """`ended` is a descriptor that can be read, or is at its end, once the program has ended."""
-        self.summary = LogSummary(name)
+        self.summary = summary
         self.fault = ""
         """What went wrong, "" while all is well."""
         self.received = 0
         """How many bytes came."""
         self.blocked = False
         """Whether the program waits for whoever reads our output."""
-        self._name = name
         self._channel = channel
         self._ended = ended
         self._asks_for_log = shows_log
         self._shows_log = False
         self._line = line if channel.is_terminal else None
         self._parses = True
-        self._thread = threading.Thread(target=self._run, name=f"gpulint {name}", daemon=True)
+        self._gives_up_at = 0.0
+        """When what is held back is passed on."""
+        self._thread = threading.Thread(target=self._run, name="gpulint stream", daemon=True)
 
     def start(self) -> None:
         """Starts to drain."""
@@ -60,7 +69,7 @@ class Stream:
             # Who reads our output is gone, or the disk behind it is full. The program learns it as it would from
             # its own output: nobody reads that any more.
             if not isinstance(error, BrokenPipeError):
-                self.fault = f"{self._name}: {error.strerror}"
+                self.fault = f"{self._channel.name}: {error.strerror}"
         finally:
             self.blocked = False
             os.close(self._channel.outer)
@@ -72,8 +81,7 @@ class Stream:
         poller.register(self._ended, select.POLLIN)
         left: int | None = None
         while left is None or left > 0:
-            waits = left is not None or (self.summary.pending and not self._shows_log)
-            ready = {descriptor for descriptor, _ in poller.poll(_SILENCE * 1000 if waits else None)}
+            ready = {descriptor for descriptor, _ in poller.poll(self._patience(ended=left is not None))}
             if self._ended in ready:
                 poller.unregister(self._ended)
                 left = _LEFT_BEHIND
@@ -85,11 +93,22 @@ class Stream:
                 if left is not None:
                     left -= len(data)
                 self._write(self._passed_on(data))
-            elif not ready:
-                if left is not None:
-                    break
+            elif left is not None and not ready:
+                break
+            if self._held and time.monotonic() >= self._gives_up_at:
                 self._write(self.summary.flush())
         self._write(self._rest())
+
+    @property
+    def _held(self) -> bytes:
+        """What came and was not passed on yet."""
+        return b"" if self._shows_log or not self._parses else self.summary.pending
+
+    def _patience(self, *, ended: bool) -> float | None:
+        """How many milliseconds to wait for the next output, None for as long as it takes."""
+        if ended:
+            return _PATIENCE * 1000
+        return max(0.0, self._gives_up_at - time.monotonic()) * 1000 if self._held else None
 
     @staticmethod
     def _read(source: int) -> bytes:
@@ -102,7 +121,9 @@ class Stream:
         """What of the data the user gets to see, now."""
         if not self._parses:
             return data
-        held = b"" if self._shows_log else self.summary.pending
+        held = self._held
+        if not held or b"\n" in data:
+            self._gives_up_at = time.monotonic() + _PATIENCE
         try:
             parsed = self.summary.feed(data)
             if parsed.spans or self._shows_log:
@@ -114,21 +135,21 @@ class Stream:
                 self._shows_log = shows_log
             return held + data if self._shows_log else parsed.text
         except Exception as error:  # output is worth more than what we make of it
-            return self._gives_up(error, held + data)
+            return self._stop_parsing(error, held + data)
 
     def _rest(self) -> bytes:
         if not self._parses:
             return b""
-        held = b"" if self._shows_log else self.summary.pending
+        held = self._held
         try:
             text = self.summary.close().text
             return b"" if self._shows_log else text
         except Exception as error:
-            return self._gives_up(error, held)
+            return self._stop_parsing(error, held)
 
-    def _gives_up(self, error: Exception, text: bytes) -> bytes:
+    def _stop_parsing(self, error: Exception, text: bytes) -> bytes:
         self._parses = False
-        self.fault = f"{self._name}: {type(error).__name__}: {error}"
+        self.fault = f"{self._channel.name}: {type(error).__name__}: {error}"
         return text
 
     def _write(self, text: bytes) -> None:

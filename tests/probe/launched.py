@@ -51,6 +51,14 @@ class Launched:
         finally:
             self.process.kill()
 
+    def line(self) -> bytes:
+        """The next line of its output, without waiting for more."""
+        assert self.process.stdout is not None
+        line = b""
+        while not line.endswith(b"\n"):
+            line += os.read(self.process.stdout.fileno(), 1) or b"\n"
+        return line
+
     @property
     def ended(self) -> dict[str, Any]:
         """How it ended, as `run` said."""

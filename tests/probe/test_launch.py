@@ -119,6 +119,14 @@ class TestOutput:
         assert os.read(output.fileno(), 100) == b"Name: "
         assert launched.finish(b"Ada\n")[0] == b"adA\n"
 
+    def test_a_line_that_grows_slowly_is_seen_to_grow(self, tmp_path: Path) -> None:
+        source = "import sys, time\nfor _ in range(40): time.sleep(0.03); sys.stdout.write('.')"
+        launched = Launched(tmp_path, source)
+        output = launched.process.stdout
+        assert output is not None
+        assert 0 < len(os.read(output.fileno(), 100)) < 30
+        launched.finish()
+
     def test_closed_output_ends_the_program_as_it_would_without_us(self, tmp_path: Path) -> None:
         source = """if True:
             number = 0
@@ -148,6 +156,20 @@ class TestOutput:
             launched.finish()
         assert launched.ended["status"] == 1
         assert launched.ended["faults"] == ["stdout: No space left on device"]
+
+    def test_streams_that_go_to_one_place_stay_in_order(self, tmp_path: Path) -> None:
+        source = f"""if True:
+            import sys
+            for number in range(3000):
+                sys.stdout.write("out %d\\n" % number + {PLACED!r})
+                sys.stderr.write("err %d\\n" % number + {RAN + RAN.split("Executing")[0] + PLACED!r})
+        """
+        launched = Launched(tmp_path, source, stderr=subprocess.STDOUT)
+        assert launched.finish()[0] == b"".join(b"out %d\nerr %d\n" % (n, n) for n in range(3000))
+        logs = launched.capture.logs
+        assert logs["stdout"].placed == logs["stderr"].placed == {("MatMul", "CPU:1"): 3000}
+        assert logs["stdout"].ran == {} and logs["stderr"].ran == {("MatMul", "CPU:0"): 3000}
+        assert (logs["stdout"].lines, logs["stderr"].lines) == (9000, 6000)
 
     def test_program_that_closes_its_output_itself(self, tmp_path: Path) -> None:
         source = "import os, sys, time; print('a'); os.close(1); time.sleep(0.3); sys.stderr.write('b')"
@@ -287,7 +309,7 @@ class TestSurroundings:
             import multiprocessing, os
             os.chdir("/")
             def work(number):
-                print("work", number, flush=True)
+                os.write(1, b"work %d\\n" % number)
             if __name__ == "__main__":
                 context = multiprocessing.get_context("fork")
                 workers = [context.Process(target=work, args=(number,)) for number in range(3)]
@@ -325,20 +347,23 @@ class TestSignals:
     """
 
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-    def test_signals_to_us_are_passed_on(self, tmp_path: Path, number: signal.Signals) -> None:
-        launched = Launched(tmp_path, self.WAITING, start_new_session=True)
-        output = launched.process.stdout
-        assert output is not None and os.read(output.fileno(), 100) == b"ready\n"
+    @pytest.mark.parametrize("before", [signal.SIG_DFL, signal.SIG_IGN])
+    def test_signals_to_us_are_passed_on(self, tmp_path: Path, number: signal.Signals, before: signal.Handlers) -> None:
+        def prepare() -> None:
+            signal.signal(number, before)
+
+        launched = Launched(tmp_path, self.WAITING, start_new_session=True, preexec_fn=prepare)
+        assert launched.line() == b"ready\n"
         launched.process.send_signal(number)
         assert launched.finish()[0] == b"got %s\n" % number.name.encode()
-        assert (launched.ended["status"], launched.ended["reason"]) == (5, "interrupt")
+        reason = "interrupt" if before == signal.SIG_DFL else "exit"
+        assert (launched.ended["status"], launched.ended["reason"]) == (5, reason)
 
     def test_signals_that_ask_for_no_end(self, tmp_path: Path) -> None:
         launched = Launched(tmp_path, self.WAITING, options={"timeout": 20.0})
-        output = launched.process.stdout
-        assert output is not None and os.read(output.fileno(), 100) == b"ready\n"
+        assert launched.line() == b"ready\n"
         launched.process.send_signal(signal.SIGUSR1)
-        assert os.read(output.fileno(), 100) == b"got SIGUSR1\n"
+        assert launched.line() == b"got SIGUSR1\n"
         launched.process.send_signal(signal.SIGTERM)
         assert launched.finish()[0] == b"got SIGTERM\n"
 
@@ -350,8 +375,7 @@ class TestSignals:
             stdin=subprocess.PIPE,
             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
         )
-        output = launched.process.stdout
-        assert output is not None and os.read(output.fileno(), 100) == b"True\n"
+        assert launched.line() == b"True\n"
         launched.process.send_signal(signal.SIGHUP)
         launched.finish(b"\n")
         assert (launched.ended["status"], launched.ended["reason"]) == (0, "exit")
@@ -359,9 +383,7 @@ class TestSignals:
     @pytest.mark.parametrize("whose", ["program", "launcher"])
     def test_capture_can_be_read_after_kill_9(self, tmp_path: Path, whose: str) -> None:
         launched = Launched(tmp_path, "import os, time; print(os.getpid(), flush=True); time.sleep(600)")
-        output = launched.process.stdout
-        assert output is not None
-        program = int(os.read(output.fileno(), 100))
+        program = int(launched.line())
         until(lambda: records(launched, "host"))
         os.kill(program if whose == "program" else launched.process.pid, signal.SIGKILL)
         if whose == "program":
@@ -416,6 +438,7 @@ def screen() -> Screen:
 def controlling() -> None:
     """Makes standard input the terminal that keys come from."""
     os.setsid()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a job in the background of a script ignores it
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
@@ -443,6 +466,11 @@ class TestTerminal:
         source = "import os, sys; print(os.isatty(1)); print(os.isatty(2), file=sys.stderr)"
         output, _ = Launched(tmp_path, source, stderr=screen.inner).finish()
         assert output == b"False\n" and screen.end() == b"True\r\n"
+
+    def test_what_is_printed_stays_in_order(self, tmp_path: Path, screen: Screen) -> None:
+        source = "import sys\nfor n in range(2000): sys.stdout.write(f'o{n} '); sys.stderr.write(f'e{n}\\n')"
+        self.launch(tmp_path, source, screen).finish()
+        assert screen.end() == b"".join(b"o%d e%d\r\n" % (n, n) for n in range(2000))
 
     def test_new_sizes_are_passed_on(self, tmp_path: Path, screen: Screen) -> None:
         source = """if True:
