@@ -12,11 +12,9 @@ from gpulint.cli import options
 from gpulint.cli.options import UserError
 from gpulint.linting import pack
 from gpulint.linting.selection import Catalogue, Selection
-from gpulint.probe import launch
 from gpulint.probe.capture import Capture, CaptureError, read
 from gpulint.probe.expectation import Run
 from gpulint.probe.log_file import capture_of_log
-from gpulint.probe.progress import ProgressLine
 from gpulint.probe.report import FORMATS, Report, render
 from gpulint.probe.run import Target, command_line, findings_of
 from gpulint.probe.verify import exit_status, verify
@@ -128,8 +126,14 @@ def _probed(
     warmup: int,
     no_jit: bool,
 ) -> Capture:
+    from gpulint.probe import launch  # POSIX only, as far as there are pseudo-terminals
+    from gpulint.probe.cards import Cards
+    from gpulint.probe.channel import standard_error
+    from gpulint.probe.progress import ProgressLine
+
     if not target.is_module and not os.path.isfile(target.name):
         raise UserError(f"{target.name}: no such file")
+    cards = Cards.open()
     with tempfile.TemporaryDirectory(prefix="gpulint-") as directory:
         path = os.path.abspath(capture_path) if capture_path else os.path.join(directory, "capture.jsonl")
         ended = launch.run(
@@ -138,7 +142,8 @@ def _probed(
             program=["python", *(["-m"] if target.is_module else []), target.name, *target.arguments],
             timeout=timeout,
             hang_after=hang_after,
-            progress=ProgressLine.on(2),
+            progress=ProgressLine.on(standard_error()),
+            cards=cards if isinstance(cards, Cards) else None,
         )
         for fault in ended.faults:
             click.echo(f"gpulint: {fault}", err=True)

@@ -18,6 +18,7 @@ from typing import Literal, NamedTuple
 
 import gpulint
 from gpulint.probe.capture import VERSION
+from gpulint.probe.cards import Cards
 from gpulint.probe.channel import Channel, are_one, standard_error, standard_output
 from gpulint.probe.hang_watch import HangWatch
 from gpulint.probe.log_summary import LogRecords, LogSummary, SharedSummary, Summary
@@ -75,12 +76,14 @@ def run(
     hang_after: float | None = None,
     show_log: bool = False,
     progress: ProgressLine | None = None,
+    cards: Cards | None = None,
 ) -> Ended:
     """Runs a command to its end. Raises OSError where it cannot be started.
 
     `capture_path` is begun anew. `program` is the command as the user knows it, for the capture; `environment` is ours
     where it is None. The command is ended after `timeout` seconds, and when for `hang_after` seconds nothing came of
-    it. TensorFlow's placement log is not passed on unless `show_log`, or the program asked for it itself.
+    it. TensorFlow's placement log is not passed on unless `show_log`, or the program asked for it itself. `cards` are
+    sampled as long as it runs.
     """
     recorder = Recorder(capture_path, fresh=True)
     try:
@@ -97,7 +100,8 @@ def run(
         platform=platform.platform(),
     )
     try:
-        return _Run(command, environment, recorder, capture_path, show_log, progress).to_its_end(timeout, hang_after)
+        made = _Run(command, environment, recorder, capture_path, show_log, progress, cards)
+        return made.to_its_end(timeout, hang_after)
     except OSError as error:
         recorder.write("fault", where="start of the program", error=str(error))
         raise
@@ -116,7 +120,9 @@ class _Run:
         capture_path: str,
         show_log: bool,
         progress: ProgressLine | None,
+        cards: Cards | None,
     ) -> None:
+        self._cards = cards
         self._command, self._environment = list(command), environment
         self._recorder = recorder
         self._stacks = stacks_path(capture_path)
@@ -208,6 +214,8 @@ class _Run:
                 resident, spent = tree.sample()
                 if resident:
                     self._recorder.write("host", resident=resident)
+                if self._cards is not None and (rows := self._cards.sample(tree.pids)):
+                    self._recorder.write("cards", rows=rows)
                 self._tail.look()
                 seen = (self._tail.events, *(stream.received for stream in self._streams))
                 if watch.look(now, seen, spent, blocked=any(stream.blocked for stream in self._streams)):

@@ -15,7 +15,7 @@ def capture_of_log(path: str) -> Capture:
         while chunk := file.read(_CHUNK):
             summary.feed(chunk)
     summary.close()
-    record = summary.record()
+    (record,) = summary.records()
     log = Log(record["lines"], record["placements"], record["torn"], messages=list(record["messages"]))
     for op, device, count in record["placed"]:
         log.placed[op, device] = count

@@ -49,6 +49,11 @@ class ProcessTree:
             self._spent[pid] = total
         return resident, spent
 
+    @property
+    def pids(self) -> frozenset[int]:
+        """The numbers of its processes, as far as they are known."""
+        return frozenset(self._members)
+
     def kill(self) -> None:
         """Kills every process of the tree."""
         self.look()
