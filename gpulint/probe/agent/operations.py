@@ -69,10 +69,12 @@ class Operations:
         """Whether a trace was run of which the graphs have not been looked at."""
 
     def __call__(
-        self, op_type: str, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
+        self, op_type: str | bytes, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
     ) -> None:
         step = None
         try:
+            if isinstance(op_type, bytes):  # gradients of functions come so
+                op_type = op_type.decode()
             if graph is not None:
                 self._built(op_type, op_name, outputs, graph)
             else:

@@ -190,7 +190,8 @@ class Session:
 
     def _write_functions(self, operations: Operations) -> None:
         for name, traces in list(operations.traces.items()):
-            if self._traced.get(name) != len(traces):
+            is_internal = name.startswith("__")  # the forward and backward halves of a function
+            if not is_internal and self._traced.get(name) != len(traces):
                 self._traced[name] = len(traces)
                 where, device = operations.called_at[name]
                 jit = name in self._calls.compiled

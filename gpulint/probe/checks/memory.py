@@ -43,6 +43,8 @@ def _leaks(capture: Capture, limits: dict[str, int]) -> Iterator[Expectation]:
                 fix="keep no tensor of a step longer than the step",
             )
         elif growth.verdict == "inconclusive":
+            if growth.subject.startswith("CPU"):
+                continue  # nobody expects a short run to say anything of the host
             yield undecided(_LEAK, Status.INCONCLUSIVE, subject, expected, growth.reason)
         else:
             yield held(_LEAK, subject, expected, observed)
