@@ -20,7 +20,7 @@ NEEDED = 20
 """Points that a trend takes: five in each quarter, for its lowest one to be more than chance."""
 
 MOST = 300
-"""Points whose pairs are compared: 44,850 pairs, some 30 ms."""
+"""Points whose pairs are compared: 44,850 pairs, 13 ms."""
 
 CERTAIN = 4.0
 """Standard deviations of Kendall's statistic from which on a rise is no chance: one series of noise in 30,000."""

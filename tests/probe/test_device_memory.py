@@ -18,14 +18,16 @@ from gpulint.probe.capture import Sample
 from gpulint.probe.memory import Growth, leaks
 from gpulint.probe.memory_limits import cpu_limit
 from gpulint.probe.placement_records import Hint, OutOfMemory
+from gpulint.probe.placements import short_device
 from tests.probe.logs import parse
 
 ROOT = Path(__file__).resolve().parents[2]
 MIB = 1 << 20
 
 
-def fake(devices: dict[str, Any]) -> Any:
+def fake(given: dict[str, Any]) -> Any:
     """TensorFlow with these devices and what get_memory_info gives or raises for them."""
+    devices = {name if "/" in name else f"/device:{name}": info for name, info in given.items()}
 
     def answer(device: str) -> Any:
         if isinstance(devices[device], Exception):
@@ -33,7 +35,7 @@ def fake(devices: dict[str, Any]) -> Any:
         return devices[device]
 
     def logical() -> list[SimpleNamespace]:
-        return [SimpleNamespace(name=f"/device:{name}") for name in devices]
+        return [SimpleNamespace(name=name) for name in devices]
 
     experimental = SimpleNamespace(get_memory_info=answer, reset_memory_stats=answer)
     return SimpleNamespace(config=SimpleNamespace(list_logical_devices=logical, experimental=experimental))
@@ -77,6 +79,12 @@ class TestFake:
         alone = DeviceMemory(fake({"CPU:0": info, "GPU:0": info}))
         alone.sample()
         assert alone.shared == frozenset()
+
+    def test_devices_of_a_cluster_are_not_mixed_up(self) -> None:
+        workers = [f"/job:worker/replica:0/task:{task}/device:GPU:0" for task in (0, 1)]
+        memory = DeviceMemory(fake({workers[0]: {"current": 1, "peak": 2}, workers[1]: ValueError("No matching")}))
+        assert memory.sample() == {short_device(workers[0]): (1, 2)}
+        assert memory.lost == {short_device(workers[1]): "ValueError: No matching"}
 
 
 NUMBERS = """
@@ -129,7 +137,7 @@ for number in range(125):
         threading.Thread(target=watch, daemon=True).start()
     loss, y = step(tf.random.normal([256, 512]))
     if sys.argv[1] == "leak":
-        kept.append(y[:32])
+        kept.append(y[:32] + 0.0)  # a slice of rows alone is no copy: it keeps all of y
     if number >= 5:
         at_ends.append((time.time(), memory.sample()))
     time.sleep(0.003)
@@ -223,7 +231,7 @@ class TestLive:
         for samples in leak.values():
             growth = judged(samples)
             assert growth.verdict == "fail", growth
-            assert growth.per_step == pytest.approx(32 * 512 * 4, rel=0.1)
+            assert growth.per_step == pytest.approx(32 * 512 * 4, rel=0.25)
         for samples in steady.values():
             growth = judged(samples)
             assert growth.verdict == "pass" and not growth.steady, growth

@@ -19,7 +19,11 @@ What the CPU gives depends on the environment (x86 wheels of 2.16.2 and 2.21.0 g
   bfc_cpu_allocator_for_gpu`; without that variable the limit is 64 GiB. Both are read when the runtime initialises,
   not on import.
 * Buffers of tf.data (`prefetch`) are counted with the CPU's.
+* A tensor that does not fit fails after ten seconds: the allocator waits that long for memory to come back.
+* Rows of a tensor, `x[:32]`, are no copy: what they keep alive, and count as, is all of x.
 * Logical CPUs share one allocator: all of them report the same numbers, so that no balance can be read off them.
+
+In a cluster the list of logical devices has those of the other workers, too; the runtime tells of its own only.
 """
 
 from __future__ import annotations
@@ -36,13 +40,15 @@ class DeviceMemory:
     """Reads the memory of every logical device.
 
     `tensorflow` is the module that the program imported; `initialised` says whether its runtime is up, and nothing is
-    asked of TensorFlow before it does. Nothing is raised: a device that gives no numbers is left out.
+    asked of TensorFlow before it does; without it the first sample initialises the runtime. Nothing is raised: a
+    device that gives no numbers is left out.
     """
 
     def __init__(self, tensorflow: Any, initialised: Callable[[], bool] = _always) -> None:
         self._tensorflow = tensorflow
         self._initialised = initialised
-        self._devices: tuple[str, ...] = ()
+        self._devices: dict[str, str] = {}
+        """The logical devices' short names → those that the runtime knows them by. Fixed once the runtime is up."""
         self.lost: dict[str, str] = {}
         """Device, or "" for all of them, → why it gives no numbers; the first reason stays."""
 
@@ -55,11 +61,11 @@ class DeviceMemory:
     def sample(self) -> dict[str, tuple[int, int]]:
         """(current, peak) in bytes by device, such as `GPU:0`. Empty before the runtime is up."""
         taken: dict[str, tuple[int, int]] = {}
-        for device in self._known():
+        for device, name in self._known().items():
             if device in self.lost:
                 continue
             try:
-                info = self._tensorflow.config.experimental.get_memory_info(device)
+                info = self._tensorflow.config.experimental.get_memory_info(name)
                 taken[device] = (int(info["current"]), int(info["peak"]))
             except Exception as error:  # no allocator statistics, an old release: whatever it is, the program goes on
                 self._lose(device, error)
@@ -68,26 +74,31 @@ class DeviceMemory:
     def reset_peaks(self) -> None:
         """Begins a phase: every peak becomes what is in use now. Peaks that the program itself asks for begin anew,
         too; TensorFlow keeps one for all."""
-        for device in self._known():
+        for device, name in self._known().items():
             if device in self.lost:
                 continue
             try:
-                self._tensorflow.config.experimental.reset_memory_stats(device)
+                self._tensorflow.config.experimental.reset_memory_stats(name)
             except Exception as error:
                 self._lose(device, error)
 
-    def _known(self) -> tuple[str, ...]:
-        """The logical devices. Their list is fixed from the moment when the runtime is up."""
+    def _known(self) -> dict[str, str]:
         if self._devices or "" in self.lost or not self._initialised():
             return self._devices
         try:
-            logical = self._tensorflow.config.list_logical_devices()
-            names = [str(device.name).rsplit("/", 1)[-1].replace("device:", "") for device in logical]
+            self._devices = {
+                _short(str(one.name)): str(one.name) for one in self._tensorflow.config.list_logical_devices()
+            }
         except Exception as error:
             self._lose("", error)
-            return ()
-        self._devices = tuple(dict.fromkeys(names))
         return self._devices
 
     def _lose(self, device: str, error: Exception) -> None:
         self.lost.setdefault(device, f"{type(error).__name__}: {error}")
+
+
+def _short(name: str) -> str:
+    """`/device:GPU:0` as `GPU:0`, `/job:worker/replica:0/task:1/device:GPU:0` as `/job:worker/task:1/GPU:0`."""
+    parts = [part for part in name.split("/") if part and not part.startswith("replica:")]
+    device = parts.pop().removeprefix("device:")
+    return "/".join(["", *parts, device]) if parts else device
