@@ -475,6 +475,42 @@ def test_a_removed_name(case: str, code: str, expected: set[str], tmp_path: Path
     assert codes_in(code + "\n", tmp_path) == expected
 
 
+HALF = """
+import sys
+import tensorflow as tf
+
+tf.keras.mixed_precision.set_global_policy("mixed_float16")
+model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1, dtype="float32")])
+optimizer = tf.keras.optimizers.Adam()
+if "--scale" in sys.argv:
+    optimizer = tf.keras.mixed_precision.LossScaleOptimizer(optimizer)
+
+@tf.function
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+        SCALED
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+
+for x in tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(8):
+    step(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("scaled", "expected"),
+    [
+        ("pass", {"GPU601"}),
+        ("loss = optimizer.scale_loss(loss)", set()),
+        ("if '--scale' in sys.argv:\n            loss = optimizer.scale_loss(loss)", set()),
+    ],
+    ids=["not scaled", "scaled", "scaled where the optimizer scales"],
+)
+def test_a_loss_in_half_precision(scaled: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(HALF.replace("SCALED", scaled), tmp_path) == expected
+
+
 GROWTH = """
 import sys
 import tensorflow as tf
@@ -495,6 +531,23 @@ GROWTHS = [
             tf.config.experimental.set_memory_growth(gpu, True)
             if limit is not None:
                 set_limit(gpu)
+        """,
+        {"GPU306"},
+    ),
+    (
+        "growth and a limit, each tried",
+        """
+        if gpus:
+            try:
+                for gpu in gpus:
+                    tf.config.experimental.set_memory_growth(gpu, True)
+            except RuntimeError as error:
+                print(error)
+        if gpus:
+            try:
+                set_limit(gpus[0])
+            except RuntimeError as error:
+                print(error)
         """,
         {"GPU306"},
     ),

@@ -114,7 +114,12 @@ class Setting(NamedTuple):
 
 def _belong_together(first: Path, second: Path) -> bool:
     """Whether one of two settings is made wherever the other is: not each behind a condition of its own."""
-    return first <= second or second <= first
+    own = [frozenset(one for one in path if one.condition.operator not in _OF_TRIES) for path in (first, second)]
+    return own[0] <= own[1] or own[1] <= own[0]
+
+
+_OF_TRIES = frozenset({"completes", "handler"})
+"""Conditions of whether a `try` came to its end: no choice of anybody."""
 
 
 def _settings(interp: Interpreter, what: str) -> tuple[Setting, ...]:

@@ -15,6 +15,7 @@ from gpulint.api import (
     confidence,
     events,
     possible,
+    together,
     values,
 )
 
@@ -107,10 +108,10 @@ class MissingLossScale(Rule):
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        scaled = {event.site for event in self._taken if _is_scaled(event)}
+        scaled = [event for event in self._taken if _is_scaled(event)]
         for event in self._taken:
-            if event.site in scaled:
-                continue
+            if any(one.site == event.site or not together(one.where, event.where) for one in scaled):
+                continue  # scaled where it must be: this is the way without
             by_scaling_optimizer = self._applied.get(event.site)
             in_float16 = any(computes_in(policy, "float16") for policy in possible(event.policy, event.where))
             if by_scaling_optimizer is None or not (in_float16 or by_scaling_optimizer) or _may_be_scaled(event, plan):
