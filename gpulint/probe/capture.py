@@ -194,6 +194,16 @@ class Capture:
     """Lines that could not be read."""
 
     @property
+    def operations(self) -> Counter[str]:
+        """How many operations ran, and nodes of graphs are, on each device."""
+        seen = Counter[str]()
+        for ran, count in self.executions.items():
+            seen[ran.device] += count
+        for node, count in self.nodes.items():
+            seen[node.assigned] += count
+        return seen
+
+    @property
     def seconds(self) -> float:
         """How long the program ran, 0 where nobody saw its end."""
         return float(self.end.get("seconds", 0))

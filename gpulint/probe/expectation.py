@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 
 from gpulint.linting.finding import Finding
@@ -83,8 +83,3 @@ def held(id: str, subject: str, expected: str, observed: str, *, where: Where | 
 def undecided(id: str, status: Status, subject: str, expected: str, reason: str, code: str = "") -> Expectation:
     """An expectation that is skipped or inconclusive, with the reason."""
     return Expectation(id, status, Level.WARN, subject, expected, reason, code)
-
-
-def explained_by(expectation: Expectation, finding: Finding) -> Expectation:
-    """A violation with the rule that had predicted it."""
-    return replace(expectation, code=finding.code, fix=finding.instead or expectation.fix)

@@ -52,6 +52,11 @@ class Recorder:
             if self._torn:
                 self._fail("the disk is full")
 
+    def abandon(self) -> None:
+        """Drops all further records, in a fork: a thread that is not there may hold the lock."""
+        self._lock = threading.Lock()
+        self.close()
+
     def close(self) -> None:
         """Ends the writing; records that come later are dropped."""
         with self._lock:

@@ -31,6 +31,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gpulint.probe.agent.devices import short
+
 
 def _always() -> bool:
     return True
@@ -87,7 +89,7 @@ class DeviceMemory:
             return self._devices
         try:
             self._devices = {
-                _short(str(one.name)): str(one.name) for one in self._tensorflow.config.list_logical_devices()
+                short(str(one.name)): str(one.name) for one in self._tensorflow.config.list_logical_devices()
             }
         except Exception as error:
             self._lose("", error)
@@ -95,10 +97,3 @@ class DeviceMemory:
 
     def _lose(self, device: str, error: Exception) -> None:
         self.lost.setdefault(device, f"{type(error).__name__}: {error}")
-
-
-def _short(name: str) -> str:
-    """`/device:GPU:0` as `GPU:0`, `/job:worker/replica:0/task:1/device:GPU:0` as `/job:worker/task:1/GPU:0`."""
-    parts = [part for part in name.split("/") if part and not part.startswith("replica:")]
-    device = parts.pop().removeprefix("device:")
-    return "/".join(["", *parts, device]) if parts else device

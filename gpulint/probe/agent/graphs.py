@@ -8,10 +8,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from gpulint.probe.agent.devices import short
-from gpulint.probe.agent.operations import Created
+from gpulint.probe.agent.operations import Created, graph_of
 from gpulint.probe.agent.places import Place
 
-_FUNCTION = re.compile(r"__(?:inference|forward|backward)_(.+)_\d+$")
 _ONEDNN = re.compile(r"^_Mkl(?:Native)?(?=[A-Z])")
 _REPLICA = re.compile(r"(?:^|/)replica_\d+(?=/)")
 _COPIES = frozenset({"_Send", "_HostSend"})
@@ -88,8 +87,7 @@ def _original(node: Any, own: str, requested: Mapping[str, Mapping[str, str]]) -
 
 def _short(function: str) -> str:
     """The name of the graph that a function was made of."""
-    found = _FUNCTION.match(function)
-    return found[1] if found else function
+    return graph_of(function) or function
 
 
 def _own_graph(names: Iterable[str], graphs_of: Mapping[str, list[str]]) -> str:

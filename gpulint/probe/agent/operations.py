@@ -17,6 +17,12 @@ _FUNCTION = re.compile(r"__(?:inference|forward|backward)_(.+)_\d+$")
 _GRADIENT = "gradient_tape/"
 
 
+def graph_of(function: str) -> str | None:
+    """The name of the graph that a trace was made of: `step` of `__inference_step_31`; None for other names."""
+    found = _FUNCTION.match(function)
+    return found[1] if found else None
+
+
 class Created(NamedTuple):
     """A node of a graph that was built: its kind, the line that built it and the one of its forward operation."""
 
@@ -98,8 +104,8 @@ class Operations:
             self._on_live()
         place = self._places.here(3)
         device = short(outputs[0].device) if outputs and getattr(outputs[0], "device", None) else ""
-        if (function := _FUNCTION.match(op_type)) is not None:
-            return self._function_ran(function[1], op_type, place, device)
+        if (function := graph_of(op_type)) is not None:
+            return self._function_ran(function, op_type, place, device)
         if op_type == "VarHandleOp":
             self._variable(op_name, attrs, device, place)
         ran = Ran(place, op_type, short(self._internals.requested_device), device)

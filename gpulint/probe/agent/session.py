@@ -51,7 +51,7 @@ class Session:
         self._steps = 0
         self._fresh: dict[tuple[str, Place | None], list[float]] = {}
         self._lock = threading.Lock()
-        self._faults: Counter[str] = Counter()
+        self._faults: set[tuple[str, str]] = set()
         self._stopped = threading.Event()
         self._traced: dict[str, int] = {}
         self._process = os.getpid()
@@ -226,13 +226,13 @@ class Session:
 
     def _forked(self) -> None:
         self._stopped.set()
-        self._writer.close()
+        self._writer.abandon()
 
     def fault(self, where: str, error: BaseException) -> None:
         """Something in the agent went wrong: it is told of once, and the program goes on."""
         text = f"{type(error).__name__}: {error}"
-        self._faults[where, text] += 1  # type: ignore[index]
-        if self._faults[where, text] == 1:  # type: ignore[index]
+        if (where, text) not in self._faults:
+            self._faults.add((where, text))
             self._writer.write("fault", where=where, error=text)
 
     def ended(self, error: str | None) -> None:

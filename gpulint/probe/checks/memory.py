@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from gpulint.probe import memory, memory_limits
@@ -19,11 +18,12 @@ def check(run: Run) -> Iterator[Expectation]:
     limits = {device: place.limit for device, place in places.items() if place.limit}
     yield from _leaks(capture, limits)
     yield from _balances(capture)
+    operations = capture.operations
     for device, place in places.items():
         cards = memory.cards_on(place.bus, capture.cards)
         if (room := memory.headroom(device, capture.memory, place.limit, cards)) is not None:
             yield _of_headroom(room)
-        if (idle := memory.held(device, _operations(capture), capture.memory, cards)) is not None:
+        if (idle := memory.held(device, operations, capture.memory, cards)) is not None:
             yield _of_held(idle)
     yield from _foreign(capture)
 
@@ -98,12 +98,3 @@ def _foreign(capture: Capture) -> Iterator[Expectation]:
                 f"{other.taken / 2**20:.0f} of {other.total / 2**20:.0f} MiB",
                 level=Level.WARN,
             )
-
-
-def _operations(capture: Capture) -> Counter[str]:
-    seen = Counter[str]()
-    for ran, count in capture.executions.items():
-        seen[ran.device] += count
-    for node, count in capture.nodes.items():
-        seen[node.assigned] += count
-    return seen

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from gpulint.probe.capture import Capture, Strategy
@@ -32,11 +31,7 @@ def check(run: Run) -> Iterator[Expectation]:
 
 def _spread(capture: Capture, strategy: Strategy, devices: tuple[str, ...], subject: str) -> Iterator[Expectation]:
     expected = f"work on {', '.join(devices)}"
-    operations = Counter[str]()
-    for ran, count in capture.executions.items():
-        operations[ran.device] += count
-    for node, count in capture.nodes.items():
-        operations[node.assigned] += count
+    operations = capture.operations
     idle = [device for device in devices if not operations[device]]
     observed = ", ".join(f"{device}: {operations[device]} operations" for device in devices)
     if idle:
