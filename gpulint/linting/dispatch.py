@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from gpulint.analysis import Plan
 from gpulint.analysis.paths import has_one_replica
 from gpulint.analysis.questions import hides_all_gpus
+from gpulint.linting.finding import Finding
 from gpulint.linting.rule import Report, Rule
+from gpulint.linting.selection import Catalogue
 from gpulint.places import Site
 
 
@@ -52,10 +54,22 @@ def reports_of(plan: Plan, rules: Iterable[type[Rule]]) -> list[Raised]:
     return raised
 
 
-def without_explained(raised: list[Raised]) -> list[Raised]:
-    """Reports of a run without those at places that a rule which they yield to has explained."""
+class Reported(Protocol):
+    """What a run reports somewhere."""
+
+    @property
+    def finding(self) -> Finding: ...
+    @property
+    def report(self) -> Report: ...
+
+
+R = TypeVar("R", bound=Reported)
+
+
+def without_explained(reported: Sequence[R], catalogue: Catalogue) -> list[R]:
+    """What a run reports without what stands at places that a rule which it yields to has explained."""
     explained: dict[Site, set[str]] = defaultdict(set)
-    for one in raised:
+    for one in reported:
         for site in (one.report.site, *one.report.supersedes):
-            explained[site].add(one.rule.code)
-    return [one for one in raised if explained[one.report.site].isdisjoint(one.rule.yields_to)]
+            explained[site].add(one.finding.code)
+    return [one for one in reported if explained[one.report.site].isdisjoint(catalogue.yields_to(one.finding.code))]

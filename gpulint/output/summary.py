@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 
 from gpulint.linting.engine import CheckResult
+from gpulint.output.escapes import json_text
 from gpulint.output.view import counts
 
 
@@ -28,8 +28,6 @@ def statistics(result: CheckResult, form: str) -> str:
     numbers = Counter((one.code, one.name) for one in result.findings)
     rows = sorted(numbers.items(), key=lambda pair: (-pair[1], pair[0]))
     if form == "json":
-        return (
-            json.dumps([{"code": code, "name": name, "count": count} for (code, name), count in rows], indent=2) + "\n"
-        )
+        return json_text([{"code": code, "name": name, "count": count} for (code, name), count in rows]) + "\n"
     width = max((len(str(count)) for _, count in rows), default=0)
     return "".join(f"{count:>{width}}\t{code}\t{name}\n" for (code, name), count in rows)
