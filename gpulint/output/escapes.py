@@ -16,7 +16,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 """Characters that JSON may hold as they are, and that terminals, editors or JavaScript act upon."""
 
-_FORBIDDEN_IN_XML = re.compile("[^\t\n\r\u0020-\u007e\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_FORBIDDEN_IN_XML = re.compile("[^\t\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def encodable(text: str) -> str:
@@ -24,9 +24,22 @@ def encodable(text: str) -> str:
     return _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
+_COMMANDS = re.compile(r"(##(?:vso)?)\[")
+"""How commands to Azure Pipelines, and old ones to GitHub, begin anywhere in a line."""
+
+_LINE_COMMANDS = re.compile(r"(?m)(?<=^):(?=:)|(?<=\s):(?=:)")
+"""How commands to GitHub begin, after blanks at the start of a line."""
+
+
 def printable(text: str) -> str:
-    """Text without control characters, which a terminal or a log would obey."""
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+    """Text of one line that a terminal or a CI system shows and does not obey."""
+    shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+    return _COMMANDS.sub("\\1\N{REPLACEMENT CHARACTER}", shown) if "##" in shown else shown
+
+
+def printable_rows(text: str) -> str:
+    """Text of several lines, its line breaks kept, that a terminal or a CI system shows and does not obey."""
+    return "".join(part if part in ("\r", "\n") else printable(part) for part in re.split("([\r\n])", text))
 
 
 def first_on_line(path: str) -> str:
@@ -40,10 +53,16 @@ def xml_text(text: str) -> str:
     return _FORBIDDEN_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
+def xml_document(text: str) -> str:
+    """A whole XML document that no CI system obeys when it is printed."""
+    return _LINE_COMMANDS.sub("&#58;", _COMMANDS.sub(r"\1&#91;", text))
+
+
 def json_text(value: Any, indent: int | None = 2) -> str:
-    """A JSON document that is valid UTF-8 and that no terminal obeys."""
+    """A JSON document that is valid UTF-8 and that neither a terminal nor a CI system obeys."""
     text = encodable(json.dumps(value, indent=indent, ensure_ascii=False))
-    return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    text = _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return _COMMANDS.sub(r"\1\\u005b", text)
 
 
 def relative_uri(path: str) -> str | None:
@@ -51,10 +70,18 @@ def relative_uri(path: str) -> str | None:
     relative = os.path.relpath(path)
     if relative == os.pardir or relative.startswith(os.pardir + os.sep):
         return None
-    uri = quote(os.fsencode(PurePath(relative).as_posix()))
-    return uri
+    return quote(_as_bytes(PurePath(relative).as_posix()))
 
 
 def absolute_uri(path: str) -> str:
     """The `file:` URI of a path."""
-    return PurePath(os.path.abspath(path)).as_uri()
+    whole = PurePath(os.path.abspath(path)).as_posix()
+    return f"file://{'' if whole.startswith('/') else '/'}{quote(_as_bytes(whole), safe='/:')}"
+
+
+def _as_bytes(path: str) -> bytes:
+    """The bytes of a file's name; of what no file is named, something like it."""
+    try:
+        return path.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return encodable(path).encode()

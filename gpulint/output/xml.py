@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
 
-from gpulint.output.escapes import xml_text
+from gpulint.output.escapes import xml_document, xml_text
 
 
 def document(root: ElementTree.Element) -> str:
@@ -13,4 +13,5 @@ def document(root: ElementTree.Element) -> str:
         element.attrib.update({name: xml_text(value) for name, value in element.attrib.items()})
         element.text = xml_text(element.text) if element.text is not None else None
     ElementTree.indent(root)
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
+    body = xml_document(ElementTree.tostring(root, encoding="unicode"))
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{body}\n'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding, Severity
-from gpulint.output.escapes import printable
+from gpulint.output.escapes import printable_rows
 from gpulint.output.view import View
 
 _TYPES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "warning"}
@@ -31,4 +31,4 @@ def _command(finding: Finding) -> str:
 
 
 def _escaped(text: str) -> str:
-    return "".join(char if char in "\r\n" else printable(char) for char in text).translate(_ESCAPES)
+    return printable_rows(text).translate(_ESCAPES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding, Severity
-from gpulint.output.escapes import printable
+from gpulint.output.escapes import printable_rows
 from gpulint.output.view import View, fix_of
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
@@ -21,7 +21,7 @@ def render(result: CheckResult, view: View) -> str:
 
 def _command(finding: Finding) -> str:
     span = finding.span
-    place = f"file={_visible(span.path).translate(_PROPERTY)},line={span.row},endLine={span.end_row}"
+    place = f"file={printable_rows(span.path).translate(_PROPERTY)},line={span.row},endLine={span.end_row}"
     if span.row == span.end_row:
         place += f",col={span.column},endColumn={span.end_column}"
     title = f"gpulint ({finding.code})".translate(_PROPERTY)
@@ -30,9 +30,4 @@ def _command(finding: Finding) -> str:
         text += f"\n{finding.why}\nhelp: {finding.instead}"
     if (fix := fix_of(finding)) is not None:
         text += f"\nfix ({fix.applicability.value}): {fix.message}"
-    return f"::{_COMMANDS[finding.severity]} title={title},{place}::{_visible(text).translate(_DATA)}"
-
-
-def _visible(text: str) -> str:
-    """Text without control characters but line breaks, which are escaped."""
-    return "".join(char if char in "\r\n" else printable(char) for char in text)
+    return f"::{_COMMANDS[finding.severity]} title={title},{place}::{printable_rows(text).translate(_DATA)}"

@@ -8,6 +8,7 @@ from itertools import groupby
 from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding
 from gpulint.output import xml
+from gpulint.output.escapes import first_on_line, printable
 from gpulint.output.view import View
 
 
@@ -40,8 +41,8 @@ def _suite(root: ElementTree.Element, path: str, findings: list[Finding]) -> Non
         case = ElementTree.SubElement(
             suite, "testcase", classname=path, name=f"{one.code} {place}", file=path, line=str(one.span.row)
         )
-        lines = [f"{path}:{place}: {one.code} {one.message}"]
-        lines += [f"why: {one.why}"] if one.why else []
-        lines += [f"help: {one.instead}"] if one.instead else []
+        lines = [f"{first_on_line(path)}:{place}: {one.code} {printable(one.message)}"]
+        lines += [f"why: {printable(one.why)}"] if one.why else []
+        lines += [f"help: {printable(one.instead)}"] if one.instead else []
         failure = ElementTree.SubElement(case, "failure", type=one.severity.value, message=one.message)
         failure.text = "\n".join(lines)

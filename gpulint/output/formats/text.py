@@ -41,9 +41,9 @@ def block(finding: Finding, view: View, rows: int = MAX_ROWS) -> str:
         out.append(f"{'':>{width}} {paint('::', '34')} {printable(one.message)}{elsewhere}")
         out += _excerpt(one.span, view, width, "34", "-", rows)
     if finding.why:
-        out.append(f"{'':>{width}} {paint('= why:', '34')} {finding.why}")
+        out.append(f"{'':>{width}} {paint('= why:', '34')} {printable(finding.why)}")
     if finding.instead:
-        out.append(f"{'':>{width}} {paint('= help:', '34')} {finding.instead}")
+        out.append(f"{'':>{width}} {paint('= help:', '34')} {printable(finding.instead)}")
     if (fix := fix_of(finding)) is not None:
         out.append(f"{'':>{width}} {paint('= fix:', '34')} {printable(fix.message)} ({fix.applicability.value})")
     tail = f"{finding.name}"
