@@ -16,6 +16,7 @@ from gpulint.linting.baseline import Baseline, BaselineError
 from gpulint.linting.engine import SYNTAX_ERROR, CheckResult
 from gpulint.linting.finding import Finding
 from gpulint.linting.silence import ABOUT_COMMENTS
+from gpulint.output.summary import number
 from gpulint.settings import Settings
 from gpulint.sources.changes import Changes, NoChanges, changes_since
 from gpulint.sources.decoding import Undecodable, decode
@@ -109,7 +110,8 @@ class Gates:
             if one.code != SYNTAX_ERROR and one.code not in ABOUT_COMMENTS:
                 wanted[one.span.path].append((one.span.row, one.code))
         written = [_ignore(path, places, self.reason) for path, places in wanted.items()]
-        click.echo(f"gpulint: {sum(written)} findings ignored in {sum(map(bool, written))} files", err=True)
+        files = number(sum(map(bool, written)), "file")
+        click.echo(f"gpulint: {number(sum(written), 'finding')} ignored in {files}", err=True)
         return any(written)
 
 

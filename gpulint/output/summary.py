@@ -14,12 +14,13 @@ def footer(result: CheckResult) -> str:
     if not result.findings:
         return "All checks passed!" if result.files else "No Python files found."
     words = ("error", "warning", "note")
-    parts = [_number(count, word) for count, word in zip(counts(result), words, strict=True) if count]
+    parts = [number(count, word) for count, word in zip(counts(result), words, strict=True) if count]
     files = len({one.span.path for one in result.findings})
-    return f"Found {' and '.join(parts)} in {_number(files, 'file')}."
+    return f"Found {' and '.join(parts)} in {number(files, 'file')}."
 
 
-def _number(count: int, word: str) -> str:
+def number(count: int, word: str) -> str:
+    """`1 file`, `2 files`."""
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
