@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +13,11 @@ from urllib.parse import unquote_to_bytes
 
 import jsonschema
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpulint.cli.main import main
 from gpulint.confidence import Confidence
 from gpulint.linting import pack
 from gpulint.linting.engine import CheckResult
@@ -288,10 +291,6 @@ def test_fixes_are_in_every_format_that_has_a_place_for_them(fixable: Finding) -
 @pytest.mark.parametrize("form", formats.NAMES)
 @pytest.mark.skipif(os.name != "posix", reason="file names are text elsewhere")
 def test_a_file_name_that_is_no_text_is_checked_and_named(form: str, tmp_path: Path, monkeypatch: Any) -> None:
-    from click.testing import CliRunner
-
-    from gpulint.cli.main import main
-
     monkeypatch.chdir(tmp_path)
     Path(os.fsdecode(b"::error::\xff\n.py")).write_text(
         "import tensorflow as tf\n\nwith tf.device('/gpu:0'):\n    x = tf.zeros(4)\n"
@@ -300,3 +299,25 @@ def test_a_file_name_that_is_no_text_is_checked_and_named(form: str, tmp_path: P
     assert (result.exit_code, result.exception.__class__) == (1, SystemExit)
     text = (tmp_path / "out").read_text(encoding="utf-8")
     assert "GPU101" in text or "hardcoded-device" in text
+
+
+def test_the_documentation_shows_every_format_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parent.parent.parent / "docs" / "output.md").read_text()
+    program = re.search(r"```python\n(.*?)```", page, re.DOTALL)
+    examples = dict(re.findall(r"^## (\S+)\n.*?^```\w+\n(.*?)^```", page, re.DOTALL | re.MULTILINE))
+    assert tuple(examples) == formats.NAMES and program is not None
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(program[1])
+    for form, example in examples.items():
+        out = CliRunner().invoke(main, ["check", "--isolated", "--output-format", form, "train.py"]).stdout
+        if form == "sarif":
+            (result,) = json.loads(example)["runs"][0]["results"]
+            assert result | {"ruleIndex": 0} == json.loads(out)["runs"][0]["results"][0] | {"ruleIndex": 0}
+        else:
+            assert out == example, form
+
+
+def test_help_lists_every_format() -> None:
+    text = CliRunner().invoke(main, ["check", "--help"]).stdout
+    assert all(re.search(rf"\b{form}\b", text) for form in formats.NAMES)
+    assert all(form in CliRunner().invoke(main, ["config", "output-format"]).stdout for form in formats.NAMES)
