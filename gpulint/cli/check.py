@@ -109,6 +109,8 @@ def command(
             click.echo(shown(finder.of_file(files[0]) if files else settings))
             return
         gates = Gates.of(choices, settings)
+        if given and gates.reason is not None:
+            raise UserError("--add-ignore: standard input is no file that comments can be written to")
         jobs = 1 if given or is_small(files) else jobs
         workers = Workers(jobs, finder, catalogue, tuple(rule_paths), not isolated) if jobs > 1 else None
         checker = Checker(finder, catalogue)

@@ -131,9 +131,9 @@ class Checker:
                 self._examined.candidates += self._candidates(path, own)
         return self._examined
 
-    def selected(self, path: str = ".") -> Selection:
-        """The rules that are on for a file. Raises SettingsError."""
-        return self._selection(os.path.abspath(path))
+    def selected(self) -> Selection:
+        """The rules that are on in the working directory. Raises SettingsError."""
+        return self._selection(os.path.abspath("*"))
 
     def plan(self, source: Source, settings: Settings) -> Plan:
         """The whole Plan of one file. Raises CannotParse."""
