@@ -57,6 +57,7 @@ def by_command(project: Path) -> list[Any]:
     return list(json.loads(done.stdout))
 
 
+@pytest.mark.scale
 @pytest.mark.parametrize(("name", "recipe"), RECIPES, ids=[name for name, _ in RECIPES])
 def test_a_recipe_finds_what_the_command_finds(name: str, recipe: str, project: Path, by_command: list[Any]) -> None:
     pytest.importorskip(MODULES[name])

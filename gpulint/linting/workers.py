@@ -80,6 +80,8 @@ class _Worker:
     portion: int
     at: str | None = None
     """The file that it is at."""
+    avoids: frozenset[str] = frozenset()
+    """Files that it was told to leave alone."""
 
 
 @dataclass(slots=True)
@@ -126,10 +128,10 @@ class _Run:
         return worker
 
     def _send(self, worker: _Worker) -> None:
-        worker.at = None
+        worker.at, worker.avoids = None, frozenset(self.lost)
         paths = tuple(path for path in self.portions[worker.portion] if path not in self.lost)
         try:
-            worker.pipe.send((paths, frozenset(self.lost)))
+            worker.pipe.send((paths, worker.avoids))
         except OSError:
             pass  # it died: what it was at is heard next
 
@@ -152,9 +154,9 @@ class _Run:
     def _died(self, worker: _Worker, done: dict[int, Examined], pending: list[int]) -> None:
         worker.process.join()
         reason = f"the process that analysed it died {_of_what(worker.process.exitcode)}; it was not checked"
-        if worker.at is None or worker.at in self.lost:
+        if worker.at is None or worker.at in worker.avoids:
             first = self.portions[worker.portion][0]
-            error = f"{first} and what follows it: internal error: {reason.replace(' it ', ' them ', 1)}"
+            error = f"{first} and what follows it: internal error: {reason}"
             done[worker.portion] = Examined(errors=[(error, "")])
         else:
             self.lost[worker.at] = reason
