@@ -180,6 +180,17 @@ STEPS = [
         """,
         set(),
     ),
+    (
+        "an update in a loop over gradients of one step",
+        """
+        def once(x):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(model(x))
+            for variable, gradient in zip(model.trainable_variables, tape.gradient(loss, model.trainable_variables)):
+                variable.assign_sub(0.1 * gradient)
+        """,
+        set(),
+    ),
     ("kept for one pass", "kept = []\nfor x in data:\n    kept.append(step(x))", set()),
 ]
 
@@ -453,6 +464,11 @@ REMOVED = [
     ("behind an except", "import tensorflow as tf\ntry:\n    tf.Session()\nexcept AttributeError:\n    pass", set()),
     ("a default", "import tensorflow as tf\nSession = getattr(tf, 'Session', None)", set()),
     ("compat.v1", "import tensorflow.compat.v1 as tf\ntf.Session()", set()),
+    (
+        "compat.v1 in the place of a global name",
+        "import tensorflow as tf\n\n\ndef run():\n    global tf\n    import tensorflow.compat.v1 as tf\n    tf.Session()",
+        set(),
+    ),
     ("legacy by name", "import tensorflow as tf\nisinstance(0, tf.keras.optimizers.legacy.Adam)", set()),
     ("legacy called", "import tensorflow as tf\ntf.keras.optimizers.legacy.Adam()", {"GPU901"}),
     ("only of tf.keras", "import tensorflow as tf\ntf.keras.losses.mean_squared_error(0, 0)", {"GPU901"}),
@@ -569,6 +585,19 @@ GROWTHS = [
                 tf.config.experimental.set_memory_growth(gpu, True)
             if limit is not None:
                 set_limit(gpu)
+        """,
+        set(),
+    ),
+    (
+        "growth where a flag of the object gives no limit",
+        """
+        class Devices:
+            def __init__(self, settings):
+                self.settings = settings
+                for gpu in gpus:
+                    tf.config.experimental.set_memory_growth(gpu, self.settings.limit is None)
+                    if self.settings.limit is not None:
+                        set_limit(gpu)
         """,
         set(),
     ),
