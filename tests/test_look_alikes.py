@@ -311,6 +311,30 @@ FITS = [
     ("eager after training", "trained(tf.zeros((8, 4)))\ntf.config.run_functions_eagerly(True)", set()),
     ("eager by a flag", "DEBUG = True\nif DEBUG:\n    tf.config.run_functions_eagerly(True)\ntrained(0)", set()),
     ("eager by an argument", "trained(tf.zeros((8, 4)), run_eagerly=bool(os.environ.get('E')))", set()),
+    (
+        "a model made eager",
+        "m = network()\nm.compile('sgd', 'mse')\nm.run_eagerly = True\nm.fit(tf.zeros((8, 4)))",
+        {"GPU506"},
+    ),
+    (
+        "a model made eager and compiled anew",
+        "m = network()\nm.compile('sgd', 'mse')\nm.run_eagerly = True\nm.compile('sgd', 'mse')\nm.fit(tf.zeros((8, 4)))",
+        set(),
+    ),
+    (
+        "a device for what a map calls, and a call outside",
+        """
+        net = network()
+
+        def embed(x):
+            with tf.device("/gpu:0"):
+                return net(x)
+
+        trained(tf.data.Dataset.from_tensors(0).map(embed))
+        embed(0)
+        """,
+        set(),
+    ),
     ("eager for a while", "f = tf.config.run_functions_eagerly\nf(True)\nf(False)\ntrained(0)", set()),
     (
         "float16 outputs",
