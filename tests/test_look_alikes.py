@@ -318,7 +318,7 @@ FITS = [
     ),
     (
         "a model made eager and compiled anew",
-        "m = network()\nm.compile('sgd', 'mse')\nm.run_eagerly = True\nm.compile('sgd', 'mse')\nm.fit(tf.zeros((8, 4)))",
+        "m = network()\nm.compile('sgd')\nm.run_eagerly = True\nm.compile('sgd', 'mse')\nm.fit(tf.zeros((8, 4)))",
         set(),
     ),
     (
@@ -490,7 +490,7 @@ REMOVED = [
     ("compat.v1", "import tensorflow.compat.v1 as tf\ntf.Session()", set()),
     (
         "compat.v1 in the place of a global name",
-        "import tensorflow as tf\n\n\ndef run():\n    global tf\n    import tensorflow.compat.v1 as tf\n    tf.Session()",
+        "import tensorflow as tf\ndef run():\n    global tf\n    import tensorflow.compat.v1 as tf\n    tf.Session()",
         set(),
     ),
     ("legacy by name", "import tensorflow as tf\nisinstance(0, tf.keras.optimizers.legacy.Adam)", set()),
