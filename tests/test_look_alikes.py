@@ -167,6 +167,12 @@ STEPS = [
         set(),
     ),
     (
+        "the size of a tensor",
+        "for x in data:\n    y = step(x)\n    if y.shape[0] != y.shape[1]: raise ValueError",
+        set(),
+    ),
+    ("a tensor on the right", "best = 9.0\nfor x in data:\n    if best > step(x): best = 0.0", {"GPU501"}),
+    (
         "a gradient of what a function gives in a dict",
         """
         @tf.function
