@@ -7,7 +7,7 @@ sizes are bytes; devices are short names such as `GPU:0`.
 
 | kind | by | fields |
 |---|---|---|
-| start | parent | version, gpulint, command, directory, python, platform, memory {host, CPU}: the machine's, and what the CPU's allocator may take (null where it does not tell) |
+| start | parent | version, gpulint, command, directory, python, platform, memory {host, CPU}: what there is |
 | process | agent | pid, python, main |
 | tensorflow | agent | tensorflow, keras (null where it is not loaded), cuda |
 | lost | agent | evidence, reason: what this TensorFlow does not give |
@@ -15,7 +15,7 @@ sizes are bytes; devices are short names such as `GPU:0`.
 | strategy | agent | id, class, devices, replicas, where |
 | call | agent | name, arguments (short texts by name), outcome ("ok" or the error), where |
 | file | agent | id, path: what the file numbers in rows stand for |
-| source | agent | path, modified, digest (SHA-256 of its bytes), text (null where it is long): a file as it was when first seen |
+| source | agent | path, modified, digest (SHA-256), text (null where it is long): a file when first seen |
 | ops | agent | rows of [file, row, op, requested, device, count]: eager operations since the last such record |
 | nodes | agent | rows of [file, row, op, requested, assigned, layer, count]: nodes of graphs, when they are known |
 | copies | agent | rows of [op, from, to, count]: transfers between devices in graphs |

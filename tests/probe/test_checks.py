@@ -234,9 +234,7 @@ def test_a_program_that_grows_on_the_host_is_warned_of() -> None:
 
 def test_a_leak_of_the_cpu_is_told_once() -> None:
     capture = on_the_host(*(GIB + second * 40 * 2**20 for second in range(40)))
-    capture.memory = [
-        Sample(t, "steps", dict.fromkeys(capture.logical, (size, size))) for t, size in capture.resident
-    ]
+    capture.memory = [Sample(t, "steps", dict.fromkeys(capture.logical, (size, size))) for t, size in capture.resident]
     broken = [one for one in verify(Run(capture)) if one.status in (Status.FAIL, Status.WARN)]
     assert [(one.id, one.subject) for one in broken] == [("mem-leak", "memory of CPU:0 over the steps")]
 
