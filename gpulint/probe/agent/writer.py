@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-import io
 import os
 import threading
-import tokenize
 
 from gpulint.probe.recorder import Recorder
+from gpulint.sources.decoding import Undecodable, decode
 
 LONGEST = 200_000
 """Bytes of a file whose text is kept. Of a longer one its digest tells later whether it is still the same."""
@@ -46,15 +46,7 @@ class Writer(Recorder):
             return  # it is no file: a cell of a notebook, code that was generated
         text = None
         if len(data) <= min(LONGEST, self._left):
-            text = _decoded(data)
-            self._left -= len(data)
+            with contextlib.suppress(Undecodable):
+                text = decode(path, data).text
+                self._left -= len(data)
         self.write("source", path=path, modified=modified, digest=hashlib.sha256(data).hexdigest(), text=text)
-
-
-def _decoded(data: bytes) -> str | None:
-    """What Python reads, with its rows; None for what is no text."""
-    try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        return io.TextIOWrapper(io.BytesIO(data), encoding).read()
-    except (SyntaxError, UnicodeDecodeError, LookupError):
-        return None

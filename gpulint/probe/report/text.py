@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from io import StringIO
 
 from rich import box
@@ -11,10 +10,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from gpulint.output.view import printable
-from gpulint.probe.capture import Capture, Where
+from gpulint.probe.capture import Capture
 from gpulint.probe.curves import curves
 from gpulint.probe.expectation import Expectation, Status
-from gpulint.probe.report import Report
+from gpulint.probe.report import Report, located
 from gpulint.probe.report.header import header, verdict
 from gpulint.probe.report.matrices import Matrix, logged, operations, variables
 from gpulint.probe.sizes import in_words
@@ -69,7 +68,7 @@ def _expectations(console: Console, report: Report) -> None:
             _safe(f"{code}{one.subject}"),
             _safe(one.expected),
             _safe(one.observed),
-            _safe(shown(one.where)),
+            _safe(located(one.where)),
         )
     console.print(table)
     if len(held) > MAX_HELD:
@@ -124,7 +123,7 @@ def _memory(console: Console, capture: Capture) -> None:
 def _evidence(console: Console, report: Report) -> None:
     broken = [one for one in report.expectations if one.status in (Status.FAIL, Status.WARN)]
     for one in broken[:MAX_EVIDENCE]:
-        console.print(_safe(f"{shown(one.where)}: {_told(one)}"))
+        console.print(_safe(f"{located(one.where)}: {_told(one)}"))
     if len(broken) > MAX_EVIDENCE:
         console.print(f"… and {len(broken) - MAX_EVIDENCE} more")
 
@@ -139,11 +138,3 @@ def _told(one: Expectation) -> str:
 def _safe(text: str) -> str:
     """Text on one line, without what a terminal or rich would obey."""
     return escape(printable(" ".join(text.split())))
-
-
-def shown(where: Where | None) -> str:
-    """A place with its path relative to the working directory, "" for none."""
-    if where is None:
-        return ""
-    relative = os.path.relpath(where.path)
-    return f"{where.path if relative.startswith('..') else relative}:{where.row}"

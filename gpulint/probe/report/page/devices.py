@@ -1,0 +1,129 @@
+"""The sections Devices and Copies: what ran where, and what went from one device to another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from xml.etree.ElementTree import Element
+
+from gpulint.probe.capture import Capture
+from gpulint.probe.report import Report
+from gpulint.probe.report.header import cards
+from gpulint.probe.report.matrices import Matrix, logged, operations, variables
+from gpulint.probe.report.page.markup import Child, tag
+from gpulint.probe.report.page.parts import chip, code, link, matrix, table
+from gpulint.probe.report.page.places import Places
+from gpulint.probe.sizes import in_words
+
+
+def section(report: Report, places: Places) -> Iterator[Child]:
+    """Devices, cards, strategies, functions and steps, then what is on which device."""
+    capture = report.capture
+    devices = list(dict.fromkeys((*capture.logical, *(name for name in capture.operations if name))))
+    if devices:
+        yield tag("ul", (_device(capture, device) for device in devices), class_="cards")
+    else:
+        yield tag("p", "TensorFlow's runtime was never initialised: no device is known.", class_="empty")
+    if told := cards(capture):
+        yield tag("h3", "Cards, as the driver sees them")
+        yield tag("ul", (tag("li", line) for line in told))
+    if capture.strategies:
+        yield tag("h3", "Strategies")
+        names = ("strategy", "replicas", "devices", "made at")
+        yield table(
+            names,
+            (
+                [code(one.cls), str(one.replicas), [[chip(name), " "] for name in one.devices], link(places, one.where)]
+                for one in capture.strategies
+            ),
+            numbers={1},
+        )
+    yield from _functions(capture, places)
+    for title, seen in (
+        ("Operations and graph nodes", operations(capture)),
+        ("Bytes of variables", variables(capture)),
+        *_logs(capture),
+    ):
+        if seen.rows:
+            yield tag("h3", title)
+            yield matrix(seen)
+
+
+def copies(report: Report) -> Iterator[Child]:
+    """Transfers between devices inside graphs."""
+    capture = report.capture
+    if not capture.copies:
+        seen = "No graph was seen." if not capture.nodes else "No graph that ran moves anything between devices."
+        yield tag("p", seen, class_="empty")
+        return
+    yield tag(
+        "p",
+        "Transfers that TensorFlow put into the graphs that ran, by the devices at their ends. Each is made whenever "
+        "its graph runs.",
+        class_="hint",
+    )
+    ordered = sorted(capture.copies.items(), key=lambda item: (-item[1], item[0]))
+    yield table(
+        ("from", "to", "operation", "number"),
+        ([chip(one.source), chip(one.target), code(one.op), f"{count:,}"] for one, count in ordered),
+        numbers={3},
+    )
+
+
+def _device(capture: Capture, device: str) -> Element:
+    held = sum(one.bytes for one in capture.variables if one.device == device)
+    peak = max((sample.devices[device][1] for sample in capture.memory if device in sample.devices), default=0)
+    facts = [("operations and nodes", f"{capture.operations[device]:,}"), ("variables", in_words(held))]
+    if peak:
+        facts.append(("peak of memory", in_words(peak)))
+    kind = "physical" if device in capture.physical else "logical"
+    if capture.logical and device not in capture.logical:
+        kind = "of the log"
+    return tag(
+        "li",
+        tag("div", chip(device), tag("small", f" {kind}")),
+        tag("dl", ([tag("dt", name), tag("dd", value)] for name, value in facts)),
+        class_="idle" if not capture.operations[device] else None,
+    )
+
+
+def _functions(capture: Capture, places: Places) -> Iterator[Child]:
+    if capture.functions:
+        yield tag("h3", "Functions")
+        functions = sorted(capture.functions.values(), key=lambda one: (-one.traces, one.name))
+        yield table(
+            ("function", "traces", "compiled by XLA", "on", "called at"),
+            (
+                [
+                    code(one.name),
+                    f"{one.traces:,}",
+                    "yes" if one.jit else "no",
+                    chip(one.device) if one.device else None,
+                    link(places, one.where),
+                ]
+                for one in functions
+            ),
+            numbers={1},
+        )
+    if capture.steps:
+        yield tag("h3", "Training steps")
+        yield table(
+            ("step", "number", "mean", "slowest", "called at"),
+            (
+                [
+                    code(one.name),
+                    f"{one.taken:,}",
+                    f"{1000 * one.seconds / max(1, one.taken):.1f} ms",
+                    f"{1000 * one.slowest:.1f} ms",
+                    link(places, one.where),
+                ]
+                for one in capture.steps.values()
+            ),
+            numbers={1, 2, 3},
+        )
+
+
+def _logs(capture: Capture) -> list[tuple[str, Matrix]]:
+    """The placement log, where there is nothing better."""
+    if capture.executions or capture.nodes:
+        return []
+    return [(f"Operations in the placement log ({name})", logged(log, capture)) for name, log in capture.logs.items()]
