@@ -31,9 +31,9 @@ def render(form: str, report: Report, color: bool) -> str:
     return text
 
 
-def located(where: Where | None) -> str:
-    """A place with its path relative to the working directory, "" for none."""
+def located(where: Where | None, directory: str = "") -> str:
+    """A place with its path relative to a directory, the working directory where none is named; "" for none."""
     if where is None:
         return ""
-    relative = os.path.relpath(where.path)
+    relative = os.path.relpath(where.path, directory or None)
     return f"{where.path if relative.startswith('..') else relative}:{where.row}"

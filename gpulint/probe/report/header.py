@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from gpulint.probe.capture import Capture
+from gpulint.probe.capture import Capture, Card
 from gpulint.probe.cards import on_bus
 from gpulint.probe.expectation import Status
 from gpulint.probe.memory_limits import places
@@ -23,9 +23,9 @@ def header(capture: Capture) -> Iterator[str]:
         yield "The program did not import TensorFlow."
         return
     strategies = ", ".join(f"{one.cls} of {one.replicas}" for one in capture.strategies) or "no strategy"
-    devices = ", ".join(capture.logical) or "not initialised"
+    devices = listed(capture.logical) or "not initialised"
     yield f"TensorFlow {version} on {devices}; {strategies}; {capture.seconds:.1f} s"
-    yield from (f"the driver has {card}" for card in cards(capture))
+    yield from _driver(capture)
     steps = sum(one.taken for one in capture.steps.values())
     if steps:
         seconds = sum(one.seconds for one in capture.steps.values())
@@ -34,15 +34,41 @@ def header(capture: Capture) -> Iterator[str]:
     yield from (f"fault of the probe: {fault}" for fault in capture.faults)
 
 
-def cards(capture: Capture) -> list[str]:
-    """Each card as the driver names it, with the devices of TensorFlow that are on it."""
+def cards(capture: Capture) -> list[tuple[Card, tuple[str, ...]]]:
+    """The last sample of each card of the driver's, with the devices of TensorFlow that are on it."""
     on = places(message for log in capture.logs.values() for message in log.messages)
-    told: dict[str, str] = {}
-    for card in capture.cards:
-        devices = [device for device, place in on.items() if on_bus(card.bus, place.bus)]
-        whose = ", ".join(devices) or "none of TensorFlow's devices"
-        told[card.bus] = f"{card.name} of {in_words(card.total)} at {card.bus}: {whose}"
-    return [told[bus] for bus in sorted(told)]
+    last = {card.bus: card for card in capture.cards}
+    return [
+        (last[bus], tuple(device for device, place in on.items() if on_bus(bus, place.bus))) for bus in sorted(last)
+    ]
+
+
+def listed(devices: Sequence[str]) -> str:
+    """Names of devices, three or more in a row as a range: `CPU:0, GPU:0–7`."""
+    runs: list[list[str]] = []
+    for device in devices:
+        if runs and device == _next(runs[-1][-1]):
+            runs[-1].append(device)
+        else:
+            runs.append([device])
+    parts = [[f"{run[0]}–{run[-1].rpartition(':')[2]}"] if len(run) > 2 else run for run in runs]
+    return ", ".join(part for some in parts for part in some)
+
+
+def _next(device: str) -> str:
+    kind, _, number = device.rpartition(":")
+    return f"{kind}:{int(number) + 1}" if number.isdecimal() else ""
+
+
+def _driver(capture: Capture) -> Iterator[str]:
+    """Cards that are alike stand in one line; what TensorFlow does not use is told apart."""
+    kinds: dict[tuple[str, int, bool], list[tuple[str, ...]]] = {}
+    for card, devices in cards(capture):
+        kinds.setdefault((card.name, card.total, bool(devices)), []).append(devices)
+    for (name, total, is_used), alike in kinds.items():
+        whose = listed([device for devices in alike for device in devices])
+        number = f"{len(alike)} × " if len(alike) > 1 else ""
+        yield f"the driver has {number}{name} of {in_words(total)}: {whose if is_used else 'no device of TensorFlow'}"
 
 
 def verdict(report: Report) -> str:

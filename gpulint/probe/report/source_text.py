@@ -42,10 +42,10 @@ def source_file(path: str, capture: Capture) -> SourceFile:
         return SourceFile(path, rows, "")
     if kept is not None:
         return SourceFile(path, rows, "The file has changed since the run: these rows may not be those that ran.")
-    when = "was last changed after the run had begun" if began and modified > began else "has an earlier date"
+    when = "last changed after the run began" if modified > began else "last changed before the run"
     if not began:
-        when = "may have changed since"
-    return SourceFile(path, rows, f"The capture does not hold the text that ran. This is the file of today; it {when}.")
+        when = "which may have changed since the run"
+    return SourceFile(path, rows, f"The capture does not hold the text that ran. This is the file of today, {when}.")
 
 
 def _present(path: str) -> tuple[bytes | None, float]:

@@ -123,7 +123,8 @@ def _memory(console: Console, capture: Capture) -> None:
 def _evidence(console: Console, report: Report) -> None:
     broken = [one for one in report.expectations if one.status in (Status.FAIL, Status.WARN)]
     for one in broken[:MAX_EVIDENCE]:
-        console.print(_safe(f"{located(one.where)}: {_told(one)}"))
+        place = f"{located(one.where)}: " if one.where is not None else ""
+        console.print(_safe(place + _told(one)))
     if len(broken) > MAX_EVIDENCE:
         console.print(f"… and {len(broken) - MAX_EVIDENCE} more")
 

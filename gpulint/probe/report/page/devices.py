@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
@@ -25,7 +26,21 @@ def section(report: Report, places: Places) -> Iterator[Child]:
         yield tag("p", "TensorFlow's runtime was never initialised: no device is known.", class_="empty")
     if told := cards(capture):
         yield tag("h3", "Cards, as the driver sees them")
-        yield tag("ul", (tag("li", line) for line in told))
+        yield table(
+            ("card", "bus", "memory", "by this program", "by others", "devices of TensorFlow"),
+            (
+                [
+                    card.name,
+                    code(card.bus),
+                    in_words(card.total),
+                    _known(card.by_program),
+                    _known(card.by_others),
+                    [[chip(device), " "] for device in devices] or "none",
+                ]
+                for card, devices in told
+            ),
+            numbers={2, 3, 4},
+        )
     if capture.strategies:
         yield tag("h3", "Strategies")
         names = ("strategy", "replicas", "devices", "made at")
@@ -61,6 +76,12 @@ def copies(report: Report) -> Iterator[Child]:
         "its graph runs.",
         class_="hint",
     )
+    pairs: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for one, count in capture.copies.items():
+        pairs[one.source][one.target] += count
+    targets = sorted({target for counts in pairs.values() for target in counts})
+    if len(targets) > 2:
+        yield matrix(Matrix("from, to", tuple(targets), tuple(sorted(pairs.items()))))
     ordered = sorted(capture.copies.items(), key=lambda item: (-item[1], item[0]))
     yield table(
         ("from", "to", "operation", "number"),
@@ -69,18 +90,19 @@ def copies(report: Report) -> Iterator[Child]:
     )
 
 
+def _known(size: int) -> str:
+    return in_words(size) if size >= 0 else "not told"
+
+
 def _device(capture: Capture, device: str) -> Element:
     held = sum(one.bytes for one in capture.variables if one.device == device)
     peak = max((sample.devices[device][1] for sample in capture.memory if device in sample.devices), default=0)
-    facts = [("operations and nodes", f"{capture.operations[device]:,}"), ("variables", in_words(held))]
+    facts = [("operations", f"{capture.operations[device]:,}"), ("variables", in_words(held))]
     if peak:
         facts.append(("peak of memory", in_words(peak)))
-    kind = "physical" if device in capture.physical else "logical"
-    if capture.logical and device not in capture.logical:
-        kind = "of the log"
     return tag(
         "li",
-        tag("div", chip(device), tag("small", f" {kind}")),
+        tag("div", chip(device)),
         tag("dl", ([tag("dt", name), tag("dd", value)] for name, value in facts)),
         class_="idle" if not capture.operations[device] else None,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from xml.etree.ElementTree import Element
@@ -22,6 +23,10 @@ TICKS = 4
 """Parts of the scales."""
 
 
+_STEPS = (1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
+"""Parts of a scale that read well, times a power of ten."""
+
+
 def section(report: Report) -> Iterator[Child]:
     """The phases, and a drawing for each device, card, and the host."""
     seen = curves(report.capture)
@@ -29,7 +34,7 @@ def section(report: Report) -> Iterator[Child]:
         yield tag("p", "No memory was sampled.", class_="empty")
         return
     spans = phases(report.capture)
-    end = max([*(point[0] for curve in seen for _, points in curve.lines for point in points), 0.1])
+    end = _round(max(point[0] for curve in seen for _, points in curve.lines for point in points))
     if spans:
         yield tag(
             "ul",
@@ -39,7 +44,7 @@ def section(report: Report) -> Iterator[Child]:
             ),
             class_="legend",
         )
-    yield from (_figure(curve, spans, end) for curve in seen)
+    yield tag("div", (_figure(curve, spans, end) for curve in seen), class_="figures")
 
 
 def _figure(curve: Curve, spans: Sequence[Span], end: float) -> Element:
@@ -79,7 +84,7 @@ def _figure(curve: Curve, spans: Sequence[Span], end: float) -> Element:
         tag(
             "p",
             (
-                [tag("span", "", class_=f"stroke line{number}"), f"{name} "]
+                tag("span", tag("span", "", class_=f"stroke line{number}"), name)
                 for number, (name, _) in enumerate(lines)
                 if len(lines) > 1
             ),
@@ -90,17 +95,21 @@ def _figure(curve: Curve, spans: Sequence[Span], end: float) -> Element:
 
 
 def _top(curve: Curve) -> float:
-    """Where the scale ends: TICKS times a round number, so that each part of the scale is one."""
+    """Where the scale of a curve ends."""
     if curve.unit == "percent":
         return 100.0
-    part = max(curve.peak, 1.0) / TICKS
     unit = 1.0
-    while part / unit >= 1000:
+    while curve.peak / TICKS / unit >= 1000:
         unit *= 1024
-    for step in (1, 2, 2.5, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000):
-        if part <= step * unit:
-            return TICKS * step * unit
-    return TICKS * part
+    return _round(curve.peak / unit) * unit
+
+
+def _round(greatest: float) -> float:
+    """The end of a scale: TICKS times a round number, so that each part of the scale is one."""
+    part = max(greatest, 0.4) / TICKS
+    power = 10 ** math.floor(math.log10(part))
+    step = next(step for step in _STEPS if part <= step * power * (1 + 1e-9))
+    return float(TICKS * power * step)
 
 
 def _line(points: Sequence[tuple[float, float]], end: float, top: float, number: int) -> list[Element]:

@@ -8,13 +8,13 @@ from xml.etree.ElementTree import Element
 
 from gpulint.probe.capture import Where
 from gpulint.probe.expectation import Status
-from gpulint.probe.report import located
 from gpulint.probe.report.matrices import Matrix
 from gpulint.probe.report.page.markup import Child, tag
 from gpulint.probe.report.page.places import Places
 
 HUES = 8
-"""Colours of devices in the style sheet; the ninth device has that of the first again."""
+"""Colours of devices in the style sheet; the ninth device has that of the first again. One more, a grey, is for the
+host."""
 
 ROWS = 20
 """Rows of a table that are shown at once; the others are folded away."""
@@ -25,6 +25,14 @@ _MARKS = {Status.FAIL: "✕", Status.WARN: "!", Status.INCONCLUSIVE: "?", Status
 def code(text: str) -> Element:
     """Text of the program's: a name, a path, a message. It runs by itself, whatever direction its letters have."""
     return tag("code", text)
+
+
+def prose(text: str) -> list[Child]:
+    """A message, in which `names` of code stand between backticks."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return [text]
+    return [code(part) if place % 2 else part for place, part in enumerate(parts)]
 
 
 def badge(status: Status) -> Element:
@@ -43,13 +51,14 @@ def hue(device: str) -> int:
     """The number of a device's colour."""
     kind, _, number = device.rpartition(":")
     if number.isdecimal():
-        return (int(number) + (0 if kind.endswith("GPU") else 4)) % HUES
+        is_gpu = kind.endswith("GPU")
+        return int(number) % HUES if is_gpu or number != "0" else HUES
     return zlib.crc32(device.encode("utf-8", "backslashreplace")) % HUES
 
 
 def link(places: Places, where: Where | None) -> Child:
     """A place, leading to its row."""
-    return tag("a", code(located(where)), href=f"#{places.anchor(where)}") if where is not None else None
+    return tag("a", code(places.located(where)), href=f"#{places.anchor(where)}") if where is not None else None
 
 
 def table(names: Sequence[str], rows: Iterable[Sequence[Child]], *, numbers: Set[int] = frozenset()) -> Element:

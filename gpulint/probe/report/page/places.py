@@ -11,7 +11,7 @@ from typing import Any
 from gpulint.probe.capture import Where
 from gpulint.probe.checks.placement import is_bookkeeping
 from gpulint.probe.expectation import Expectation, Status
-from gpulint.probe.report import Report
+from gpulint.probe.report import Report, located
 
 
 @dataclass(slots=True)
@@ -49,7 +49,12 @@ class Places:
             found.setdefault(main, defaultdict(Told))
         for path in sorted(found, key=lambda path: (path != main, -_weight(found[path].values()), path)):
             self.files[path] = dict(found[path])
+        self._directory = str(report.capture.start.get("directory", ""))
         self._numbers = {path: number for number, path in enumerate(self.files)}
+
+    def located(self, where: Where) -> str:
+        """A place as the user knows it: relative to the directory in which the program ran."""
+        return located(where, self._directory)
 
     def anchor(self, where: Where) -> str:
         """The id of a row's element."""

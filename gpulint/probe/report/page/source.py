@@ -8,10 +8,10 @@ from xml.etree.ElementTree import Element
 
 from gpulint.probe.capture import Where
 from gpulint.probe.expectation import Expectation, Status
-from gpulint.probe.report import Report, located
+from gpulint.probe.report import Report
 from gpulint.probe.report.page.highlight import highlighted
 from gpulint.probe.report.page.markup import Child, tag
-from gpulint.probe.report.page.parts import badge, chip, code, table
+from gpulint.probe.report.page.parts import badge, chip, code, prose, table
 from gpulint.probe.report.page.places import Places, Told, broken
 from gpulint.probe.report.source_text import source_file
 
@@ -50,7 +50,7 @@ def section(report: Report, places: Places) -> Iterator[Child]:
             body = [*_folded(lines, kept), *(_unseen(places, path, row, rows[row]) for row in sorted(set(rows) - kept))]
         yield tag(
             "details",
-            tag("summary", code(located(Where(path, 0))[: -len(":0")]), _sum(rows.values())),
+            tag("summary", code(places.located(Where(path, 0))[: -len(":0")]), _sum(rows.values())),
             tag("p", file.note, class_="note") if file.note else None,
             tag("div", body, class_="source"),
             class_="file",
@@ -92,11 +92,19 @@ def _unseen(places: Places, path: str, number: int, told: Told) -> list[Element]
 def _chips(told: Told) -> Iterator[Child]:
     devices = told.devices.most_common()
     for device, count in devices[:CHIPS]:
-        yield chip(device, f"{count:,}")
+        yield chip(device, _short(count))
     if len(devices) > CHIPS:
         yield tag("span", f"+{len(devices) - CHIPS}", class_="chip")
     if told.placements and not devices:
         yield tag("span", "bookkeeping", class_="chip quiet")
+
+
+def _short(count: int) -> str:
+    """A number of at most four characters, as far as that goes; the row has the exact ones."""
+    for unit, size in (("M", 1_000_000), ("k", 1_000)):
+        if count >= size:
+            return f"{count / size:.0f}{unit}" if count >= 10 * size else f"{count / size:.1f}{unit}"
+    return str(count)
 
 
 def _title(told: Told) -> str:
@@ -137,9 +145,10 @@ def _annotation(one: Expectation) -> Element:
         "div",
         badge(one.status),
         " ",
-        tag("b", f"{one.code} {one.subject}".strip()),
-        f": {one.observed}",
-        [tag("br"), tag("span", f"{one.fix[0].upper()}{one.fix[1:]}.", class_="fix")] if one.fix else None,
+        tag("b", prose(f"{one.code} {one.subject}".strip())),
+        ": ",
+        prose(one.observed),
+        [tag("br"), tag("span", prose(f"{one.fix[0].upper()}{one.fix[1:]}."), class_="fix")] if one.fix else None,
         class_=f"annotation {one.status.value}",
     )
 

@@ -10,12 +10,12 @@ from gpulint.probe.expectation import Expectation, Status
 from gpulint.probe.report import Report
 from gpulint.probe.report.header import ending
 from gpulint.probe.report.page.markup import Child, tag
-from gpulint.probe.report.page.parts import badge, link
+from gpulint.probe.report.page.parts import badge, link, prose
 from gpulint.probe.report.page.places import Places, broken
 
 _PLURAL = {
     Status.FAIL: "broken",
-    Status.WARN: "to be warned of",
+    Status.WARN: "warned of",
     Status.INCONCLUSIVE: "not decided",
     Status.SKIP: "skipped",
     Status.PASS: "hold",
@@ -95,13 +95,13 @@ def _row(one: Expectation, places: Places) -> Element:
         tag(
             "td",
             [tag("span", one.code, class_="rule"), " "] if one.code else None,
-            one.subject,
-            tag("ul", (tag("li", line) for line in one.evidence), class_="evidence") if one.evidence else None,
-            tag("p", tag("b", "Fix: "), f"{one.fix}.", class_="fix") if one.fix else None,
+            prose(one.subject),
+            tag("ul", (tag("li", prose(line)) for line in one.evidence), class_="evidence") if one.evidence else None,
+            tag("p", tag("b", "Fix: "), prose(f"{one.fix}."), class_="fix") if one.fix else None,
             data_name="expectation",
         ),
-        tag("td", one.expected, data_name="expected"),
-        tag("td", one.observed, data_name="observed"),
+        tag("td", prose(one.expected), data_name="expected"),
+        tag("td", prose(one.observed), data_name="observed"),
         tag("td", link(places, one.where), data_name="where"),
     )
 
