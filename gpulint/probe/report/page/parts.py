@@ -51,8 +51,7 @@ def hue(device: str) -> int:
     """The number of a device's colour."""
     kind, _, number = device.rpartition(":")
     if number.isdecimal():
-        is_gpu = kind.endswith("GPU")
-        return int(number) % HUES if is_gpu or number != "0" else HUES
+        return HUES if kind.endswith("CPU") and int(number) == 0 else int(number) % HUES
     return zlib.crc32(device.encode("utf-8", "backslashreplace")) % HUES
 
 
