@@ -13,8 +13,8 @@ def check_writable(path: str) -> None:
     directory = os.path.dirname(os.path.realpath(path))
     if os.path.isdir(path):
         raise IsADirectoryError(21, os.strerror(21), path)
-    if os.path.exists(path) and not os.path.isfile(path):
-        return  # a pipe or a terminal
+    if _is_stream(path):
+        return
     with tempfile.TemporaryFile(dir=directory):
         pass
 
@@ -26,11 +26,11 @@ def write(path: str, text: str) -> None:
     regular file, such as /dev/stdout, is written to as it is.
     """
     data = text.encode("utf-8", "backslashreplace")
-    target = os.path.realpath(path)
-    if os.path.exists(target) and not os.path.isfile(target):
-        with open(target, "wb") as file:
+    if _is_stream(path):
+        with open(path, "wb") as file:
             file.write(data)
         return
+    target = os.path.realpath(path)
     partial = f"{target}.{os.getpid()}.partial"
     try:
         with open(partial, "xb") as file:
@@ -44,3 +44,8 @@ def write(path: str, text: str) -> None:
         with contextlib.suppress(OSError):
             os.unlink(partial)
         raise
+
+
+def _is_stream(path: str) -> bool:
+    """A pipe, a terminal, or what stands for an open file: nothing that another file could take the place of."""
+    return path.startswith("/dev/") or (os.path.exists(path) and not os.path.isfile(path))
