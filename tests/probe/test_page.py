@@ -328,5 +328,7 @@ def test_a_real_run_has_its_devices_beside_its_lines(browser: Any, tmp_path: Pat
         row = seen.page.locator("#file0-row5")
         assert row.locator(".gutter").text_content() == "CPU:1 3"
         assert row.locator(".code").text_content() == lines[4]
+        assert seen.page.locator(".file .note").text_content() == "These rows ran; the file has changed since."
+        assert seen.page.locator("#source .row").count() == len(lines)
         assert "MatMul" in (row.locator("table").text_content() or "")
         assert (seen.complaints, seen.requests) == ([], [])

@@ -23,6 +23,7 @@ class Writer(Recorder):
     def __init__(self, path: str) -> None:
         super().__init__(path)
         self._files: dict[str, int] = {}
+        self._kept: set[str] = set()
         self._left = MOST
         self._numbering = threading.Lock()
 
@@ -36,8 +37,16 @@ class Writer(Recorder):
                 self._keep(path)
         return number
 
+    def keep(self, path: str) -> None:
+        """Keeps the text of a file as it is now: whoever edits it while the program runs must not move the rows of the
+        report."""
+        with self._numbering:
+            self._keep(path)
+
     def _keep(self, path: str) -> None:
-        """The text as it is now: whoever edits it while the program runs must not move the rows of the report."""
+        if path in self._kept:
+            return
+        self._kept.add(path)
         try:
             with open(path, "rb") as file:
                 modified = os.fstat(file.fileno()).st_mtime

@@ -106,7 +106,7 @@ def _matrix(console: Console, matrix: Matrix) -> None:
 def _memory(console: Console, capture: Capture) -> None:
     """A line for each device, card and the host, all of them from the beginning of the run to its end."""
     seen = [curve for curve in curves(capture) if curve.unit == "bytes"]
-    if not seen:
+    if not seen or not capture.tensorflow:
         return
     table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
     table.add_column("memory", overflow="fold")
