@@ -74,7 +74,7 @@ def report(path: str, hostile: str = HOSTILE) -> Report:
         faults=[hostile],
         physical=gpus,
         logical=(*gpus, hostile),
-        strategies=[Strategy(1, hostile, gpus, 2, places[0])],
+        strategies=[Strategy(1, hostile, gpus, 2, Where("/p/" + hostile, 1))],
         calls=[Call(hostile, {"0": hostile}, hostile, places[1])],
         executions=Counter(
             {
@@ -191,6 +191,14 @@ def test_without_javascript_everything_stands_below_each_other(browser: Any, hos
         row.locator("summary").first.focus()
         seen.page.keyboard.press("Enter")
         assert row.locator("table").is_visible()
+
+
+def test_a_place_in_a_file_that_is_not_shown_leads_nowhere(browser: Any, hostile_page: Path) -> None:
+    with opened(browser, hostile_page) as seen:
+        ids = set(seen.page.evaluate("[...document.querySelectorAll('[id]')].map((one) => one.id)"))
+        links = seen.page.evaluate("[...document.querySelectorAll('a')].map((one) => one.getAttribute('href'))")
+        assert len(links) > len(SECTIONS)
+        assert {link.removeprefix("#") for link in links} <= ids
 
 
 def test_a_place_leads_to_its_row_wherever_it_is_folded(browser: Any, hostile_page: Path) -> None:

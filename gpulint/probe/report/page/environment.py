@@ -43,7 +43,7 @@ def section(report: Report, places: Places) -> Iterator[Child]:
             [
                 code(f"{one.name}({', '.join(one.arguments.values())})"),
                 one.error or "accepted",
-                link(places, one.where) if one.where and one.where.path in places.files else None,
+                link(places, one.where),
             ]
             for one in capture.calls
         )

@@ -99,9 +99,10 @@ def _top(curve: Curve) -> float:
     if curve.unit == "percent":
         return 100.0
     unit = 1.0
-    while curve.peak / TICKS / unit >= 1000:
+    peak = max(curve.peak, TICKS)
+    while peak / TICKS / unit >= 1000:
         unit *= 1024
-    return _round(curve.peak / unit) * unit
+    return _round(peak / unit) * unit
 
 
 def _round(greatest: float) -> float:

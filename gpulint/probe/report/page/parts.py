@@ -56,8 +56,11 @@ def hue(device: str) -> int:
 
 
 def link(places: Places, where: Where | None) -> Child:
-    """A place, leading to its row."""
-    return tag("a", code(places.located(where)), href=f"#{places.anchor(where)}") if where is not None else None
+    """A place, leading to its row where its file is shown."""
+    if where is None:
+        return None
+    name = code(places.located(where))
+    return tag("a", name, href=f"#{places.anchor(where)}") if where.path in places.files else name
 
 
 def table(names: Sequence[str], rows: Iterable[Sequence[Child]], *, numbers: Set[int] = frozenset()) -> Element:

@@ -45,7 +45,7 @@ class Places:
             if expectation.where is not None:
                 found[expectation.where.path][expectation.where.row].expectations.append(expectation)
         main = main_file(report)
-        if main and os.path.isfile(main):
+        if main and (main in report.capture.sources or os.path.isfile(main)):
             found.setdefault(main, defaultdict(Told))
         for path in sorted(found, key=lambda path: (path != main, -_weight(found[path].values()), path)):
             self.files[path] = dict(found[path])
