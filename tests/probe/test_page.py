@@ -32,6 +32,10 @@ from gpulint.probe.capture import (
 )
 from gpulint.probe.expectation import Expectation, Level, Status
 from gpulint.probe.report import Report, page
+from gpulint.probe.report.json import content
+from gpulint.probe.report.page import devices
+from gpulint.probe.report.page.markup import tag
+from gpulint.probe.report.page.places import Places
 from tests.probe.browser import Opened, chromium, opened
 
 HOSTILE = (
@@ -162,6 +166,24 @@ def test_the_page_forbids_itself_the_network(browser: Any, hostile_page: Path) -
             server.accept()
         assert len(seen.complaints) >= 3
         assert all("Content Security Policy" in text for text in seen.complaints)
+
+
+def test_copies_are_shown_with_what_is_known_of_them() -> None:
+    run = report("/p/a.py")
+    places = Places(run, content(run)["placements"])
+    bare = [{"op": "_Send", "from": "GPU:0", "to": "GPU:1", "count": 3}]
+    more = {"for": "MatMul", "bytes": 4096, "in_step": True, "mixed": False, "filename": "/p/a.py", "row": 2}
+    for told, names, cells in (
+        (bare, ["from", "to", "operation", "number", "where"], ["GPU:0", "GPU:1", "_Send", "3", ""]),
+        (
+            [*bare, {**bare[0], **more, "count": 4}],
+            ["from", "to", "operation", "for", "size", "when", "number", "where"],
+            ["GPU:0", "GPU:1", "_Send", "MatMul", "4 KiB", "in each step", "4", "a.py:2"],
+        ),
+    ):
+        section = tag("section", devices.copies(run, told, places))
+        assert ["".join(one.itertext()) for one in section.iter("th")] == names
+        assert ["".join(one.itertext()) for one in section.iter("td")][: len(cells)] == cells
 
 
 def test_sections_are_tabs(browser: Any, hostile_page: Path) -> None:

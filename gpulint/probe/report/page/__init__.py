@@ -27,7 +27,7 @@ def render(report: Report) -> str:
         ("Source", source.section(report, places)),
         ("Devices", devices.section(report, places)),
         ("Memory", memory.section(report)),
-        ("Copies", devices.copies(report)),
+        ("Copies", devices.copies(report, written["copies"], places)),
         ("Environment", environment.section(report, places)),
         ("Raw", environment.raw(written)),
     ]

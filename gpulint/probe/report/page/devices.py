@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 from xml.etree.ElementTree import Element
 
-from gpulint.probe.capture import Capture
+from gpulint.probe.capture import Capture, Where
 from gpulint.probe.report import Report
 from gpulint.probe.report.header import cards
 from gpulint.probe.report.matrices import Matrix, logged, operations, variables
@@ -63,31 +64,48 @@ def section(report: Report, places: Places) -> Iterator[Child]:
             yield matrix(seen)
 
 
-def copies(report: Report) -> Iterator[Child]:
-    """Transfers between devices inside graphs."""
-    capture = report.capture
-    if not capture.copies:
-        seen = "No graph was seen." if not capture.nodes else "No graph that ran moves anything between devices."
+def copies(report: Report, told: Sequence[Mapping[str, Any]], places: Places) -> Iterator[Child]:
+    """Transfers between devices, as the JSON report tells them; those fields that no copy has are left out."""
+    if not told:
+        seen = "No graph was seen." if not report.capture.nodes else "Nothing that was seen goes between devices."
         yield tag("p", seen, class_="empty")
         return
     yield tag(
         "p",
-        "Transfers that TensorFlow put into the graphs that ran, by the devices at their ends. Each is made whenever "
-        "its graph runs.",
+        "What went from one device to another. Transfers that TensorFlow put into a graph are made whenever it runs.",
         class_="hint",
     )
     pairs: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for one, count in capture.copies.items():
-        pairs[one.source][one.target] += count
+    for one in told:
+        pairs[one["from"]][one["to"]] += one["count"]
     targets = sorted({target for counts in pairs.values() for target in counts})
     if len(targets) > 2:
         yield matrix(Matrix("from, to", tuple(targets), tuple(sorted(pairs.items()))))
-    ordered = sorted(capture.copies.items(), key=lambda item: (-item[1], item[0]))
+    columns = [name for name in _COPY if any(one.get(name) not in (None, "", False) for one in told)]
     yield table(
-        ("from", "to", "operation", "number"),
-        ([chip(one.source), chip(one.target), code(one.op), f"{count:,}"] for one, count in ordered),
-        numbers={3},
+        ["from", "to", *(_COPY[name][0] for name in columns), "number", "where"],
+        (
+            [
+                chip(one["from"]),
+                chip(one["to"]),
+                *(_COPY[name][1](one.get(name)) for name in columns),
+                f"{one['count']:,}",
+                link(places, Where(one["filename"], one["row"])) if one.get("filename") else None,
+            ]
+            for one in sorted(told, key=lambda one: -int(one["count"]))
+        ),
+        numbers={2 + len(columns)},
     )
+
+
+_COPY: Mapping[str, tuple[str, Callable[[Any], Child]]] = {
+    "op": ("operation", code),
+    "for": ("for", lambda value: code(value) if value else None),
+    "bytes": ("size", lambda value: in_words(value) if value is not None else None),
+    "in_step": ("when", lambda value: "in each step" if value else None),
+    "mixed": ("beside", lambda value: "inputs of other devices" if value else None),
+}
+"""Fields of a copy: the column's name, and how they are shown."""
 
 
 def _known(size: int) -> str:
