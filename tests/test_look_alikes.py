@@ -457,6 +457,36 @@ os.environ["TF_CONFIG"] = "{}"
 Strategy = tf.distribute.MultiWorkerMirroredStrategy
 """
 
+ALONE = """
+import os
+import tensorflow as tf
+
+Strategy = tf.distribute.MultiWorkerMirroredStrategy
+
+def train(strategy):
+    with strategy.scope():
+        model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+        return model(tf.zeros((64, 4)))
+
+"""
+
+MAYBE_ALONE = [
+    ("without a cluster", "train(Strategy())", {"GPU701"}),
+    (
+        "for several workers only",
+        "import argparse\nargs = argparse.ArgumentParser().parse_args()\nif args.workers > 1:\n    train(Strategy())",
+        set(),
+    ),
+    ("a cluster that comes later", "tf.zeros(1)\ntrain(Strategy())\nos.environ['TF_CONFIG'] = '{}'", set()),
+    ("a cluster that was there", "os.environ['TF_CONFIG'] = '{}'\ntf.zeros(1)\ntrain(Strategy())", {"GPU702"}),
+]
+
+
+@pytest.mark.parametrize(("case", "code", "expected"), MAYBE_ALONE, ids=[case for case, _, _ in MAYBE_ALONE])
+def test_a_worker(case: str, code: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(ALONE + code + "\n", tmp_path) == expected
+
+
 CLUSTERS = [
     ("made first", "with Strategy().scope():\n    x = tf.constant(1)", set()),
     ("made late", "x = tf.constant(1)\nwith Strategy().scope():\n    pass", {"GPU702"}),

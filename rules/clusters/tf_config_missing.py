@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import CLUSTER_WORDS, Plan, Report, Rule, Severity, confidence, events, has_cluster, is_run_by_program
+from gpulint.api import (
+    CLUSTER_WORDS,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    confidence,
+    events,
+    has_cluster,
+    is_run_by_program,
+    words,
+    words_of,
+)
 
 
 class TfConfigMissing(Rule):
@@ -38,7 +50,8 @@ class TfConfigMissing(Rule):
 
     ## What is not reported
     Programs that give a resolver, or set, read or only mention `TF_CONFIG` (in a comment, too: the launcher sets
-    it), in any of their files; strategies that are not used; factories that the program does not call.
+    it), in any of their files; strategies that are not used; factories that the program does not call; strategies made
+    only where there are several workers, by a flag or a count: who starts them says where they are.
 
     ## At run time
     The replicas and the cluster specification.
@@ -57,8 +70,10 @@ class TfConfigMissing(Rule):
         self._used: set[int] = set()
 
     def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
-        if event.strategy.kind == "multi_worker" and is_run_by_program(event.where) and not has_cluster(event, plan):
-            self._alone.append(event)
+        asked_for = any(words(name) & _WORKERS for name in words_of(event.where.path))
+        if event.strategy.kind == "multi_worker" and is_run_by_program(event.where) and not asked_for:
+            if not has_cluster(event, plan):
+                self._alone.append(event)
         return iter(())
 
     def on_strategy_used(self, event: events.StrategyUsed, plan: Plan) -> Iterator[Report]:
@@ -72,3 +87,7 @@ class TfConfigMissing(Rule):
                 yield Report(
                     event.site, "a multi-worker strategy without a cluster", confidence=confidence(event.where)
                 )
+
+
+_WORKERS = frozenset({"worker", "workers", "node", "nodes", "hosts"})
+"""Words of what says how many workers there are."""
