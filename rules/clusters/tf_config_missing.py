@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gpulint.api import (
     CLUSTER_WORDS,
+    Literal,
     Plan,
     Report,
     Rule,
@@ -51,7 +52,7 @@ class TfConfigMissing(Rule):
     ## What is not reported
     Programs that give a resolver, or set, read or only mention `TF_CONFIG` (in a comment, too: the launcher sets
     it), in any of their files; strategies that are not used; factories that the program does not call; strategies made
-    only where there are several workers, by a flag or a count: who starts them says where they are.
+    only where a count of workers is high enough: who starts them says where they are.
 
     ## At run time
     The replicas and the cluster specification.
@@ -70,9 +71,8 @@ class TfConfigMissing(Rule):
         self._used: set[int] = set()
 
     def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
-        asked_for = any(words(name) & _WORKERS for name in words_of(event.where.path))
-        if event.strategy.kind == "multi_worker" and is_run_by_program(event.where) and not asked_for:
-            if not has_cluster(event, plan):
+        if event.strategy.kind == "multi_worker" and is_run_by_program(event.where) and not has_cluster(event, plan):
+            if not any(_counts_workers(literal) for literal in event.where.path):
                 self._alone.append(event)
         return iter(())
 
@@ -89,5 +89,11 @@ class TfConfigMissing(Rule):
                 )
 
 
-_WORKERS = frozenset({"worker", "workers", "node", "nodes", "hosts"})
-"""Words of what says how many workers there are."""
+def _counts_workers(literal: Literal) -> bool:
+    """Whether a condition is about how many workers there are."""
+    return literal.condition.operator in (">", ">=") and any(
+        words(name) & _WORKERS for name in words_of(frozenset({literal}))
+    )
+
+
+_WORKERS = frozenset({"workers", "nodes", "hosts"})
