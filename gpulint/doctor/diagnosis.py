@@ -25,11 +25,6 @@ class Diagnosis:
     evidence: tuple[str, ...] = ()
 
 
-def blocking(evidence: Evidence) -> Severity:
-    """The severity of what keeps TensorFlow from the GPUs: an error where one is expected, else information."""
-    return Severity.ERROR if evidence.wanted else Severity.INFO
-
-
 def pip_install(evidence: Evidence, *requirements: str, force: bool = False) -> str:
     """The command that installs something into the interpreter that was examined."""
     options = ["--force-reinstall"] if force else []

@@ -88,13 +88,15 @@ class Gpu:
 @dataclass(frozen=True, slots=True)
 class Library:
     """A shared library that TensorFlow opens. `path` is "" where it cannot be, with the loader's `error`. `looked` are
-    the directories that were tried before the system's, `elsewhere` files of that name, `others` of other versions."""
+    the directories that were tried before the system's, `present` those of them that exist, `elsewhere` are files of that
+    name, `others` of other versions."""
 
     name: str
     path: str = ""
     error: str = ""
     version: int = 0
     looked: tuple[str, ...] = ()
+    present: tuple[str, ...] = ()
     elsewhere: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
 
@@ -154,6 +156,8 @@ class Evidence:
         """Why a GPU of NVIDIA is expected here, "" where nothing says so."""
         if self.cards:
             return f"the driver shows {_count(len(self.cards), 'card')}"
+        if self.messages.found:
+            return f"TensorFlow found {_count(len(self.messages.found), 'card')}"
         if self.machine.bus_cards:
             return f"{_count(len(self.machine.bus_cards), 'NVIDIA GPU')} on the PCI bus"
         if any("nvidia" in path for path in self.machine.device_files):

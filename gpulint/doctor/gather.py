@@ -55,22 +55,17 @@ def gather(
     logging = {**environment, **messages.LEVELS}
     home = os.path.dirname(os.path.dirname(os.path.abspath(gpulint.__file__)))
     with ThreadPoolExecutor(3) as pool:
-        runtime = pool.submit(question, python, "runtime", {"compute": compute}, environment=logging)
-        libraries = pool.submit(
-            question, python, "libraries", _library_options(interpreter, build), environment=environment
-        )
+        runtime = libraries = None
+        if interpreter.package:
+            runtime = pool.submit(question, python, "runtime", {"compute": compute}, environment=logging)
+        if interpreter.package and machine.system == "Linux":
+            looked_for = _library_options(interpreter, build)
+            libraries = pool.submit(question, python, "libraries", looked_for, environment=environment)
         cards = pool.submit(question, sys.executable, "cards", {"path": home}, environment=environment)
-        asked = runtime.result()
+        said = runtime.result() if runtime else _UNASKED
+        found = libraries.result() if libraries else _UNASKED
         return _evidence(
-            Evidence(
-                machine,
-                interpreter,
-                asked if interpreter.package else _UNASKED,
-                libraries.result(),
-                cards.result(),
-                messages.read(asked.log),
-                build=build,
-            )
+            Evidence(machine, interpreter, said, found, cards.result(), messages.read(said.log), build=build)
         )
 
 
@@ -147,6 +142,7 @@ def _library(one: Mapping[str, Any]) -> Library:
         one["error"],
         one["version"],
         tuple(one["looked"]),
+        tuple(one["present"]),
         tuple(one["elsewhere"]),
         tuple(one["others"]),
     )

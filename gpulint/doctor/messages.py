@@ -2,7 +2,7 @@
 
 Of some messages there is one that only a higher log level shows: which library did not load (`dso_loader`, at WARNING
 before 2.12 and at level 1 since) and which cards were found (`gpu_device`, level 1). `LEVELS` asks for both; seen on
-2.21. Texts of the others: tensorflow#4349 (versions), #62320 and #97387 (kernels), #60913 (cuDNN).
+2.21. Texts of the others: tensorflow#4349 (versions), #60913 (cuDNN).
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ _CUINIT = re.compile(
 )
 _VERSIONS = re.compile(r"kernel version ([\d.]+) does not match DSO version ([\d.]+)")
 _FOUND = re.compile(r"pciBusID: (\S+) name: (.+?) computeCapability: (\d+)\.(\d+)")
-_NOT_BUILT = re.compile(r"not built with CUDA kernel binaries compatible with compute capability ([\d.]+)")
 _CUDNN = re.compile(r"Loaded runtime CuDNN library: ([\d.]+) but source was compiled with: ([\d.]+)")
 _FLAG = re.compile(r"Unknown flags? in (\w*XLA_FLAGS): (.+?)\s*$", re.MULTILINE)
 
@@ -50,7 +49,6 @@ class Messages:
     found: tuple[FoundCard, ...]
     created: tuple[Created, ...]
     ignored: tuple[str, ...]
-    not_built: tuple[str, ...]
     cudnn: tuple[str, str] | None
     unknown_flag: tuple[str, str] | None
 
@@ -71,7 +69,6 @@ def read(log: str) -> Messages:
         ignored=tuple(
             dict.fromkeys(one.text for one in records if isinstance(one, Hint) and one.kind == "ignored gpu")
         ),
-        not_built=tuple(dict.fromkeys(_NOT_BUILT.findall(log))),
         cudnn=_pair(_CUDNN, log),
         unknown_flag=_pair(_FLAG, log),
     )

@@ -51,6 +51,7 @@ def ask(write: Callable[[str, Any], None], names: list[str], package: str, wheel
                 "error": error,
                 "version": version,
                 "looked": looked,
+                "present": [directory for directory in looked if os.path.isdir(directory)],
                 "elsewhere": _unique(file for file in found if os.path.basename(file) == name),
                 "others": _unique(os.path.realpath(file) for file in found if os.path.basename(file) != name),
             },

@@ -22,7 +22,8 @@ _STARTS = {
 def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
     machine = evidence.machine
     files = machine.device_files
-    if machine.container and evidence.wanted and not {"/dev/nvidiactl", "/dev/dxg"} & set(files) and not evidence.cards:
+    reached = evidence.cards or evidence.messages.found or {"/dev/nvidiactl", "/dev/dxg"} & set(files)
+    if machine.container and evidence.wanted and not reached:
         asked = machine.variable("NVIDIA_VISIBLE_DEVICES")
         yield Diagnosis(
             "container-without-gpu",

@@ -22,7 +22,7 @@ _DOWNLOAD = "https://www.nvidia.com/drivers"
 _REFUSALS = (
     (
         r"SYSTEM_NOT_READY|\(802\)",
-        "the machine's NVSwitch needs the fabric manager, which does not run",
+        "the machine's NVSwitch needs the fabric manager, which does not run (jax#24866)",
         "sudo systemctl enable --now nvidia-fabricmanager",
     ),
     (
@@ -37,7 +37,7 @@ _REFUSALS = (
     ),
     (
         r"UNKNOWN",
-        "most often the module nvidia_uvm is in a bad state, as after a suspend",
+        "most often the module nvidia_uvm is in a bad state, as after a suspend (pytorch#49081)",
         "sudo modprobe --remove nvidia_uvm && sudo modprobe nvidia_uvm",
     ),
 )

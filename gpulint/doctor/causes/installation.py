@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import Iterator
 
-from gpulint.doctor.diagnosis import Diagnosis, blocking, pip_install, with_cuda
+from gpulint.doctor.diagnosis import Diagnosis, pip_install, with_cuda
 from gpulint.doctor.evidence import Evidence, below, release_of
 from gpulint.linting.finding import Severity
 
@@ -79,10 +79,12 @@ def _without_cuda(evidence: Evidence) -> Iterator[Diagnosis]:
         return
     if machine.system == "Darwin":
         yield from _macos(evidence)
+    elif not evidence.wanted:
+        return  # there is nothing to miss
     elif machine.system == "Windows" and release_of(evidence.version) >= (2, 11):
         yield Diagnosis(
             "windows-wheel",
-            blocking(evidence),
+            Severity.ERROR,
             f"TensorFlow {version} for Windows",
             "since 2.11 TensorFlow has no GPU on native Windows (tensorflow#58729); under WSL 2 it has",
             "wsl --install",
@@ -90,7 +92,7 @@ def _without_cuda(evidence: Evidence) -> Iterator[Diagnosis]:
     elif machine.system == "Linux" and machine.architecture == "aarch64":
         yield Diagnosis(
             "cpu-wheel",
-            blocking(evidence),
+            Severity.ERROR,
             f"TensorFlow {version} for aarch64 was built without CUDA",
             "the wheels on PyPI for this processor have none; NVIDIA's container has",
             "docker run --gpus all -it nvcr.io/nvidia/tensorflow:25.02-tf2-py3",
@@ -100,7 +102,7 @@ def _without_cuda(evidence: Evidence) -> Iterator[Diagnosis]:
         removal = f"{shlex.join([evidence.python, '-m', 'pip', 'uninstall', '--yes', *cpu])} && " if cpu else ""
         yield Diagnosis(
             "cpu-wheel",
-            blocking(evidence),
+            Severity.ERROR,
             f"{' and '.join(sorted(names))} {version} was built without CUDA",
             "it runs everything on the CPU, whatever the machine has",
             removal + pip_install(evidence, with_cuda(evidence)),

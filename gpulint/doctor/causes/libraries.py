@@ -88,7 +88,8 @@ def _closed(evidence: Evidence, closed: Sequence[Library]) -> Iterator[Diagnosis
 
 def _is_broken(one: Library) -> bool:
     """Whether the loader found the file, going by its reason."""
-    return bool(one.error) and not one.error.startswith(f"{one.name}: cannot open shared object file: No such file")
+    absent = (f"{one.name}: cannot open shared object file: No such file", f"{one.name} not found")  # Linux, Windows
+    return bool(one.error) and not one.error.startswith(absent)
 
 
 def _repair(evidence: Evidence, one: Library) -> str:
@@ -108,7 +109,13 @@ def _names(libraries: Sequence[Library]) -> str:
 
 
 def _looked(one: Library) -> tuple[str, ...]:
-    return (f"looked in: {', '.join(one.looked) or 'no directory of its own'}, and the system's directories",)
+    absent = len(one.looked) - len(one.present)
+    places = [*one.present, *([_absent(absent)] if absent else []), "the system's directories"]
+    return (f"looked in: {', '.join(places)}",)
+
+
+def _absent(number: int) -> str:
+    return "1 directory that does not exist" if number == 1 else f"{number} directories that do not exist"
 
 
 def _wheel_path(evidence: Evidence, one: Library) -> str:

@@ -66,5 +66,6 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
 
 
 def _errors(log: str) -> tuple[str, ...]:
-    """The last messages of level error or fatal."""
-    return tuple(row for row in log.splitlines() if re.match(r"[EF]\d{4} |\S+ \S+: [EF] ", row))[-3:]
+    """The last messages of level error or fatal, each once."""
+    found = re.findall(r"^(?:[EF]\d{4} |\S+ \S+: [EF] ).*?\] (.+)$", log, re.MULTILINE)
+    return tuple(dict.fromkeys(found))[-3:]
