@@ -88,8 +88,8 @@ class Gpu:
 @dataclass(frozen=True, slots=True)
 class Library:
     """A shared library that TensorFlow opens. `path` is "" where it cannot be, with the loader's `error`. `looked` are
-    the directories that were tried before the system's, `present` those of them that exist, `elsewhere` are files of that
-    name, `others` of other versions."""
+    the directories that were tried before the system's, `present` those of them that exist, `elsewhere` are files of
+    that name, `others` of other versions."""
 
     name: str
     path: str = ""

@@ -47,8 +47,8 @@ def gather(
     except OSError as error:
         raise NoInterpreter(f"{python}: {error.strerror or error}") from None
     if "python" not in first.values:
-        said = first.log.strip().splitlines()
-        raise NoInterpreter(f"{python}: no answer ({first.error or first.ended}{': ' + said[-1] if said else ''})")
+        lines = first.log.strip().splitlines()
+        raise NoInterpreter(f"{python}: no answer ({first.error or first.ended}{': ' + lines[-1] if lines else ''})")
     interpreter = _interpreter(python, first.values)
     build = build_of(first.values.get("build") or {})
     question = partial(ask, deadline=deadline)

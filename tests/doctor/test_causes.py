@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from gpulint.doctor import messages
+from gpulint.doctor import causes, messages
 from gpulint.doctor.causes import diagnose
 from gpulint.doctor.child import Answer
 from gpulint.doctor.diagnosis import Diagnosis
@@ -17,6 +20,7 @@ from gpulint.probe.cards import NOT_KNOWN, Row
 from tests.doctor.situations import (
     ANSWERED,
     CARDS,
+    FIXTURES,
     GIB,
     GPUS,
     H100,
@@ -345,7 +349,7 @@ class TestVisibility:
         assert one.id == "gpus-hidden" and one.severity is Severity.ERROR
         assert one.mend == "unset CUDA_VISIBLE_DEVICES"
 
-    @pytest.mark.parametrize("value", ["0", "1,0", "GPU-aaaa", "GPU-bb,GPU-aa", "0,1"])
+    @pytest.mark.parametrize("value", ["0", "1,0", "GPU-aaaa", "GPU-bb,GPU-aa", "0,1,-1"])
     def test_gpus_that_exist(self, value: str) -> None:
         assert ids(on(environment={"CUDA_VISIBLE_DEVICES": value})) == []
 
@@ -615,3 +619,21 @@ class TestEnvironment:
 def test_errors_come_first() -> None:
     found = diagnose(on(environment={"CUDA_VISIBLE_DEVICES": "-1", "KERAS_BACKEND": "torch"}, **NO_GPUS))
     assert [one.id for one in found] == ["gpus-hidden", "keras-backend"]
+
+
+def test_the_documentation_names_every_finding() -> None:
+    made = set()
+    for path in Path(causes.__path__[0]).glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id in ("Diagnosis", "_Text")
+            ):
+                given = node.args[0 if node.func.id == "Diagnosis" else 1]
+                made |= {one.value for one in ast.walk(given) if isinstance(one, ast.Constant)}
+    page = (FIXTURES.parents[1] / "docs" / "doctor.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([a-z-]+)`", page.partition("## Findings")[2].partition("## JSON")[0]))
+    assert len(made) > 40
+    assert {one for one in made if one and f"`{one}`" not in page} == set()
+    assert {one for one in named if "-" in one} - made == {"tensorflow-cpu", "nvidia-smi"}

@@ -32,6 +32,8 @@ def _hidden(evidence: Evidence) -> Iterator[Diagnosis]:
     if shown == len(entries):
         return
     entry = entries[shown]
+    if shown and entry.startswith("-") and shown == len(entries) - 1:
+        return  # it ends the list, and nothing stands behind it
     reason = "is empty" if not value.strip() else f'is "{value}"'
     cards = evidence.cards or evidence.machine.bus_cards
     if not value.strip() or entry.startswith("-"):
