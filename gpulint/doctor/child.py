@@ -49,8 +49,17 @@ class Answer:
 def ask(
     python: str, question: str, options: Mapping[str, Any], *, deadline: float, environment: Mapping[str, str]
 ) -> Answer:
-    """Asks an interpreter one question of `asked`. It is ended at `deadline` (time.monotonic). Raises OSError where
-    the interpreter cannot be started."""
+    """Asks an interpreter one question of `asked`. It is ended at `deadline` (time.monotonic). An interpreter that
+    cannot be started is not asked."""
+    try:
+        return _asked(python, question, options, deadline, environment)
+    except OSError as error:
+        return Answer("not asked", error=error.strerror or str(error))
+
+
+def _asked(
+    python: str, question: str, options: Mapping[str, Any], deadline: float, environment: Mapping[str, str]
+) -> Answer:
     main = os.path.join(os.path.dirname(os.path.abspath(asked.__file__)), "__main__.py")
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="gpulint-", ignore_cleanup_errors=True) as directory:

@@ -147,6 +147,11 @@ class Evidence:
         return "gpus" in self.asked_tensorflow.values
 
     @property
+    def works(self) -> bool:
+        """Whether TensorFlow computed on every GPU that it lists."""
+        return bool(self.gpus) and len(self.computed) == len(self.gpus)
+
+    @property
     def driver_version(self) -> str:
         """Of NVIDIA's driver, as the kernel or NVML says, "" where there is none."""
         return self.machine.kernel_driver or self.driver

@@ -42,10 +42,9 @@ def gather(
     """
     deadline = time.monotonic() + timeout
     machine = examine(environment, root)
-    try:
-        first = ask(python, "interpreter", {}, deadline=deadline, environment=environment)
-    except OSError as error:
-        raise NoInterpreter(f"{python}: {error.strerror or error}") from None
+    first = ask(python, "interpreter", {}, deadline=deadline, environment=environment)
+    if first.ended == "not asked":
+        raise NoInterpreter(f"{python}: {first.error}")
     if "python" not in first.values:
         lines = first.log.strip().splitlines()
         raise NoInterpreter(f"{python}: no answer ({first.error or first.ended}{': ' + lines[-1] if lines else ''})")

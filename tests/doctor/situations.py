@@ -30,6 +30,7 @@ REQUIRES = (
     "numpy>=1.26.0",
     'nvidia-cudnn-cu12<10.0,>=9.3.0.75; extra == "and-cuda"',
     'nvidia-cublas-cu12<13.0,>=12.5.3.2; extra == "and-cuda"',
+    'nvidia-nccl-cu12<3.0,>=2.27.7; extra == "and-cuda"',
 )
 INTERPRETER = Interpreter(
     executable="/venv/bin/python",
@@ -56,6 +57,7 @@ GPUS = (
     Gpu("/physical_device:GPU:1", H100, "0000:87:00.0", (9, 0)),
 )
 ANSWERED = Answer("answered", "convolution on /device:GPU:1", values={"gpus": [], "imported": {}})
+COMPUTED = {"/device:GPU:0": 1.5, "/device:GPU:1": 0.5}
 HEALTHY = Evidence(
     machine=MACHINE,
     interpreter=INTERPRETER,
@@ -66,7 +68,6 @@ HEALTHY = Evidence(
     version="2.21.0",
     build=BUILD,
     gpus=GPUS,
-    computed={"/device:GPU:0": 1.5, "/device:GPU:1": 0.5},
     libraries=tuple(
         Library(name, f"/usr/lib/{name}")
         for name in ("libcudart.so.12", "libcudnn.so.9", "libcuda.so.1", "libnvidia-ml.so.1")
@@ -93,7 +94,6 @@ NO_HARDWARE = on(
     cards=(),
     memory=(),
     gpus=(),
-    computed={},
     driver="",
     cuda_driver="",
     no_cards="NVMLError_LibraryNotFound: NVML Shared Library Not Found",

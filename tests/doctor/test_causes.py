@@ -20,6 +20,7 @@ from gpulint.probe.cards import NOT_KNOWN, Row
 from tests.doctor.situations import (
     ANSWERED,
     CARDS,
+    COMPUTED,
     FIXTURES,
     GIB,
     GPUS,
@@ -33,7 +34,7 @@ from tests.doctor.situations import (
     on,
 )
 
-NO_GPUS = {"gpus": (), "computed": {}}
+NO_GPUS = {"gpus": ()}
 
 
 def only(evidence: Evidence) -> Diagnosis:
@@ -433,7 +434,8 @@ class TestLibraries:
 
     def test_tensorflow_names_libraries_of_windows(self) -> None:
         evidence = on(libraries=(), messages=said("issue-windows.log"), machine={"system": "Windows"}, **NO_GPUS)
-        assert ids(replace(evidence, messages=replace(evidence.messages, skipped=True))) == ["library-missing"]
+        one = only(on(evidence, messages=replace(evidence.messages, skipped=True)))
+        assert one.id == "library-missing" and one.mend.startswith("conda install")
 
     def test_where_no_gpu_is_expected_they_are_not_missed(self) -> None:
         assert ids(on(NO_HARDWARE, libraries=(Library("libcudnn.so.9", error="no"),))) == ["no-gpu"]
@@ -442,6 +444,7 @@ class TestLibraries:
         nccl = Library("libnccl.so.2", error="libnccl.so.2: cannot open shared object file: No such file or directory")
         assert only(on(libraries=(*HEALTHY.libraries, nccl))).id == "nccl-missing"
         assert ids(on(libraries=(*HEALTHY.libraries, nccl), cards=CARDS[:1], gpus=GPUS[:1])) == []
+        assert ids(on(libraries=(*HEALTHY.libraries, nccl), interpreter={"requires": ()})) == []
 
     @pytest.mark.parametrize(
         ("name", "version", "severity"),
@@ -547,22 +550,20 @@ class TestRunning:
     )
     def test_the_first_operation_fails(self, error: str, words: str) -> None:
         asked = replace(ANSWERED, ended="failed", step="convolution on /device:GPU:0", error=error)
-        one = only(on(asked_tensorflow=asked, computed={}))
+        one = only(on(asked_tensorflow=asked))
         assert one.id == "gpu-fails" and error in one.seen and words in one.why
 
     def test_the_devices_cannot_be_made(self) -> None:
         text = log("2.21-new-card.log")
         asked = replace(ANSWERED, ended="failed", step="create", error=text.strip().splitlines()[-1], log=text)
-        one = only(on(asked_tensorflow=asked, computed={}))
+        one = only(on(asked_tensorflow=asked))
         assert one.id == "gpu-fails" and "runtime library" in one.why and "and-cuda" in one.mend
 
     @pytest.mark.parametrize(("capability", "words"), [((9, 0), "hangs"), ((12, 0), "compiles")])
     def test_the_first_operation_does_not_come_back(self, capability: tuple[int, int], words: str) -> None:
         asked = replace(ANSWERED, ended="timeout", step="matrix product on /device:GPU:0", seconds=60.0)
         gpus = tuple(replace(one, capability=capability) for one in GPUS)
-        found = {
-            one.id: one for one in diagnose(on(asked_tensorflow=asked, gpus=gpus, computed={}, cuda_driver="12.8"))
-        }
+        found = {one.id: one for one in diagnose(on(asked_tensorflow=asked, gpus=gpus, cuda_driver="12.8"))}
         assert words in found["gpu-hangs"].why
 
 
@@ -614,6 +615,12 @@ class TestEnvironment:
         found = ids(on(environment={"TF_CPP_MIN_LOG_LEVEL": "3"}, **NO_GPUS))
         assert found == ["no-gpu-listed", "log-level"]
         assert ids(on(environment={"TF_CPP_MIN_LOG_LEVEL": "3"})) == []
+
+
+def test_what_was_run_outweighs_what_was_looked_up() -> None:
+    old = on(machine={"kernel_driver": "470.82.01"})  # with CUDA's forward compatibility it may do
+    assert only(old).severity is Severity.ERROR
+    assert only(on(old, computed=COMPUTED)).severity is Severity.WARNING
 
 
 def test_errors_come_first() -> None:

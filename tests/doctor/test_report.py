@@ -11,7 +11,7 @@ from gpulint.doctor.causes import diagnose
 from gpulint.doctor.diagnosis import Diagnosis
 from gpulint.doctor.report import Report, render
 from gpulint.linting.finding import Severity
-from tests.doctor.situations import HEALTHY, NO_HARDWARE, log, on
+from tests.doctor.situations import COMPUTED, HEALTHY, NO_HARDWARE, log, on
 
 ALL_IS_WELL = """\
 Python 3.11.7 in /venv/bin/python, Linux x86_64
@@ -38,7 +38,8 @@ error[gpus-hidden] CUDA_VISIBLE_DEVICES is "-1"
 
 
 def test_where_all_is_well() -> None:
-    report = Report(HEALTHY, diagnose(HEALTHY))
+    evidence = on(computed=COMPUTED)
+    report = Report(evidence, diagnose(evidence))
     assert render("text", report, False) == ALL_IS_WELL
     assert report.status == 0
 
@@ -60,7 +61,7 @@ def test_a_machine_without_a_gpu_is_no_failure() -> None:
 
 
 def test_the_object_for_programs() -> None:
-    evidence = on(environment={"CUDA_VISIBLE_DEVICES": "-1"}, gpus=(), computed={})
+    evidence = on(environment={"CUDA_VISIBLE_DEVICES": "-1"}, gpus=())
     content = json.loads(render("json", Report(evidence, diagnose(evidence)), False))
     assert (content["version"], content["status"], content["expected"]) == (1, 1, "the driver shows 2 cards")
     (finding,) = content["findings"]

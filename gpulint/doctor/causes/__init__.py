@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from gpulint.doctor.causes import (
     capability,
@@ -72,8 +73,13 @@ _LAST = "no-gpu-listed"
 
 
 def diagnose(evidence: Evidence) -> Sequence[Diagnosis]:
-    """What is in the way, errors first, each group in the order of CAUSES."""
+    """What is in the way, errors first, each group in the order of CAUSES.
+
+    Where TensorFlow computed on every GPU that it lists there is no error: what was run outweighs what was looked up.
+    """
     found = [one for cause in CAUSES for one in cause(evidence)]
+    if evidence.works:
+        found = [replace(one, severity=Severity.WARNING) if one.severity is Severity.ERROR else one for one in found]
     ids = {one.id for one in found}
     errors = any(one.severity is Severity.ERROR and one.id != _LAST for one in found)
     kept = [

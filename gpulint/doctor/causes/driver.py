@@ -20,6 +20,7 @@ _INSTALLS = {
 _DOWNLOAD = "https://www.nvidia.com/drivers"
 
 _REFUSALS = (
+    (r"\(303\)", "libcuda.so.1, the driver's library, cannot be opened", ""),
     (
         r"SYSTEM_NOT_READY|\(802\)",
         "the machine's NVSwitch needs the fabric manager, which does not run (jax#24866)",
@@ -41,7 +42,7 @@ _REFUSALS = (
         "sudo modprobe --remove nvidia_uvm && sudo modprobe nvidia_uvm",
     ),
 )
-"""Refusals of cuInit, why, and what mends them: the names of CUDA's driver API, cuda.h."""
+"""Refusals of cuInit, why, and what mends them ("": the driver must be installed): the names are those of cuda.h."""
 
 _MISMATCH = re.compile(r"LibRmVersionMismatch|Driver/library version mismatch")
 
@@ -103,6 +104,7 @@ def _libraries(evidence: Evidence) -> Iterator[Diagnosis]:
         machine.kernel_driver
         and "/dev/nvidiactl" in machine.device_files
         and "/dev/nvidia-uvm" not in machine.device_files
+        and not evidence.gpus
     ):
         yield Diagnosis(
             "driver-uvm",
@@ -145,7 +147,7 @@ def _refuses(evidence: Evidence) -> Iterator[Diagnosis]:
         return
     fitting = ((why, mend) for pattern, why, mend in _REFUSALS if re.search(pattern, refusal))
     why, mend = next(fitting, ("the driver is there and has no device for this process", "nvidia-smi"))
-    yield Diagnosis("driver-refuses", Severity.ERROR, f"the driver refuses: {refusal}", why, mend)
+    yield Diagnosis("driver-refuses", Severity.ERROR, f"the driver refuses: {refusal}", why, mend or _install(evidence))
 
 
 def _ends(evidence: Evidence) -> Iterator[Diagnosis]:

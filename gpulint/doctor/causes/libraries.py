@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.version import InvalidVersion
 
 from gpulint.doctor import cuda
 from gpulint.doctor.diagnosis import Diagnosis, pip_install, with_cuda
@@ -28,7 +29,8 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
         and not name.startswith(("libnvinfer", "libnvidia-ml", "libcuda."))
     ]
     yield from _closed(evidence, needed)
-    if len(evidence.cards) > 1 and any(one.name == cuda.NCCL for one in closed):
+    apart = cuda.wheel(cuda.NCCL, evidence.build.cuda_version) in _asked(evidence)  # before 2.14 it was linked in
+    if apart and len(evidence.cards) > 1 and any(one.name == cuda.NCCL for one in closed):
         yield Diagnosis(
             "nccl-missing",
             Severity.WARNING,
@@ -81,7 +83,7 @@ def _closed(evidence: Evidence, closed: Sequence[Library]) -> Iterator[Diagnosis
             f"{_names(absent)} cannot be opened" + ("; there are other versions" if others else ""),
             f"TensorFlow {evidence.version} was built for CUDA {evidence.build.cuda_version} and cuDNN "
             f"{evidence.build.cudnn_version}; without one of their libraries it registers no GPU",
-            pip_install(evidence, with_cuda(evidence)),
+            _install(evidence),
             (*others[:6], *(one.error for one in absent if not others), *_looked(absent[0])),
         )
 
@@ -101,7 +103,15 @@ def _repair(evidence: Evidence, one: Library) -> str:
         return f"export LD_LIBRARY_PATH={shlex.quote(':'.join(part for part in given if part not in shadowing))}"
     if any(below(path, place) for place in evidence.interpreter.wheels):
         return pip_install(evidence, _requirement(evidence, one.name), force=True)
-    return pip_install(evidence, with_cuda(evidence))
+    return _install(evidence)
+
+
+def _install(evidence: Evidence) -> str:
+    """The command that brings CUDA's libraries; on Windows, where the last TensorFlow with CUDA is 2.10, not by pip."""
+    if evidence.machine.system != "Windows":
+        return pip_install(evidence, with_cuda(evidence))
+    build = evidence.build
+    return f"conda install -c conda-forge cudatoolkit={build.cuda_version} cudnn={build.cudnn_version}"
 
 
 def _names(libraries: Sequence[Library]) -> str:
@@ -155,7 +165,7 @@ def _wheels(evidence: Evidence) -> Iterator[Diagnosis]:
     wrong = []
     for name, asked in sorted(_asked(evidence).items()):
         has = evidence.interpreter.installed(name)
-        if has is not None and not asked.specifier.contains(has.version, prereleases=True):
+        if has is not None and not _fits(has.version, asked):
             wrong.append((has, asked))
     if not wrong:
         return
@@ -170,6 +180,13 @@ def _wheels(evidence: Evidence) -> Iterator[Diagnosis]:
         + (f"; torch {torch.version} has pinned its own" if torch else ""),
         pip_install(evidence, *(f"{has.name}{asked.specifier}" for has, asked in wrong)),
     )
+
+
+def _fits(version: str, asked: Requirement) -> bool:
+    try:
+        return asked.specifier.contains(version, prereleases=True)
+    except InvalidVersion:
+        return True  # nothing can be said of it
 
 
 def _loaded_cudnn(evidence: Evidence) -> Iterator[Diagnosis]:
