@@ -43,9 +43,7 @@ def ids(evidence: Evidence) -> list[str]:
 class TestTensorFlowInAProcessOfItsOwn:
     def test_a_driver_that_hangs_is_a_finding(self, tmp_path: Path) -> None:
         site = tensorflow(tmp_path / "site", LISTING % "time.sleep(600)")
-        began = time.monotonic()
         evidence = gathered(tmp_path, environment(site, CUDA_VISIBLE_DEVICES="0"), timeout=3.0)
-        assert time.monotonic() - began < 60  # not the 600 s of the driver
         asked = evidence.asked_tensorflow
         assert (asked.ended, asked.step) == ("timeout", "list")
         assert "driver-hangs" in ids(evidence)
