@@ -9,6 +9,7 @@ import click
 COMMANDS = {
     "check": "Find GPU misuse in TensorFlow code.",
     "config": "Show the settings there are.",
+    "doctor": "Say what stands between this machine and TensorFlow on its GPUs.",
     "explain": "Explain a rule.",
     "generate-shell-completion": "Print a completion script for a shell.",
     "plan": "Show what gpulint believes a program will do.",

@@ -12,14 +12,14 @@ import traceback
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from gpulint.analysis import Plan, Project, analyse
-from gpulint.linting.dispatch import Raised, reports_of, without_explained
+from gpulint.analysis.questions import is_test
+from gpulint.linting.dispatch import Candidate, Raised, reports_of, without_explained, without_guessed
 from gpulint.linting.finding import Finding, Related, Silenced
 from gpulint.linting.portions import portions
 from gpulint.linting.prose import Prose
-from gpulint.linting.rule import Report
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.linting.silence import silence
 from gpulint.places import Site, Span
@@ -53,18 +53,13 @@ class CheckResult:
     analysed: int = 0
 
 
-class Candidate(NamedTuple):
-    """A report with its place, before it is set beside those of other programs. The path is absolute."""
-
-    finding: Finding
-    report: Report
-
-
 @dataclass(slots=True)
 class Examined:
-    """What some programs gave: what they and their imports are reported for, and what went wrong with them."""
+    """What some programs gave: what they and their imports are reported for, which functions of other files they call,
+    and what went wrong with them."""
 
     candidates: list[Candidate] = field(default_factory=list)
+    called: set[Site] = field(default_factory=set)
     unreadable: list[Finding] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)
     analysed: int = 0
@@ -173,6 +168,8 @@ class Checker:
             self._unreadable(path, error.message, error.row, error.column)
             return
         self._raised += reports_of(plan, selection.rules_of(path))
+        if plan.is_complete and not is_test(path):
+            self._examined.called |= plan.borrowed
         plan.release()
 
     def _read(self, path: str, report: bool = False) -> Source | None:
@@ -228,20 +225,22 @@ class Checker:
                 continue
             if said is not None and self._prose.has(said, spans):
                 continue
-            found.append(Candidate(_finding(one, spans, contexts, selection), one.report))
+            found.append(Candidate(_finding(one, spans, contexts, selection), one.report, one.entry))
         return found
 
     def _settled(self, shown: dict[str, str], parts: Iterable[Examined]) -> CheckResult:
         """What the parts of a run come to."""
         by_file: dict[str, list[Candidate]] = defaultdict(list)
         candidates: list[Candidate] = []
+        called: set[Site] = set()
         found: list[Finding] = []
         for part in parts:
             candidates += part.candidates
+            called |= part.called
             found += [self._shown(finding, shown) for finding in part.unreadable]
             self._result.errors += part.errors
             self._result.analysed += part.analysed
-        for candidate in without_explained(candidates, self._catalogue):
+        for candidate in without_explained(without_guessed(candidates, called), self._catalogue):
             by_file[candidate.report.site.path].append(candidate)
         for path in shown:
             found += self._kept(path, by_file[path], shown)
@@ -258,7 +257,7 @@ class Checker:
         selection = self._selection(path)
         off = selection.ignored_in(path)
         found: dict[tuple[Span, str], Finding] = {}
-        for finding, _ in candidates:
+        for finding, _, _ in candidates:
             key = (finding.span, finding.code)
             if key not in found or found[key].confidence.value > finding.confidence.value:
                 found[key] = finding

@@ -16,12 +16,15 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
+import psutil
+
 import gpulint
 from gpulint.probe.capture import VERSION
 from gpulint.probe.cards import Cards
 from gpulint.probe.channel import Channel, are_one, standard_error, standard_output
 from gpulint.probe.hang_watch import HangWatch
 from gpulint.probe.log_summary import LogRecords, LogSummary, SharedSummary, Summary
+from gpulint.probe.memory_limits import cpu_limit
 from gpulint.probe.process_tree import ProcessTree
 from gpulint.probe.progress import ProgressLine
 from gpulint.probe.recorder import Recorder
@@ -98,6 +101,7 @@ def run(
         directory=_directory(),
         python=platform.python_version(),
         platform=platform.platform(),
+        memory=_memory(os.environ if environment is None else environment),
     )
     try:
         made = _Run(command, environment, recorder, capture_path, show_log, progress, cards)
@@ -276,6 +280,12 @@ class _Run:
     def _resize(self) -> None:
         for channel in self._channels:
             channel.resize()
+
+
+def _memory(environment: Mapping[str, str]) -> dict[str, int | None]:
+    """Bytes: the machine's, and what the allocator of the CPU may take of it, null where it has none that tells."""
+    machine = psutil.virtual_memory().total
+    return {"host": machine, "CPU": cpu_limit(environment, machine)}
 
 
 def _directory() -> str:

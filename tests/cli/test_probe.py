@@ -108,6 +108,9 @@ def test_a_program_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
         (["--replay", "none.jsonl"], "gpulint: none.jsonl: No such file or directory"),
         (["--replay", "a.py"], "gpulint: a.py: not a capture of gpulint"),
         (["--log", "none.log"], "gpulint: none.log: No such file or directory"),
+        (["--html", "none/a.html", "a.py"], "gpulint: none/a.html: No such file or directory"),
+        (["--html", ".", "a.py"], "gpulint: .: Is a directory"),
+        (["-o", "a.py/report", "a.py"], "gpulint: a.py/report: Not a directory"),
     ],
 )
 def test_wrong_usage_is_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
@@ -115,6 +118,23 @@ def test_wrong_usage_is_one_line(arguments: list[str], message: str, tmp_path: P
     done = probe(tmp_path, *arguments)
     assert done.returncode == 2
     assert done.stderr == message + "\n"
+
+
+def test_a_page_is_written_beside_the_report(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("print('<b>')\n")
+    (tmp_path / "run.log").write_text("MatMul: (MatMul): /job:localhost/replica:0/task:0/device:GPU:1\n")
+    for arguments in (
+        ["--capture", "run.jsonl", "a.py"],
+        ["--replay", "run.jsonl"],
+        ["--log", "run.log"],
+    ):
+        done = probe(tmp_path, "--html", "run.html", *arguments)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.endswith("nothing to check\n")
+        written = (tmp_path / "run.html").read_text(encoding="utf-8")
+        assert written.startswith("<!DOCTYPE html>")
+        assert "GPU:1" in written if "--log" in arguments else "print" in written
+        (tmp_path / "run.html").unlink()
 
 
 def test_a_placement_log_is_reported_on(tmp_path: Path) -> None:
