@@ -35,17 +35,26 @@ class Copied(NamedTuple):
     target: str
 
 
+class Graph(NamedTuple):
+    """What the graphs of one function hold, those of all its traces together."""
+
+    placed: Counter[tuple[str, str]]
+    """(op, assigned device) → how many nodes."""
+    copied: Counter[Copied]
+
+
 def nodes(
     graph: Any, created: Mapping[tuple[str, str], Created], graphs_of: Mapping[str, list[str]]
-) -> tuple[Counter[Placed], Counter[Copied]]:
-    """The nodes of one graph after partitioning, and the copies in it. `graphs_of` are the graphs that have a node of
-    a name. A graph of which no node is known is that of one eager operation, which is counted as such."""
+) -> tuple[str, Counter[Placed], Counter[Copied]]:
+    """The function that a graph is of, its nodes after partitioning, and the copies in it. `graphs_of` are the graphs
+    that have a node of a name. A graph of which no node is known is that of one eager operation, which is counted as
+    such: its name is ""."""
     final = [node for part in graph.partition_graphs for node in part.node]
     own = _own_graph((node.name for node in graph.pre_optimization_graph.node), graphs_of)
     placed: Counter[Placed] = Counter()
     copied: Counter[Copied] = Counter()
     if not own:
-        return placed, copied
+        return own, placed, copied
     requested = {own: {node.name: node.device for node in graph.pre_optimization_graph.node}}
     for function in graph.pre_optimization_graph.library.function:
         requested[_short(function.signature.name)] = {node.name: node.device for node in function.node_def}
@@ -61,7 +70,7 @@ def nodes(
         asked = short(requested.get(function, {}).get(name, ""))
         op = _ONEDNN.sub("", node.op)
         placed[Placed(found.place if found else None, op, asked, short(node.device), _layer(name))] += 1
-    return placed, copied
+    return own, placed, copied
 
 
 def _original(node: Any, own: str, requested: Mapping[str, Mapping[str, str]]) -> tuple[str, str]:

@@ -7,11 +7,14 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpulint.probe.agent.devices import short
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.places import Place, Places
+
+if TYPE_CHECKING:
+    from gpulint.probe.agent.blocks import Block
 
 _FUNCTION = re.compile(r"__(?:inference|forward|backward)_(.+)_\d+$")
 _GRADIENT = "gradient_tape/"
@@ -71,12 +74,19 @@ class Operations:
         self._training: set[str] = set()
         self._last: dict[str, float] = {}
         self._is_live = False
+        self.blocks: tuple[Block, ...] = ()
+        """The blocks that are being run."""
+        self.is_over = False
+        """Whether nothing is watched any more: threads that still call back are sent away."""
         self.fresh_functions = False
         """Whether a trace was run of which the graphs have not been looked at."""
 
     def __call__(
         self, op_type: str | bytes, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
     ) -> None:
+        if self.is_over:
+            self._internals.forget_operations(self)
+            return
         step = None
         try:
             if isinstance(op_type, bytes):  # gradients of functions come so
@@ -84,7 +94,7 @@ class Operations:
             if graph is not None:
                 self._built(op_type, op_name, outputs, graph)
             else:
-                step = self._executed(op_type, attrs, outputs, op_name)
+                step = self._executed(op_type, inputs, attrs, outputs, op_name)
         except Exception as error:
             self._on_fault("operations", error)
         if step is not None:
@@ -98,14 +108,24 @@ class Operations:
 
     # ------------------------------------------------------------------------------ eager
 
-    def _executed(self, op_type: str, attrs: Any, outputs: Any, op_name: Any) -> tuple[str, Place | None, float] | None:
+    def look_alive(self) -> None:
+        """Say, once, that the runtime is initialised, where it is."""
         if not self._is_live and self._internals.is_live:
             self._is_live = True
             self._on_live()
+
+    def _executed(
+        self, op_type: str, inputs: Any, attrs: Any, outputs: Any, op_name: Any
+    ) -> tuple[str, Place | None, float] | None:
+        self.look_alive()
         place = self._places.here(3)
         device = short(outputs[0].device) if outputs and getattr(outputs[0], "device", None) else ""
         if (function := graph_of(op_type)) is not None:
+            for block in self.blocks:
+                block.called[function] = device
             return self._function_ran(function, op_type, place, device)
+        for block in self.blocks:
+            block.add(op_type, inputs, device)
         if op_type == "VarHandleOp":
             self._variable(op_name, attrs, device, place)
         ran = Ran(place, op_type, short(self._internals.requested_device), device)

@@ -16,21 +16,24 @@ def check(run: Run) -> Iterator[Expectation]:
     capture = run.capture
     places = memory_limits.places(message for log in capture.logs.values() for message in log.messages)
     limits = {device: place.limit for device, place in places.items() if place.limit}
-    yield from _leaks(capture, limits)
-    yield from _balances(capture)
+    yield from _leaks(run, limits)
+    yield from _balances(run)
     operations = capture.operations
     for device, place in places.items():
         cards = memory.cards_on(place.bus, capture.cards)
-        if (room := memory.headroom(device, capture.memory, place.limit, cards)) is not None:
+        if (
+            room := memory.headroom(device, capture.memory, place.limit, cards, run.settings.probe_headroom)
+        ) is not None:
             yield _of_headroom(room)
         if (idle := memory.held(device, operations, capture.memory, cards)) is not None:
             yield _of_held(idle)
     yield from _foreign(capture)
 
 
-def _leaks(capture: Capture, limits: dict[str, int]) -> Iterator[Expectation]:
+def _leaks(run: Run, limits: dict[str, int]) -> Iterator[Expectation]:
+    capture = run.capture
     steps = sum(one.taken for one in capture.steps.values())
-    for growth in memory.leaks(capture.memory, limits, steps):
+    for growth in memory.leaks(capture.memory, limits, steps, run.settings.probe_leak):
         subject, expected = f"memory of {growth.subject} over the steps", "does not grow"
         observed = f"{growth.growth / 2**20:+.1f} MiB over {growth.samples} samples"
         if growth.verdict == "fail":
@@ -50,9 +53,9 @@ def _leaks(capture: Capture, limits: dict[str, int]) -> Iterator[Expectation]:
             yield held(_LEAK, subject, expected, observed)
 
 
-def _balances(capture: Capture) -> Iterator[Expectation]:
-    for strategy in capture.strategies:
-        balance = memory.balance(strategy, capture.memory)
+def _balances(run: Run) -> Iterator[Expectation]:
+    for strategy in run.capture.strategies:
+        balance = memory.balance(strategy, run.capture.memory, uneven=run.settings.probe_imbalance)
         if balance is None or balance.verdict == "inconclusive":
             continue
         subject, expected = f"peaks of memory under {strategy.cls}", f"within {balance.threshold} times of each other"
