@@ -114,4 +114,4 @@ class _Block:
 for _function in (on, on_gpu, on_cpu, max_traces, no_copies, that):
     # AutoGraph would rewrite them where a tf.function calls them. It leaves alone what has this attribute, which is
     # all that tf.autograph.experimental.do_not_convert adds (2.16 and 2.21).
-    _function.autograph_info__ = {}  # type: ignore[attr-defined]
+    setattr(_function, "autograph_info__", {})  # noqa: B010

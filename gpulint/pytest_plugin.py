@@ -30,4 +30,5 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     if config.getoption("gpulint_probe"):
-        config.pluginmanager.register(import_module("gpulint.probe.marked_tests").MarkedTests(), "gpulint-probe")
+        watching = import_module("gpulint.probe.marked_tests").of_directory(str(config.rootpath))
+        config.pluginmanager.register(watching, "gpulint-probe")

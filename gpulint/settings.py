@@ -289,7 +289,10 @@ class SettingsFinder:
 def shown(settings: Settings) -> str:
     """All settings as TOML, for `--show-settings`."""
     lines = [f"# {settings.source}" if settings.source else "# defaults"]
-    lines += [f"{option.full} = {_toml(getattr(settings, option.field))}" for option in OPTIONS]
+    for option in OPTIONS:
+        value = getattr(settings, option.field)
+        is_table = option.kind in ("rules by pattern", "severity by rule", "level by check")
+        lines.append(f"{option.full} = {'{}' if is_table and not value else _toml(value)}")
     return "\n".join(lines)
 
 

@@ -95,6 +95,7 @@ class Expression:
 
 def parse(text: str) -> Expression:
     """Raises ExpressionError."""
+    text = " ".join(text.split())
     found = _FORM.fullmatch(text)
     if found is None:
         raise ExpressionError(
@@ -118,7 +119,7 @@ def parse(text: str) -> Expression:
 def shown(kind: Kind, value: float) -> str:
     """A measured value, as a person reads it."""
     if kind == "share":
-        return f"{value:.1%}" if 0 < value < 1 else f"{value:.0%}"
+        return f"{100 * value:.1f}".removesuffix(".0") + "%"
     if kind == "bytes":
         unit = next((one for one in ("TiB", "GiB", "MiB", "KiB") if value >= UNITS["bytes"][one]), "B")
         return f"{value / UNITS['bytes'][unit]:.{1 if unit != 'B' else 0}f} {unit}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import os
 from collections import Counter
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
@@ -13,10 +12,12 @@ from typing import Any
 import pytest
 
 from gpulint.knowledge.devices import parse_device
+from gpulint.probe import levels
 from gpulint.probe.expectation import Expectation, Status
 from gpulint.probe.verify import STATED
+from gpulint.probe.wanted import wanted
 from gpulint.probe.watching import Broken, Watch, told
-from gpulint.settings import SettingsError, SettingsFinder
+from gpulint.settings import Settings, SettingsError, SettingsFinder
 
 _PROPERTY = "gpulint"
 """The name of the user property that carries what came of a test to the summary, from workers of xdist, too."""
@@ -66,16 +67,34 @@ def marked(item: pytest.Item) -> Marked | None:
     return Marked(device, (*(own[word] for word in words), *expressions))
 
 
+def of_directory(directory: str) -> MarkedTests:
+    """The plug-in, with the settings for a directory. Raises pytest.UsageError for settings that cannot be read."""
+    try:
+        settings = SettingsFinder().of_directory(directory)
+        levels.validate(settings)
+    except SettingsError as error:
+        raise pytest.UsageError(str(error)) from None
+    return MarkedTests(settings)
+
+
 class MarkedTests:
     """Watches marked tests. One that breaks what it says fails, with the limit, what was observed, and evidence."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Skips what needs a GPU that is not there."""
+        said, wrong = None, ""
         try:
             said = marked(item)
-        except MarkerError as error:
-            pytest.fail(str(error), pytrace=False)
+            if said is not None:
+                wanted(Settings(), said.expressions, "the marker `gpulint`")
+        except (MarkerError, SettingsError) as error:
+            wrong = str(error)
+        if wrong:
+            pytest.fail(wrong, pytrace=False)
         if said is not None and (reason := _missing(said.device)):
             pytest.skip(reason)
 
@@ -85,12 +104,7 @@ class MarkedTests:
         said = marked(item)
         if said is None:
             return (yield)
-        try:
-            settings = SettingsFinder().of_directory(os.fspath(item.config.rootpath))
-            run = Watch(settings, said.expressions, checks=STATED)
-        except SettingsError as error:
-            pytest.fail(str(error), pytrace=False)
-        with run:
+        with Watch(self._settings, said.expressions, checks=STATED) as run:
             result = yield
         item.user_properties.append((_PROPERTY, "\n".join(_summary(run.expectations))))
         if run.broken:

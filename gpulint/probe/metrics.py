@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from gpulint.knowledge import has_gpu_kernel
 from gpulint.knowledge.devices import parse_device
 from gpulint.probe import memory, memory_limits
+from gpulint.probe.agent.session import BEFORE
 from gpulint.probe.capture import Capture
 from gpulint.probe.checks.placement import is_bookkeeping
 
@@ -69,21 +69,27 @@ def is_on(device: str, wanted: str) -> bool:
     )
 
 
-def may_choose(op: str, wanted: str) -> bool:
-    """Whether an operation says something about where a program runs: bookkeeping stays on the host whatever is asked,
-    and so does what has no kernel for GPUs, where one is wanted."""
-    if is_bookkeeping(op):
-        return False
-    device = parse_device(wanted)
-    return not (device is not None and device.is_gpu and has_gpu_kernel(op, None) is False)
-
-
 def told(counts: Counter[tuple[str, str]]) -> tuple[str, ...]:
     """The most frequent of (what, device), as evidence."""
     return tuple(f"{what} on {device}, {count} times" for (what, device), count in counts.most_common(SHOWN))
 
 
 def _operations(capture: Capture, wanted: str) -> Measured | Unknown:
+    counts = _placed(capture)
+    if isinstance(counts, Unknown):
+        return counts
+    counted = Counter({key: n for key, n in counts.items() if key[1] and not is_bookkeeping(key[0])})
+    total = counted.total()
+    if not total:
+        return Unknown("no operation was seen that could be elsewhere")
+    elsewhere = Counter({key: count for key, count in counted.items() if not is_on(key[1], wanted)})
+    there = total - elsewhere.total()
+    return Measured(there / total, (f"{there} of {total} there", *told(elsewhere)))
+
+
+def _placed(capture: Capture) -> Counter[tuple[str, str]] | Unknown:
+    """(op, device) of all that ran. A function that XLA compiles is one operation; of others without a graph nothing
+    is known, and so nothing of the whole."""
     counts: Counter[tuple[str, str]] = Counter()
     for ran, count in capture.executions.items():
         counts[ran.op, ran.device] += count
@@ -92,13 +98,12 @@ def _operations(capture: Capture, wanted: str) -> Measured | Unknown:
     for function in capture.functions.values():
         if function.jit and not function.graph:
             counts[f"`{function.name}`, compiled by XLA", function.device] += 1
-    if not counts:
-        counts = _logged(capture)
     unseen = [function.name for function in capture.functions.values() if not (function.jit or function.graph)]
-    if unseen:
-        return Unknown(f"no graph was seen of `{'`, `'.join(sorted(unseen)[:SHOWN])}`")
-    counted = Counter({key: n for key, n in counts.items() if key[1] and may_choose(key[0], wanted)})
-    return _share(counted, wanted, "no operation was seen that could be elsewhere")
+    return Unknown(_no_graph(unseen)) if unseen else counts or _logged(capture)
+
+
+def _no_graph(functions: list[str]) -> str:
+    return f"no graph was seen of `{'`, `'.join(sorted(functions)[:SHOWN])}`"
 
 
 def _logged(capture: Capture) -> Counter[tuple[str, str]]:
@@ -116,14 +121,6 @@ def _variables(capture: Capture, wanted: str) -> Measured | Unknown:
     elsewhere = Counter({key: size for key, size in sizes.items() if not is_on(key[1], wanted)})
     evidence = tuple(f"{name} ({size:,} bytes) on {device}" for (name, device), size in elsewhere.most_common(SHOWN))
     return Measured(1 - elsewhere.total() / sizes.total(), evidence)
-
-
-def _share(counts: Counter[tuple[str, str]], wanted: str, reason: str) -> Measured | Unknown:
-    total = counts.total()
-    if not total:
-        return Unknown(reason)
-    elsewhere = Counter({key: count for key, count in counts.items() if not is_on(key[1], wanted)})
-    return Measured(1 - elsewhere.total() / total, (f"{total - elsewhere.total()} of {total} there", *told(elsewhere)))
 
 
 def _peak(capture: Capture, wanted: str) -> Measured | Unknown:
@@ -159,8 +156,12 @@ def _utilisation(capture: Capture, wanted: str) -> Measured | Unknown:
 
 def _traces(capture: Capture, wanted: str) -> Measured | Unknown:
     found = [one for one in capture.functions.values() if not wanted or one.name == wanted]
+    if not capture.functions:
+        return Unknown("no `tf.function` was run")
     if not found:
-        return Unknown(f"no function `{wanted}` was run" if wanted else "no `tf.function` was run")
+        return Unknown(
+            f"no function `{wanted}` was run, but `{'`, `'.join(one.name for one in capture.functions.values())}`"
+        )
     most = sorted(found, key=lambda one: -one.traces)
     return Measured(most[0].traces, tuple(f"`{one.name}`: {one.traces}" for one in most[:SHOWN]))
 
@@ -168,7 +169,7 @@ def _traces(capture: Capture, wanted: str) -> Measured | Unknown:
 def _copies(capture: Capture, _: str) -> Measured | Unknown:
     unseen = [function.name for function in capture.functions.values() if not function.graph]
     if unseen:
-        return Unknown(f"no graph was seen of `{'`, `'.join(sorted(unseen)[:SHOWN])}`")
+        return Unknown(_no_graph(unseen))
     if not capture.functions:
         return Unknown("no `tf.function` was run")
     pairs: Counter[tuple[str, str]] = Counter()
@@ -206,6 +207,8 @@ def _often(ran: Counter[str]) -> tuple[str, ...]:
 def _replicas(capture: Capture, _: str) -> Measured | Unknown:
     if not capture.tensorflow:
         return Unknown("TensorFlow was not seen")
+    if not capture.strategies and _began_late(capture):
+        return Unknown("strategies that were made before the watching began are not seen")
     if not capture.strategies:
         return Measured(1, ("no strategy was made",))
     most = max(capture.strategies, key=lambda one: one.replicas)
@@ -215,7 +218,13 @@ def _replicas(capture: Capture, _: str) -> Measured | Unknown:
 def _steps(capture: Capture, _: str) -> Measured | Unknown:
     if not capture.tensorflow:
         return Unknown("TensorFlow was not seen")
+    if _began_late(capture) and not all(function.graph for function in capture.functions.values()):
+        return Unknown("a function that was traced before the watching began may be a training step")
     return Measured(capture.taken.total())
+
+
+def _began_late(capture: Capture) -> bool:
+    return any(evidence == BEFORE for evidence, _ in capture.lost)
 
 
 def _step_mean(capture: Capture, _: str) -> Measured | Unknown:
@@ -241,10 +250,13 @@ def _devices(kind: str) -> Callable[[Capture, str], Measured | Unknown]:
 def _idle(capture: Capture, _: str) -> Measured | Unknown:
     if not capture.logical:
         return Unknown("TensorFlow's devices were not seen")
-    operations = capture.operations
-    if not operations.total():
+    counts = _placed(capture)
+    if isinstance(counts, Unknown):
+        return counts
+    if not counts:
         return Unknown("no operation was seen")
-    idle = [device for device in capture.logical if is_on(device, "GPU") and not operations[device]]
+    busy = {device for _, device in counts}
+    idle = [device for device in capture.logical if is_on(device, "GPU") and device not in busy]
     return Measured(len(idle), (", ".join(idle),) if idle else ())
 
 
@@ -254,10 +266,8 @@ def _of(
     return lambda capture, _: measure(capture, kind)
 
 
-_SHARE_OF_OPS = "bookkeeping left out, and what has no kernel for GPUs where one is meant"
-
 METRICS = (
-    Metric("ops.on", "share", f"Share of the operations, {_SHARE_OF_OPS}.", _operations, "DEVICE"),
+    Metric("ops.on", "share", "Share of the operations, bookkeeping left out.", _operations, "DEVICE"),
     Metric("ops.on_gpu", "share", "The same as `ops.on[GPU]`.", _of("GPU", _operations)),
     Metric("ops.on_cpu", "share", "The same as `ops.on[CPU]`.", _of("CPU", _operations)),
     Metric("variables.on", "share", "Share of the bytes of variables.", _variables, "DEVICE"),

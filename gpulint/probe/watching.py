@@ -34,7 +34,7 @@ class Broken(AssertionError):
     """Something that was expected of a block did not happen. Its text has a line for each expectation."""
 
     def __init__(self, expectations: Sequence[Expectation]) -> None:
-        super().__init__("\n".join(["the devices did not do what was expected", *map(told, expectations)]))
+        super().__init__("\n".join(map(told, expectations)))
         self.expectations = tuple(expectations)
 
 

@@ -46,7 +46,8 @@ class Operations:
     """Called back by TensorFlow for each eager operation, each call of a function and each node of a graph.
 
     It counts and looks things up; it runs no operation and raises nothing but what `on_step` raises to end the
-    program. `on_live` is called once, when the runtime has been initialised.
+    program. `on_live` is called once, when the runtime has been initialised; `on_rebuilt` before a graph is built of
+    which the last one of that name has run and was not looked at.
     """
 
     def __init__(
@@ -57,18 +58,26 @@ class Operations:
         on_live: Callable[[], None],
         on_step: Callable[[str, Place | None, float], None],
         on_variable: Callable[[dict[str, Any]], None],
+        on_rebuilt: Callable[[], None],
     ) -> None:
         self._internals = internals
         self._places = places
         self._on_fault, self._on_live, self._on_step, self._on_variable = on_fault, on_live, on_step, on_variable
+        self._on_rebuilt = on_rebuilt
         self._lock = threading.Lock()
         self._ran: Counter[Ran] = Counter()
         self.created: dict[tuple[str, str], Created] = {}
         """(graph, node) → what was built there."""
         self.graphs_of: dict[str, list[str]] = {}
         """Node → the graphs that have one of that name."""
+        self.sizes: Counter[str] = Counter()
+        """Graph → how many nodes it has, arguments left out."""
+        self._building: dict[str, int] = {}
+        """Graph → which one of that name is being built, or was built last."""
         self.traces: dict[str, set[str]] = {}
         """Function → the names of its traces that were run."""
+        self.awaited: list[str] = []
+        """The functions of which a trace was run and its graph has not been looked at, in order."""
         self.called_at: dict[str, tuple[Place | None, str]] = {}
         """Function → where it was first called, and the device that it ran on."""
         self._training: set[str] = set()
@@ -139,6 +148,7 @@ class Operations:
         traces = self.traces.setdefault(function, set())
         if trace not in traces:
             traces.add(trace)
+            self.awaited.append(function)
             self.fresh_functions = True
         self.called_at.setdefault(function, (place, device))
         if function not in self._training:
@@ -178,8 +188,13 @@ class Operations:
         if name.startswith(_GRADIENT):
             self._takes_gradients(graph)
             place = self._forward(own, name[len(_GRADIENT) :])
+        if self._building.get(own) != id(graph):
+            self._building[own] = id(graph)
+            if own in self.awaited:
+                self._on_rebuilt()
         if (own, name) not in self.created:
             self.graphs_of.setdefault(name, []).append(own)
+            self.sizes[own] += op_type != "Placeholder"
         self.created[own, name] = Created(op_type, place or self._places.here(3))
 
     def _takes_gradients(self, graph: Any) -> None:

@@ -92,7 +92,13 @@ class Session:
         self._internals = Internals()
         self._places.extract_stack = self._internals.extract_stack
         self._operations = Operations(
-            self._internals, self._places, self.fault, self._became_live, self._stepped, self._variable_made
+            self._internals,
+            self._places,
+            self.fault,
+            self._became_live,
+            self._stepped,
+            self._variable_made,
+            self.harvest,
         )
         self._unwatch_threads = watch_threads(self._internals, self._operations, self.fault)
         self._internals.watch_operations(self._operations)
@@ -226,11 +232,15 @@ class Session:
 
     def take_graph(self, graph: Any) -> None:
         """A graph was run: count its nodes and copies."""
-        if self._operations is None:
+        operations = self._operations
+        if operations is None:
             return
-        own, placed, copied = graphs.nodes(graph, self._operations.created, self._operations.graphs_of)
+        awaited = [name for name in operations.awaited if name not in self.compiled]
+        own, placed, copied = graphs.nodes(graph, operations.created, operations.graphs_of, operations.sizes, awaited)
         if not own:
             return
+        if own in awaited:
+            operations.awaited.remove(own)
         known = self.graphs.setdefault(own, graphs.Graph(Counter(), Counter()))
         for node, count in placed.items():
             known.placed[node.op, node.assigned] += count

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from gpulint.knowledge.devices import parse_device
 from gpulint.probe.capture import Capture, Stated
+from gpulint.probe.checks.placement import is_bookkeeping
 from gpulint.probe.checks.stated import NO_GPU, lacks_gpu
 from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
-from gpulint.probe.metrics import SHOWN, is_on, may_choose, told
+from gpulint.probe.metrics import SHOWN, is_on, told
 
 _ON, _TRACES, _COPIES = "expect-on", "expect-traces", "expect-copies"
 
@@ -35,9 +36,7 @@ def _on(run: Run, stated: Stated) -> Expectation:
     if without_gpu and run.settings.probe_without_gpu == "skip":
         return undecided(_ON, Status.SKIP, stated.subject, expected, NO_GPU)
     ops = stated.ops or _in_lines(run.capture, stated)
-    seen = stated.objects + Counter(
-        {key: n for key, n in ops.items() if key[1] and may_choose(key[0], stated.expected)}
-    )
+    seen = stated.objects + Counter({key: n for key, n in ops.items() if key[1] and not is_bookkeeping(key[0])})
     elsewhere = Counter({key: count for key, count in seen.items() if not is_on(key[1], stated.expected)})
     if elsewhere:
         devices = Counter[str]()
@@ -47,7 +46,9 @@ def _on(run: Run, stated: Stated) -> Expectation:
         evidence = (NO_GPU, *told(elsewhere)) if without_gpu else told(elsewhere)
         return violated(_ON, stated.subject, expected, observed, where=stated.where, evidence=evidence)
     if stated.missing or not seen:
-        return _unknown(_ON, stated, expected, stated.missing or "no operation was seen that could be elsewhere")
+        return _unknown(
+            _ON, stated, stated.subject, expected, stated.missing or "no operation was seen that could be elsewhere"
+        )
     return held(_ON, stated.subject, expected, f"{seen.total()} there", where=stated.where)
 
 
@@ -75,12 +76,12 @@ def _traces(stated: Stated) -> Expectation:
     except ValueError:
         return violated(_TRACES, subject, expected, f"`{stated.expected}` is no number", where=stated.where)
     if stated.traces is None:
-        return _unknown(_TRACES, stated, expected, stated.missing or "it is no `tf.function`")
+        return _unknown(_TRACES, stated, subject, expected, stated.missing or "it is no `tf.function`")
     if stated.traces > limit:
         fix = "pass tensors instead of Python values, and make the function once"
         return violated(_TRACES, subject, expected, str(stated.traces), where=stated.where, fix=fix)
     if not stated.traces:
-        return _unknown(_TRACES, stated, expected, "it was not called")
+        return _unknown(_TRACES, stated, subject, expected, "it was not called")
     return held(_TRACES, subject, expected, str(stated.traces), where=stated.where)
 
 
@@ -92,9 +93,9 @@ def _copies(stated: Stated) -> Expectation:
         total = str(stated.copies.total())
         return violated(_COPIES, subject, expected, total, where=stated.where, evidence=evidence)
     if stated.missing:
-        return _unknown(_COPIES, stated, expected, stated.missing)
+        return _unknown(_COPIES, stated, subject, expected, stated.missing)
     return held(_COPIES, subject, expected, "none", where=stated.where)
 
 
-def _unknown(id: str, stated: Stated, expected: str, reason: str) -> Expectation:
-    return Expectation(id, Status.INCONCLUSIVE, Level.ERROR, stated.subject, expected, reason, where=stated.where)
+def _unknown(id: str, stated: Stated, subject: str, expected: str, reason: str) -> Expectation:
+    return Expectation(id, Status.INCONCLUSIVE, Level.ERROR, subject, expected, reason, where=stated.where)
