@@ -167,6 +167,12 @@ STEPS = [
         set(),
     ),
     (
+        "the size of a tensor",
+        "for x in data:\n    y = step(x)\n    if y.shape[0] != y.shape[1]: raise ValueError",
+        set(),
+    ),
+    ("a tensor on the right", "best = 9.0\nfor x in data:\n    if best > step(x): best = 0.0", {"GPU501"}),
+    (
         "a gradient of what a function gives in a dict",
         """
         @tf.function
@@ -177,6 +183,17 @@ STEPS = [
             with tf.GradientTape() as tape:
                 loss = forward(x)["loss"]
             optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        """,
+        set(),
+    ),
+    (
+        "an update in a loop over gradients of one step",
+        """
+        def once(x):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(model(x))
+            for variable, gradient in zip(model.trainable_variables, tape.gradient(loss, model.trainable_variables)):
+                variable.assign_sub(0.1 * gradient)
         """,
         set(),
     ),
@@ -300,6 +317,30 @@ FITS = [
     ("eager after training", "trained(tf.zeros((8, 4)))\ntf.config.run_functions_eagerly(True)", set()),
     ("eager by a flag", "DEBUG = True\nif DEBUG:\n    tf.config.run_functions_eagerly(True)\ntrained(0)", set()),
     ("eager by an argument", "trained(tf.zeros((8, 4)), run_eagerly=bool(os.environ.get('E')))", set()),
+    (
+        "a model made eager",
+        "m = network()\nm.compile('sgd', 'mse')\nm.run_eagerly = True\nm.fit(tf.zeros((8, 4)))",
+        {"GPU506"},
+    ),
+    (
+        "a model made eager and compiled anew",
+        "m = network()\nm.compile('sgd')\nm.run_eagerly = True\nm.compile('sgd', 'mse')\nm.fit(tf.zeros((8, 4)))",
+        set(),
+    ),
+    (
+        "a device for what a map calls, and a call outside",
+        """
+        net = network()
+
+        def embed(x):
+            with tf.device("/gpu:0"):
+                return net(x)
+
+        trained(tf.data.Dataset.from_tensors(0).map(embed))
+        embed(0)
+        """,
+        set(),
+    ),
     ("eager for a while", "f = tf.config.run_functions_eagerly\nf(True)\nf(False)\ntrained(0)", set()),
     (
         "float16 outputs",
@@ -416,6 +457,36 @@ os.environ["TF_CONFIG"] = "{}"
 Strategy = tf.distribute.MultiWorkerMirroredStrategy
 """
 
+ALONE = """
+import os
+import tensorflow as tf
+
+Strategy = tf.distribute.MultiWorkerMirroredStrategy
+
+def train(strategy):
+    with strategy.scope():
+        model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+        return model(tf.zeros((64, 4)))
+
+"""
+
+MAYBE_ALONE = [
+    ("without a cluster", "train(Strategy())", {"GPU701"}),
+    (
+        "for several workers only",
+        "import argparse\nargs = argparse.ArgumentParser().parse_args()\nif args.workers > 1:\n    train(Strategy())",
+        set(),
+    ),
+    ("a cluster that comes later", "tf.zeros(1)\ntrain(Strategy())\nos.environ['TF_CONFIG'] = '{}'", set()),
+    ("a cluster that was there", "os.environ['TF_CONFIG'] = '{}'\ntf.zeros(1)\ntrain(Strategy())", {"GPU702"}),
+]
+
+
+@pytest.mark.parametrize(("case", "code", "expected"), MAYBE_ALONE, ids=[case for case, _, _ in MAYBE_ALONE])
+def test_a_worker(case: str, code: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(ALONE + code + "\n", tmp_path) == expected
+
+
 CLUSTERS = [
     ("made first", "with Strategy().scope():\n    x = tf.constant(1)", set()),
     ("made late", "x = tf.constant(1)\nwith Strategy().scope():\n    pass", {"GPU702"}),
@@ -453,6 +524,11 @@ REMOVED = [
     ("behind an except", "import tensorflow as tf\ntry:\n    tf.Session()\nexcept AttributeError:\n    pass", set()),
     ("a default", "import tensorflow as tf\nSession = getattr(tf, 'Session', None)", set()),
     ("compat.v1", "import tensorflow.compat.v1 as tf\ntf.Session()", set()),
+    (
+        "compat.v1 in the place of a global name",
+        "import tensorflow as tf\ndef run():\n    global tf\n    import tensorflow.compat.v1 as tf\n    tf.Session()",
+        set(),
+    ),
     ("legacy by name", "import tensorflow as tf\nisinstance(0, tf.keras.optimizers.legacy.Adam)", set()),
     ("legacy called", "import tensorflow as tf\ntf.keras.optimizers.legacy.Adam()", {"GPU901"}),
     ("only of tf.keras", "import tensorflow as tf\ntf.keras.losses.mean_squared_error(0, 0)", {"GPU901"}),
@@ -569,6 +645,19 @@ GROWTHS = [
                 tf.config.experimental.set_memory_growth(gpu, True)
             if limit is not None:
                 set_limit(gpu)
+        """,
+        set(),
+    ),
+    (
+        "growth where a flag of the object gives no limit",
+        """
+        class Devices:
+            def __init__(self, settings):
+                self.settings = settings
+                for gpu in gpus:
+                    tf.config.experimental.set_memory_growth(gpu, self.settings.limit is None)
+                    if self.settings.limit is not None:
+                        set_limit(gpu)
         """,
         set(),
     ),

@@ -209,6 +209,8 @@ def call_function(
     if on_yield is None and _is_idle(interp, function, arguments):
         return earlier[-1].result if earlier else unknown
     interp.entered.add(identity)
+    if function.module.path != interp.plan.path:
+        interp.plan.borrowed.add(Site(function.module.path, definition.number))
     interp.runs[identity] = total + 1
     noted, effects = interp.noted, len(interp.effects)
     frame = interp.frame_for(

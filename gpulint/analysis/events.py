@@ -252,6 +252,14 @@ class ModelCompiled(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class EagerModeSet(Event):
+    """`model.run_eagerly = value`."""
+
+    model: Model
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
 class OutputTrained(Event):
     """What a layer gives goes into a loss as it is: as an output of a model that is fitted, or by hand."""
 

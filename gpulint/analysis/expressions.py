@@ -323,8 +323,8 @@ def comparison(interp: Interpreter, node: ir.Compare) -> Value:
         right = interp.choose(interp.evaluate(right_node))
         if sign not in ("is", "is not", "in", "not in"):
             tensors.read(interp, left, "compare", node.left)
-        if isinstance(left, (Tensor, PerReplica)) and sign not in ("is", "is not", "in", "not in"):
-            return Tensor(interp.site(node))
+            if any(isinstance(side, (Tensor, PerReplica)) for side in (left, right)):
+                return tensors.compared(interp.site(node), left, right)
         if type(left) is not Join and type(right) is not Join:
             return compare(left, sign, right)
         return interp.each(left, lambda a: interp.each(right, lambda b: compare(a, sign, b), node), node)

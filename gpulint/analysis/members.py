@@ -372,4 +372,6 @@ def stored(interp: Interpreter, receiver: Object, name: str, value: Value, site:
     """An attribute is set. Of an object of the program it can be read elsewhere by anyone."""
     if isinstance(receiver, Model) and name == "optimizer" and isinstance(value, Optimizer):
         interp.state.write(receiver.attributes, ".optimizer", value)
+    if isinstance(receiver, Model) and name == "run_eagerly":
+        interp.emit(events.EagerModeSet(site, interp.where(), receiver, interp.choose(value)))
     escaped(interp, value, "stored", site)

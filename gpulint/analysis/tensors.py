@@ -279,6 +279,17 @@ def operate(interp: Interpreter, name: str, operands: tuple[Value, ...], node: i
     return result
 
 
+def compared(site: Site, left: Value, right: Value) -> Tensor:
+    """What comparing a tensor with a value gives: on the host where both are."""
+    sides = [side for side in (left, right) if not isinstance(side, Constant)]
+    known = [side for side in sides if isinstance(side, Tensor)]
+    return Tensor(
+        site,
+        shape_of=len(known) == len(sides) and all(side.shape_of for side in known),
+        on_host=len(known) == len(sides) and all(side.shape_of or side.on_host or side.from_data for side in known),
+    )
+
+
 def _reduced_by_operator(name: str, operands: tuple[Value, ...], site: Site) -> Reduced | None:
     left = operands[0]
     right = operands[1] if len(operands) > 1 else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 
 import click
 
@@ -17,6 +18,7 @@ from gpulint.probe.capture import Capture, CaptureError, read
 from gpulint.probe.expectation import Run, Wanted
 from gpulint.probe.log_file import capture_of_log
 from gpulint.probe.report import FORMATS, Report, render
+from gpulint.probe.report.file import check_writable, write
 from gpulint.probe.run import Target, command_line, findings_of
 from gpulint.probe.verify import exit_status, verify
 from gpulint.probe.wanted import wanted
@@ -45,6 +47,7 @@ from gpulint.settings import Settings, SettingsError, SettingsFinder
 @click.option("--no-jit", is_flag=True, help="Compile nothing with XLA, so that single operations are seen.")
 @click.option("--output-format", type=click.Choice(FORMATS), default="text", help="Form of the report.")
 @click.option("--output-file", "-o", type=click.Path(dir_okay=False), help="Write the report there.")
+@click.option("--html", "html_path", metavar="FILE", help="Write the report as a page to this file, too.")
 @click.option("--capture", "capture_path", type=click.Path(dir_okay=False), help="Keep what was seen in this file.")
 @click.option("--replay", type=click.Path(), metavar="CAPTURE", help="Report on a run that was captured earlier.")
 @click.option("--log", "log_path", type=click.Path(), metavar="FILE", help="Report on a placement log.")
@@ -64,6 +67,7 @@ def command(
     no_jit: bool,
     output_format: str,
     output_file: str | None,
+    html_path: str | None,
     capture_path: str | None,
     replay: str | None,
     log_path: str | None,
@@ -89,6 +93,8 @@ def command(
     expected = _expected(settings, expect)
     if sum(source is not None for source in (replay, log_path, module or script)) != 1 and not (module and script):
         raise UserError("name one program, --replay CAPTURE or --log FILE")
+    for path in filter(None, (output_file, html_path)):
+        _file(check_writable, path)
     try:
         if replay is not None:
             capture = read(replay)
@@ -104,12 +110,16 @@ def command(
         raise UserError(f"{error.filename or replay or log_path}: {error.strerror or error}") from None
     expectations = verify(Run(capture, findings_of(capture, finder, catalogue), expected, settings))
     status = exit_status(expectations, {"status": 0} if log_path else capture.end, settings.probe_strict)
-    text = render(output_format, Report(capture, expectations, status), not output_file and options.use_color(color))
+    report = Report(capture, expectations, status)
+    text = render(output_format, report, not output_file and options.use_color(color))
     if output_file:
-        with open(output_file, "w", encoding="utf-8") as file:
-            file.write(text)
+        _file(write, output_file, text)
     else:
-        click.echo(text, nl=False)
+        click.echo(text.encode("utf-8", "backslashreplace").decode(), nl=False)
+    if html_path:
+        from gpulint.probe.report import page
+
+        _file(write, html_path, page.render(report))
     sys.exit(0 if exit_zero else status)
 
 
@@ -119,6 +129,13 @@ def _expected(settings: Settings, given: tuple[str, ...]) -> list[Wanted]:
         return wanted(settings, given)
     except SettingsError as error:
         raise UserError(str(error)) from None
+
+
+def _file(use: Callable[..., None], path: str, *text: str) -> None:
+    try:
+        use(path, *text)
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror or error}") from None
 
 
 def _catalogue(finder: SettingsFinder, isolated: bool) -> Catalogue:

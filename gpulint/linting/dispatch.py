@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from gpulint.analysis import Plan
+from gpulint.analysis.contexts import entry_point
 from gpulint.analysis.paths import has_one_replica
 from gpulint.analysis.questions import hides_all_gpus
 from gpulint.linting.rule import Report, Rule
@@ -14,10 +15,11 @@ from gpulint.places import Site
 
 
 class Raised(NamedTuple):
-    """A report and the rule that made it."""
+    """A report and the rule that made it; `entry` is the function that was run without a known caller to find it."""
 
     rule: type[Rule]
     report: Report
+    entry: Site | None = None
 
     @property
     def sites(self) -> Iterator[Site]:
@@ -46,10 +48,24 @@ def reports_of(plan: Plan, rules: Iterable[type[Rule]]) -> list[Raised]:
         graph_mode, alone = event.where.graph_mode, has_one_replica(event.where.path)
         for instance, method in listening:
             if (instance.in_graph_mode or not graph_mode) and (instance.in_one_replica or not alone):
-                raised += [Raised(type(instance), report) for report in method(event, plan) or ()]
+                raised += [
+                    Raised(type(instance), report, entry_point(event.where)) for report in method(event, plan) or ()
+                ]
     for instance in instances:
-        raised += [Raised(type(instance), report) for report in instance.on_end(plan)]
+        raised += [Raised(type(instance), report, _entry_of(report.site, plan)) for report in instance.on_end(plan)]
     return raised
+
+
+def _entry_of(site: Site, plan: Plan) -> Site | None:
+    """The one entry point from which a place is reached."""
+    entries = {entry_point(event.where) for event in plan.events if event.site == site}
+    return entries.pop() if len(entries) == 1 else None
+
+
+def without_guessed(raised: list[Raised], called: Container[Site]) -> list[Raised]:
+    """Reports of a run without those of functions run with unknown arguments that another file does call: what its
+    calls lead to has been reported where it was run."""
+    return [one for one in raised if one.entry is None or one.entry not in called]
 
 
 def without_explained(raised: list[Raised]) -> list[Raised]:

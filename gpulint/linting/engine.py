@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from gpulint.analysis import Plan, Project, analyse
-from gpulint.linting.dispatch import Raised, reports_of, without_explained
+from gpulint.analysis.questions import is_test
+from gpulint.linting.dispatch import Raised, reports_of, without_explained, without_guessed
 from gpulint.linting.finding import Finding, Related
 from gpulint.linting.prose import Prose
 from gpulint.linting.selection import Catalogue, Selection
@@ -63,6 +64,7 @@ class Checker:
         self._given: dict[str, bytes] = {}
         self._result = CheckResult()
         self._raised: list[Raised] = []
+        self._called: set[Site] = set()
         self._prose = Prose(self._read, self._syntax)
 
     def check(self, files: Sequence[str], given: Mapping[str, bytes] | None = None) -> CheckResult:
@@ -76,7 +78,7 @@ class Checker:
             self._selection(path)
         on_deep_stack(lambda: self._run(list(shown)))
         by_file: dict[str, list[Raised]] = defaultdict(list)
-        for raised in without_explained(self._raised):
+        for raised in without_explained(without_guessed(self._raised, self._called)):
             by_file[raised.report.site.path].append(raised)
         found = [finding for path in shown for finding in self._placed(path, by_file[path], shown)]
         found += [self._shown(finding, shown) for finding in self._result.findings]
@@ -122,6 +124,8 @@ class Checker:
             self._unreadable(path, error.message, error.row, error.column)
             return
         self._raised += reports_of(plan, selection.rules_of(path))
+        if plan.is_complete and not is_test(path):
+            self._called |= plan.borrowed
         plan.release()
 
     def _read(self, path: str, report: bool = False) -> Source | None:

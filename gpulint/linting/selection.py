@@ -93,7 +93,7 @@ class Selection:
             for pattern, words in settings.per_file_ignores
         ]
         self._root = settings.root
-        self.rules_of_tests = tuple(rule for rule in self.rules if not rule.about_cost)
+        self.rules_of_tests = tuple(rule for rule in self.rules if not (rule.about_cost or rule.raises))
         self._subjects = {
             of_tests: _subjects(rules, settings.target_tensorflow)
             for of_tests, rules in ((False, self.rules), (True, self.rules_of_tests))

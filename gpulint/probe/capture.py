@@ -7,7 +7,7 @@ sizes are bytes; devices are short names such as `GPU:0`.
 
 | kind | by | fields |
 |---|---|---|
-| start | parent | version, gpulint, command, directory, python, platform |
+| start | parent | version, gpulint, command, directory, python, platform, memory {host, CPU}: what there is |
 | process | agent | pid, python, main |
 | tensorflow | agent | tensorflow, keras (null where it is not loaded), cuda |
 | lost | agent | evidence, reason: what this TensorFlow does not give |
@@ -15,6 +15,7 @@ sizes are bytes; devices are short names such as `GPU:0`.
 | strategy | agent | id, class, devices, replicas, where |
 | call | agent | name, arguments (short texts by name), outcome ("ok" or the error), where |
 | file | agent | id, path: what the file numbers in rows stand for |
+| source | agent | path, modified, digest (SHA-256), text (null where it is long): a file when first seen |
 | ops | agent | rows of [file, row, op, requested, device, count]: eager operations since the last such record |
 | nodes | agent | rows of [file, row, op, requested, assigned, layer, count]: nodes of graphs, when they are known |
 | copies | agent | rows of [op, from, to, count]: transfers between devices in graphs |
@@ -164,6 +165,14 @@ class Sample(NamedTuple):
     devices: dict[str, tuple[int, int]]
 
 
+class SourceText(NamedTuple):
+    """A file of the program as it was when the run first came to it. `text` is None where it was not kept."""
+
+    modified: float
+    digest: str
+    text: str | None
+
+
 class Card(NamedTuple):
     """A card as NVML sees it, at one moment."""
 
@@ -222,6 +231,7 @@ class Capture:
     memory: list[Sample] = field(default_factory=list)
     resident: list[tuple[float, int]] = field(default_factory=list)
     cards: list[Card] = field(default_factory=list)
+    sources: dict[str, SourceText] = field(default_factory=dict)
     logs: dict[str, Log] = field(default_factory=lambda: defaultdict(Log))
     torn: int = 0
     """Lines that could not be read."""
@@ -395,6 +405,10 @@ def _cards(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> N
     capture.cards += [Card(record["t"], *row) for row in record["rows"]]
 
 
+def _source(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+    capture.sources[record["path"]] = SourceText(record["modified"], record["digest"], record["text"])
+
+
 def _log(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
     log = capture.logs[record["stream"]]
     log.lines, log.placements, log.torn = record["lines"], record["placements"], record["torn"]
@@ -432,5 +446,6 @@ _HANDLERS = {
     "memory": _memory,
     "host": _host,
     "cards": _cards,
+    "source": _source,
     "log": _log,
 }

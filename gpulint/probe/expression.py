@@ -13,6 +13,7 @@ from typing import Literal
 
 from gpulint.knowledge.devices import parse_device
 from gpulint.probe.metrics import BY_NAME, METRICS, Kind, Metric
+from gpulint.probe.sizes import in_words
 
 _FORM = re.compile(
     r"\s*(?P<name>[^\s\[\]<>=!]+)\s*(?:\[(?P<argument>[^\[\]]*)\])?\s*(?P<op>[<>=!]+)\s*"
@@ -121,8 +122,7 @@ def shown(kind: Kind, value: float) -> str:
     if kind == "share":
         return f"{100 * value:.1f}".removesuffix(".0") + "%"
     if kind == "bytes":
-        unit = next((one for one in ("TiB", "GiB", "MiB", "KiB") if value >= UNITS["bytes"][one]), "B")
-        return f"{value / UNITS['bytes'][unit]:.{1 if unit != 'B' else 0}f} {unit}"
+        return in_words(value)
     if kind == "seconds":
         return f"{1000 * value:.1f} ms" if value < 1 else f"{value:.1f} s"
     return f"{value:,.10g}" if value == int(value) else f"{value:,.1f}"

@@ -118,10 +118,12 @@ def leaks(samples: Iterable[Sample], limits: Mapping[str, int], steps: int = 0, 
     return [_growth(device, curve, limits.get(device), steps, share) for device, curve in sorted(curves.items())]
 
 
-def host_growth(resident: Iterable[tuple[float, int]], limit: int | None, since: float, steps: int = 0) -> Growth:
+def host_growth(
+    resident: Iterable[tuple[float, int]], limit: int | None, since: float, steps: int = 0, share: float = LEAK
+) -> Growth:
     """The growth of the program's own memory from a moment on. `limit` is the memory of the machine, or what the
     program may take of it."""
-    return _growth("host", [(t, size) for t, size in resident if t >= since], limit, steps)
+    return _growth("host", [(t, size) for t, size in resident if t >= since], limit, steps, share)
 
 
 def steps_began(samples: Iterable[Sample]) -> float | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import os
-import platform
 import sys
 import tempfile
 import threading
@@ -12,16 +11,17 @@ import time
 from collections.abc import Iterable, Sequence
 from types import TracebackType
 
-import gpulint
 from gpulint.probe import levels
 from gpulint.probe.agent.arming import Finder
 from gpulint.probe.agent.session import Options, Session
 from gpulint.probe.agent.threads import OWN
-from gpulint.probe.capture import VERSION, Capture, read
+from gpulint.probe.beginning import write_start
+from gpulint.probe.capture import Capture, read
 from gpulint.probe.cards import Cards
 from gpulint.probe.expectation import Expectation, Level, Run, Status
 from gpulint.probe.process_tree import ProcessTree
 from gpulint.probe.recorder import Recorder
+from gpulint.probe.report import Report, located, render
 from gpulint.probe.verify import CHECKS, Check, exit_status, verify
 from gpulint.probe.wanted import wanted
 from gpulint.settings import Settings, SettingsFinder
@@ -97,17 +97,9 @@ class Watch:
             self._folder = tempfile.TemporaryDirectory(prefix="gpulint-")
             self._path = os.path.join(self._folder.name, "capture.jsonl")
         self._recorder = recorder = Recorder(self._path, fresh=True)
-        recorder.write(
-            "start",
-            version=VERSION,
-            gpulint=gpulint.__version__,
-            command=list(sys.argv),
-            directory=os.getcwd(),
-            python=platform.python_version(),
-            platform=platform.platform(),
-        )
+        write_start(recorder, sys.argv, os.environ)
         self._session = session = Session(Options(self._path, warmup=self._warmup, log=False))
-        session.started(sys.argv[0])
+        session.started("")  # what is in sys.argv may be pytest, or the kernel of a notebook
         tensorflow = sys.modules.get("tensorflow")
         if tensorflow is not None and hasattr(tensorflow, "__version__"):
             session.imported(tensorflow)
@@ -181,8 +173,6 @@ class Watch:
 
     def report(self, color: bool = False) -> str:
         """The report of `gpulint probe`, for a terminal."""
-        from gpulint.probe.report import Report, render
-
         status = exit_status(self.expectations, self.capture.end, self._strict)
         return render("text", Report(self.capture, self.expectations, status), color)
 
@@ -201,9 +191,7 @@ class Watch:
 
 def told(one: Expectation) -> str:
     """An expectation on one line: what was expected, what was observed, the evidence, where it is stated."""
-    from gpulint.probe.report.text import shown
-
-    where = f" ({shown(one.where)})" if one.where is not None else ""
+    where = f" ({located(one.where)})" if one.where is not None else ""
     evidence = f": {'; '.join(one.evidence)}" if one.evidence else ""
     return f"{one.status.value}: {one.subject}: expected {one.expected}, observed {one.observed}{evidence}{where}"
 

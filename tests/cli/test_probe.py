@@ -120,6 +120,9 @@ def test_a_program_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
             ["--config", "probe.level.retrase='off'", "a.py"],
             "gpulint: settings: probe.level: there is no check `retrase`; did you mean `retrace`?",
         ),
+        (["--html", "none/a.html", "a.py"], "gpulint: none/a.html: No such file or directory"),
+        (["--html", ".", "a.py"], "gpulint: .: Is a directory"),
+        (["-o", "a.py/report", "a.py"], "gpulint: a.py/report: Not a directory"),
     ],
 )
 def test_wrong_usage_is_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
@@ -146,6 +149,23 @@ def test_an_expectation_is_held_against_a_placement_log(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "75% (3 of 4 there; MatMul on CPU:0, 1 times)" in done.stdout
     assert probe(tmp_path, "--log", "run.log", "--expect", "steps >= 1", "--strict").returncode == 3
+
+
+def test_a_page_is_written_beside_the_report(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("print('<b>')\n")
+    (tmp_path / "run.log").write_text("MatMul: (MatMul): /job:localhost/replica:0/task:0/device:GPU:1\n")
+    for arguments in (
+        ["--capture", "run.jsonl", "a.py"],
+        ["--replay", "run.jsonl"],
+        ["--log", "run.log"],
+    ):
+        done = probe(tmp_path, "--html", "run.html", *arguments)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.endswith("nothing to check\n")
+        written = (tmp_path / "run.html").read_text(encoding="utf-8")
+        assert written.startswith("<!DOCTYPE html>")
+        assert "GPU:1" in written if "--log" in arguments else "print" in written
+        (tmp_path / "run.html").unlink()
 
 
 def test_a_placement_log_is_reported_on(tmp_path: Path) -> None:

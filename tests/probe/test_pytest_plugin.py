@@ -94,7 +94,7 @@ def test_marked_tests_are_held_to_what_they_say(tmp_path: Path) -> None:
         "test_unmarked": "PASSED",
     }, done.stdout
     assert "FAILED test_it.py::test_retraces - Failed: fail: traces.max: expected <= 1, observed 3: `step`: 3" in lines
-    assert "fail: memory.peak: expected <= 1MiB, observed 12.0 MiB: CPU:0: 12,582,912 bytes" in lines
+    assert "fail: memory.peak: expected <= 1MiB, observed 12 MiB: CPU:0: 12,582,912 bytes" in lines
     assert "it needs GPU:1, and TensorFlow has no GPU on this machine" in done.stdout
     assert any(line.startswith("fail: tensor of shape (3,): expected on CPU:7, observed 1 on CPU:0") for line in lines)
     assert "E   KeyError: 'mine'" in lines

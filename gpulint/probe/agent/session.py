@@ -78,6 +78,10 @@ class Session:
         """The program is about to start."""
         version = ".".join(str(part) for part in sys.version_info[:3])
         self._writer.write("process", pid=self._process, python=version, main=main)
+        try:
+            self._writer.keep(os.path.abspath(main))  # now it is what runs; a module by its name is no file
+        except Exception as error:
+            self.fault("source", error)
         active.add(self)
 
     def imported(self, tensorflow: ModuleType) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
-from gpulint.probe.capture import Capture
+from gpulint.probe.capture import Capture, Where
 from gpulint.probe.expectation import Expectation
 
 FORMATS = ("text", "json", "sarif", "junit")
@@ -28,3 +29,11 @@ def render(form: str, report: Report, color: bool) -> str:
         raise KeyError(form)
     text: str = import_module(f"{__name__}.{form}").render(report, color)
     return text
+
+
+def located(where: Where | None, directory: str = "") -> str:
+    """A place with its path relative to a directory, the working directory where none is named; "" for none."""
+    if where is None:
+        return ""
+    relative = os.path.relpath(where.path, directory or None)
+    return f"{where.path if relative.startswith('..') else relative}:{where.row}"

@@ -14,10 +14,16 @@ VERSION = 1
 
 
 def render(report: Report, color: bool = False) -> str:
-    """`run`, `environment`, `devices`, `expectations`, `placements`, `variables`, `copies`, `memory`, `functions`,
-    `steps`, `log`, `faults` and the probe's `status`. Rows start at 1, sizes are bytes, times seconds."""
+    """The object as text."""
+    return json.dumps(content(report), indent=2, ensure_ascii=False) + "\n"
+
+
+def content(report: Report) -> dict[str, Any]:
+    """`run`, `environment`, `devices`, `expectations`, `placements`, `variables`, `copies`, `memory`, `cards`,
+    `functions`, `strategies`, `steps`, `log`, `faults` and the probe's `status`. Rows start at 1, sizes are bytes,
+    times seconds."""
     capture = report.capture
-    content = {
+    return {
         "version": VERSION,
         "status": report.status,
         "run": {
@@ -71,6 +77,11 @@ def render(report: Report, color: bool = False) -> str:
             for one in capture.memory
         ],
         "resident": [list(pair) for pair in capture.resident],
+        "cards": [one._asdict() for one in capture.cards],
+        "strategies": [
+            {"class": one.cls, "devices": list(one.devices), "replicas": one.replicas, **_place(one.where)}
+            for one in capture.strategies
+        ],
         "functions": [
             {"name": one.name, **_place(one.where), "traces": one.traces, "jit": one.jit, "device": one.device}
             for one in capture.functions.values()
@@ -85,7 +96,6 @@ def render(report: Report, color: bool = False) -> str:
         },
         "faults": capture.faults,
     }
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
 def _expectation(one: Expectation) -> dict[str, Any]:
