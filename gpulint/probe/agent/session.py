@@ -226,7 +226,9 @@ class Session:
     def harvest(self) -> None:
         """Take the graphs that were run since the last time, for every session: TensorFlow gives each once."""
         operations = self._operations
-        if operations is None or self._internals is None or not (operations.fresh_functions and self._keeps_graphs):
+        if operations is None or self._internals is None or not self._is_own:
+            return
+        if not (operations.fresh_functions and self._keeps_graphs):
             return
         with active.HARVEST:
             operations.fresh_functions = False
