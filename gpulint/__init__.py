@@ -1,8 +1,9 @@
 """gpulint: why the GPUs of a TensorFlow program sit idle.
 
-For programs and notebooks: `gpulint.check_source`, `gpulint.check_paths` and `gpulint.plan` do what the commands `check`
-and `plan` do, as functions of their arguments; `gpulint.expect` says what is expected of devices, `gpulint.watch` looks
-at what they do, `gpulint.KerasCallback` does so while a model is fitted. Each is imported when it is first used.
+For programs and notebooks: `gpulint.check_source`, `gpulint.check_paths` and `gpulint.plan` do what the commands
+`check` and `plan` do, as functions of their arguments; `gpulint.expect` says what is expected of devices,
+`gpulint.watch` looks at what they do, `gpulint.KerasCallback` does so while a model is fitted.
+Each is imported when it is first used.
 """
 
 from __future__ import annotations
