@@ -167,6 +167,22 @@ STEPS = [
         set(),
     ),
     (
+        "a read by one of the workers",
+        "import horovod.tensorflow as hvd\nfor x in data:\n    y = step(x)\n    if hvd.rank() == 0: print(float(y))",
+        {"GPU501"},
+    ),
+    (
+        "a read by one of the workers, now and then",
+        """
+        import horovod.tensorflow as hvd
+        for i, x in enumerate(data):
+            y = step(x)
+            if hvd.rank() == 0 and i % 100 == 0:
+                print(float(y))
+        """,
+        set(),
+    ),
+    (
         "the size of a tensor",
         "for x in data:\n    y = step(x)\n    if y.shape[0] != y.shape[1]: raise ValueError",
         set(),
@@ -470,7 +486,22 @@ def train(strategy):
 
 """
 
+CHIEF = """
+import tempfile
+
+strategy = Strategy()
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+chief = os.environ["TF_CONFIG"].count("chief")
+"""
+
 MAYBE_ALONE = [
+    (
+        "a path of each worker's own",
+        CHIEF + "path = 'a' if chief else tempfile.mkdtemp()\nmodel.save(f'{path}/m.keras')",
+        set(),
+    ),
+    ("one path for all workers", CHIEF + "path = 'a'\nmodel.save(f'{path}/m.keras')", {"GPU703"}),
     ("without a cluster", "train(Strategy())", {"GPU701"}),
     (
         "for several workers only",
@@ -521,6 +552,16 @@ REMOVED = [
         "from tensorflow.keras.wrappers.scikit_learn import KerasClassifier",
         {"GPU901"},
     ),
+    (
+        "behind a version as numbers",
+        """
+        import tensorflow as tf
+        VERSION = tuple(int(part) for part in tf.__version__.split(".")[:2])
+        if VERSION < (2, 0):
+            tf.Session()
+        """,
+        set(),
+    ),
     ("behind an except", "import tensorflow as tf\ntry:\n    tf.Session()\nexcept AttributeError:\n    pass", set()),
     ("a default", "import tensorflow as tf\nSession = getattr(tf, 'Session', None)", set()),
     ("compat.v1", "import tensorflow.compat.v1 as tf\ntf.Session()", set()),
@@ -548,7 +589,7 @@ REMOVED = [
 
 @pytest.mark.parametrize(("case", "code", "expected"), REMOVED, ids=[case for case, _, _ in REMOVED])
 def test_a_removed_name(case: str, code: str, expected: set[str], tmp_path: Path) -> None:
-    assert codes_in(code + "\n", tmp_path) == expected
+    assert codes_in(textwrap.dedent(code) + "\n", tmp_path) == expected
 
 
 HALF = """

@@ -39,7 +39,8 @@ STACK_BYTES = 512 * 1024 * 1024
 RECURSION_LIMIT = 60_000
 """Python frames on that stack."""
 
-_SPEAKS_OF_TENSORFLOW = re.compile(rb"tensorflow|keras", re.IGNORECASE)
+_SPEAKS_OF_TENSORFLOW = re.compile(rb"(?i:tensorflow|keras)|\b(?:TF_[A-Z]|CUDA_VISIBLE_DEVICES)")
+"""Names, or environment variables that TensorFlow reads."""
 
 
 @dataclass(slots=True)
