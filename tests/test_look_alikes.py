@@ -222,6 +222,37 @@ def test_a_training_loop(case: str, code: str, expected: set[str], tmp_path: Pat
     assert codes_in(STEP + textwrap.dedent(code) + "\n", tmp_path) == expected
 
 
+SUMS = """
+sums = [tf.Variable(tf.zeros_like(v), trainable=False) for v in model.trainable_variables]
+
+def gradients(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2) / 4
+    return tape.gradient(loss, model.trainable_variables)
+
+for i, x in enumerate(data):
+    for total, gradient in zip(sums, gradients(x)):
+"""
+
+APPLY = "optimizer.apply_gradients(zip(sums, model.trainable_variables))\n"
+EMPTY = "for total in sums: total.assign(tf.zeros_like(total))\n"
+NOW_AND_THEN = "    if i % 4 == 3:\n        "
+ADD, REPLACE = ("        total.assign_add(gradient)\n", "        total.assign(gradient)\n")
+
+SUMMED = [
+    ("added up", ADD + NOW_AND_THEN + APPLY + "        " + EMPTY, set()),
+    ("overwritten", REPLACE + NOW_AND_THEN + APPLY, {"GPU212"}),
+    ("replaced and applied", REPLACE + "    " + APPLY, set()),
+    ("applied at every step", ADD + "    " + APPLY + NOW_AND_THEN + EMPTY, {"GPU212"}),
+    ("applied and emptied at every step", ADD + "    " + APPLY + "    " + EMPTY, set()),
+]
+
+
+@pytest.mark.parametrize(("case", "code", "expected"), SUMMED, ids=[case for case, _, _ in SUMMED])
+def test_sums_of_gradients(case: str, code: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(STEP + SUMS + code + "\n", tmp_path) - {"GPU508"} == expected
+
+
 FIT = """
 import os
 import tensorflow as tf

@@ -40,8 +40,7 @@ from gpulint.places import Site
 if TYPE_CHECKING:
     from gpulint.analysis.interpreter import Interpreter
 
-_STEPS = frozenset({"assign_add", "assign_sub", "scatter_add", "scatter_sub"})
-_UPDATES = frozenset({*_STEPS, "assign", "scatter_update"})
+_UPDATES = frozenset({*events.MOVES, "assign", "scatter_update"})
 
 
 def call(interp: Interpreter, receiver: Value, name: str, arguments: Arguments, site: Site) -> Value:
@@ -100,7 +99,7 @@ def _variable(interp: Interpreter, receiver: Variable, name: str, arguments: Arg
             tensors.read_at(interp, value, "assign", site)
         given = alternatives(arguments.positional[0], interp.path) if arguments.positional else []
         gradients = (value for _, value in given if isinstance(value, Tensor) and value.gradient is not None)
-        members.updated(interp, receiver, name, site, next(gradients, None) if name in _STEPS else None)
+        members.updated(interp, receiver, name, site, next(gradients, None))
         return receiver
     if name in ("read_value", "value", "sparse_read"):
         return tensors.derived(interp, site, ())

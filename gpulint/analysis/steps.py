@@ -21,7 +21,7 @@ def is_update(event: Event) -> bool:
     return (
         isinstance(event, GradientsApplied)
         or (isinstance(event, ModelCalled) and event.how == "train_on_batch")
-        or (isinstance(event, StateUpdated) and event.gradient is not None)
+        or (isinstance(event, StateUpdated) and event.is_move)
     )
 
 
