@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from gpulint.sources.language import LANGUAGES
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -43,9 +45,10 @@ class Settings:
 
     root: str = "."
     source: str = ""
-    include: tuple[str, ...] = ("*.py",)
+    include: tuple[str, ...] = ("*.py", "*.ipynb")
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
     extend_exclude: tuple[str, ...] = ()
+    extension: tuple[tuple[str, str], ...] = ()
     respect_gitignore: bool = True
     force_exclude: bool = False
     src: tuple[str, ...] = (".", "src")
@@ -82,6 +85,7 @@ OPTIONS = (
     Option("include", "", "strings", "Glob patterns of the files that discovery picks up."),
     Option("exclude", "", "strings", "Patterns that discovery leaves out; replaces the defaults."),
     Option("extend-exclude", "", "strings", "Patterns to leave out in addition to `exclude`."),
+    Option("extension", "", "language by extension", "Extensions that mean python, ipynb or markdown."),
     Option("respect-gitignore", "", "bool", "Leave out what git ignores."),
     Option("force-exclude", "", "bool", "Leave out excluded files even when they are named on the command line."),
     Option("src", "", "strings", "Directories that the project's imports are looked for in."),
@@ -217,6 +221,10 @@ def _converted(option: Option, value: Any, place: _Place) -> Any:
         if all(isinstance(rules, list) and all(isinstance(r, str) for r in rules) for rules in value.values()):
             return tuple((pattern, tuple(rules)) for pattern, rules in value.items())
         raise fail("a table of lists of strings")
+    if option.kind == "language by extension":
+        if all(language in LANGUAGES for language in value.values()):
+            return tuple(value.items())
+        raise fail(f"a table of {', '.join(LANGUAGES)}")
     if all(severity in ("error", "warning", "info", "off") for severity in value.values()):
         return tuple(value.items())
     raise fail("a table of error, warning, info or off")

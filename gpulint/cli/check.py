@@ -17,6 +17,7 @@ from gpulint.output.summary import statistics
 from gpulint.output.view import FORMATS, View, counts, render
 from gpulint.settings import SettingsError, shown
 from gpulint.sources.discovery import MissingPath, discover
+from gpulint.sources.language import BY_EXTENSION, LANGUAGES
 
 
 @click.command("check")
@@ -35,6 +36,9 @@ from gpulint.sources.discovery import MissingPath, discover
 @click.option("--respect-gitignore/--no-respect-gitignore", default=None, help="Leave out what git ignores.")
 @click.option("--force-exclude/--no-force-exclude", default=None, help="Exclude files that are named, too.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Patterns to leave out.")
+@click.option(
+    "--extension", multiple=True, metavar="EXT[:LANGUAGE],…", help="Check these files, too: md, qmd:markdown, nb:ipynb."
+)
 @click.option("--stdin-filename", metavar="PATH", help="The name of what comes from standard input (path -).")
 @click.option("--quiet", "-q", is_flag=True, help="Print findings only.")
 @click.option("--verbose", "-v", is_flag=True, help="Show tracebacks of internal errors and what was analysed.")
@@ -92,7 +96,8 @@ def command(
     if show_statistics:
         text = statistics(result, form)
     else:
-        text = render(form, result, View(output_file is None and options.use_color(color), checker.line))
+        colored = output_file is None and options.use_color(color)
+        text = render(form, result, View(colored, checker.line, checker.in_file))
     _write(text, output_file, quiet and not result.findings)
     for message, trace in result.errors:
         click.echo(f"gpulint: {message}", err=True)
@@ -113,6 +118,13 @@ def _overrides(choices: dict[str, Any]) -> dict[str, Any]:
             table[key.replace("_", "-")] = choices[key]
     if choices["exclude"]:
         table["exclude"] = _split(choices["exclude"])
+    if choices["extension"]:
+        table["extension"] = {}
+        for part in _split(choices["extension"]):
+            extension, _, language = part.removeprefix(".").partition(":")
+            if (language := language or BY_EXTENSION.get(extension, "")) not in LANGUAGES:
+                raise UserError(f"--extension: `{part}` is not of the form EXT:{'|'.join(LANGUAGES)}")
+            table["extension"][extension] = language
     for key in ("select", "ignore", "extend_select"):
         if choices[key]:
             lint[key.replace("_", "-")] = _split(choices[key])

@@ -16,15 +16,17 @@ from typing import TypeVar
 
 from gpulint.analysis import Plan, Project, analyse
 from gpulint.linting.dispatch import Raised, reports_of, without_explained
+from gpulint.linting.files import Files
 from gpulint.linting.finding import Finding, Related
 from gpulint.linting.prose import Prose
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.linting.silence import silence
 from gpulint.places import Site, Span
 from gpulint.settings import Settings, SettingsFinder
-from gpulint.sources.decoding import Undecodable, decode
+from gpulint.sources.decoding import Undecodable
 from gpulint.sources.source import Source
 from gpulint.syntax import ir
+from gpulint.syntax.embedded import Programs
 from gpulint.syntax.enclosing import contexts
 from gpulint.syntax.parse import CannotParse
 
@@ -59,11 +61,9 @@ class Checker:
         self._catalogue = catalogue
         self._selections: dict[Settings, Selection] = {}
         self._projects: dict[tuple[str, ...], Project] = {}
-        self._sources: dict[str, Source | None] = {}
-        self._given: dict[str, bytes] = {}
+        self._files = Files(finder, {})
         self._result = CheckResult()
         self._raised: list[Raised] = []
-        self._prose = Prose(self._read, self._syntax)
 
     def check(self, files: Sequence[str], given: Mapping[str, bytes] | None = None) -> CheckResult:
         """Check files by path; `given` is the content, by path, of those that are not on disk as they are.
@@ -71,31 +71,37 @@ class Checker:
         Raises SettingsError.
         """
         shown = {os.path.abspath(path): path for path in files}
-        self._given = {os.path.abspath(path): data for path, data in (given or {}).items()}
+        self._files = Files(self._finder, {os.path.abspath(path): data for path, data in (given or {}).items()})
         for path in shown:
             self._selection(path)
         on_deep_stack(lambda: self._run(list(shown)))
         by_file: dict[str, list[Raised]] = defaultdict(list)
         for raised in without_explained(self._raised):
             by_file[raised.report.site.path].append(raised)
-        found = [finding for path in shown for finding in self._placed(path, by_file[path], shown)]
-        found += [self._shown(finding, shown) for finding in self._result.findings]
-        found.sort(key=lambda one: (one.span.path, one.span.row, one.span.column, one.code, one.message))
-        self._result.findings = self._fingerprinted(found)
+        prose = Prose(self._files.read, self._syntax)
+        found = [finding for path in shown for finding in self._placed(path, by_file, prose, shown)]
+        found = self._fingerprinted(sorted([*found, *self._result.findings], key=_order))
+        self._result.findings = sorted((self._shown(finding, shown) for finding in found), key=_order)
         self._result.files = len(shown)
         return self._result
 
-    def plan(self, source: Source, settings: Settings) -> Plan:
-        """The whole Plan of one file. Raises CannotParse."""
-        absolute = replace(source, path=os.path.abspath(source.path))
-        self._sources[absolute.path] = absolute
-        return on_deep_stack(lambda: analyse(absolute, self._project(settings), settings.target_tensorflow))
+    def load(self, path: str) -> Programs:
+        """The programs in a file. Raises OSError, Undecodable and SettingsError."""
+        return self._files.load(os.path.abspath(path))
 
-    def line(self, path: str, row: int) -> str:
-        """The text of a row (from 1) of a file that was read, "" where there is none."""
-        source = self._sources.get(os.path.abspath(path))
-        lines = source.text.splitlines() if source is not None else []
+    def plan(self, source: Source) -> Plan:
+        """The whole Plan of a program that was loaded. Raises CannotParse and SettingsError."""
+        settings = self._finder.of_file(source.file)
+        return on_deep_stack(lambda: analyse(source, self._project(settings), settings.target_tensorflow))
+
+    def line(self, path: str, row: int, cell: int | None = None) -> str:
+        """The text of a row (from 1) of a file that was read, or of a cell of it; "" where there is none."""
+        lines = self._files.lines(os.path.abspath(path), cell)
         return lines[row - 1] if row <= len(lines) else ""
+
+    def in_file(self, span: Span) -> Span:
+        """A span in a notebook's cell at its rows and columns of the notebook's file; any other as it is."""
+        return self._files.in_file(span)
 
     # ---------------------------------------------------------------------------- running
 
@@ -104,61 +110,50 @@ class Checker:
             try:
                 self._check_file(path)
             except RecursionError:
-                self._unreadable(path, "the program is nested too deeply to analyse", 1, 1)
+                self._unreadable(Span(path, 1, 1, 1, 2), "the program is nested too deeply to analyse")
             except Exception as error:  # the edge of the run: one file's fault is said, and the others go on
                 message = f"{path}: internal error: {type(error).__name__}: {error}"
                 self._result.errors.append((message, traceback.format_exc()))
 
     def _check_file(self, path: str) -> None:
-        source = self._read(path, report=True)
-        if source is None or not _SPEAKS_OF_TENSORFLOW.search(source.data):
-            return
-        settings = self._finder.of_file(path)
-        selection = self._selection(path)
-        self._result.analysed += 1
         try:
-            plan = analyse(source, self._project(settings), settings.target_tensorflow, selection.subjects_of(path))
-        except CannotParse as error:
-            self._unreadable(path, error.message, error.row, error.column)
+            programs = self._files.load(path)
+        except OSError as error:
+            self._unreadable(Span(path, 1, 1, 1, 2), f"cannot be read: {error.strerror or error}")
             return
-        self._raised += reports_of(plan, selection.rules_of(path))
+        except Undecodable as error:
+            self._unreadable(Span(path, error.row, error.column, error.row, error.column + 1), error.message)
+            return
+        for source, broken in programs.broken:
+            part = "block" if source.cells is None else "cell"
+            self._cannot_parse(source, broken, f"nothing in this {part} was checked", f"mend the {part}")
+        if _SPEAKS_OF_TENSORFLOW.search(programs.main.data):
+            self._result.analysed += 1
+            for source in programs.all:
+                self._check_program(source)
+
+    def _check_program(self, source: Source) -> None:
+        settings = self._finder.of_file(source.file)
+        selection = self._selection(source.file)
+        subjects = selection.subjects_of(source.file)
+        try:
+            plan = analyse(source, self._project(settings), settings.target_tensorflow, subjects)
+        except CannotParse as error:
+            self._cannot_parse(source, error)
+            return
+        self._raised += reports_of(plan, selection.rules_of(source.file))
         plan.release()
 
-    def _read(self, path: str, report: bool = False) -> Source | None:
-        """A file's source, None where it cannot be read; with `report` that is said."""
-        if path in self._sources and not (report and self._sources[path] is None):
-            return self._sources[path]
-        self._sources[path] = None
-        try:
-            self._sources[path] = decode(path, self._bytes(path))
-        except OSError as error:
-            if report:
-                self._unreadable(path, f"cannot be read: {error.strerror or error}", 1, 1)
-        except Undecodable as error:
-            if report:
-                self._unreadable(path, error.message, error.row, error.column)
-        return self._sources[path]
+    def _cannot_parse(self, source: Source, error: CannotParse, why: str = "", instead: str = "") -> None:
+        span = Span(source.path, error.row, error.column, error.row, error.column + 1)
+        self._unreadable(self._files.in_cell(span), error.message, why, instead)
 
-    def _bytes(self, path: str) -> bytes:
-        if (data := self._given.get(path)) is not None:
-            return data
-        with open(path, "rb") as file:
-            return file.read()
-
-    def _unreadable(self, path: str, message: str, row: int, column: int) -> None:
+    def _unreadable(self, span: Span, message: str, why: str = "", instead: str = "") -> None:
         rule = self._catalogue.rule(SYNTAX_ERROR)
         assert rule is not None, "the shipped pack has it"
+        why, instead = why or rule.why, instead or rule.instead
         self._result.findings.append(
-            Finding(
-                rule.code,
-                rule.name,
-                rule.severity,
-                Span(path, row, column, row, column + 1),
-                message,
-                rule.why,
-                rule.instead,
-                noqa_row=row,
-            )
+            Finding(rule.code, rule.name, rule.severity, span, message, why, instead, noqa_row=span.row)
         )
 
     def _selection(self, path: str) -> Selection:
@@ -172,39 +167,48 @@ class Checker:
         if roots not in self._projects:
             from pathlib import Path
 
-            self._projects[roots] = Project([Path(root) for root in roots], self._read)
+            self._projects[roots] = Project([Path(root) for root in roots], self._files.read, self._files.written)
         return self._projects[roots]
 
     # --------------------------------------------------------------------------- placing
 
-    def _placed(self, path: str, raised: list[Raised], shown: dict[str, str]) -> list[Finding]:
+    def _placed(
+        self, path: str, raised: Mapping[str, list[Raised]], prose: Prose, shown: dict[str, str]
+    ) -> list[Finding]:
         """The findings of one file, with positions, after suppressions."""
-        source = self._sources.get(path)
-        if source is None:
+        sources = self._files.programs(path)
+        if not sources:
             return []
         selection = self._selection(path)
         off = selection.ignored_in(path)
-        found: dict[tuple[Span, str], Finding] = {}
-        if raised:
-            contexts = self._contexts(path, [one.report.site.node for one in raised])
-            spans = self._spans([site for one in raised for site in one.sites])
-            for one in raised:
-                said = one.report.unless
-                if one.rule.code in off or one.report.site not in spans:
-                    continue
-                if said is not None and self._prose.has(said, spans):
-                    continue
-                finding = _finding(one, spans, contexts, selection)
-                key = (finding.span, finding.code)
-                if key not in found or found[key].confidence.value > finding.confidence.value:
-                    found[key] = finding
-        kept, suppressed = silence(list(found.values()), source, selection, self._catalogue)
+        found: list[Finding] = []
+        for source in sources:
+            if said := [one for one in raised.get(source.path, ()) if one.rule.code not in off]:
+                found += self._findings(source.path, said, prose, selection)
+        kept, suppressed = silence(found, sources, selection, self._catalogue)
         self._result.suppressed += [self._shown(finding, shown) for finding in suppressed]
-        return [self._shown(finding, shown) for finding in kept if finding.code not in off]
+        return [finding for finding in kept if finding.code not in off]
+
+    def _findings(self, path: str, raised: list[Raised], prose: Prose, selection: Selection) -> Iterable[Finding]:
+        """The findings of one program, each once."""
+        contexts = self._contexts(path, [one.report.site.node for one in raised])
+        spans = self._spans([site for one in raised for site in one.sites])
+        in_cells = {site: self._files.in_cell(span) for site, span in spans.items()}
+        found: dict[tuple[Span, str], Finding] = {}
+        for one in raised:
+            said = one.report.unless
+            if one.report.site not in spans or (said is not None and prose.has(said, spans)):
+                continue
+            finding = _finding(one, in_cells, contexts, selection)
+            key = (finding.span, finding.code)
+            if key not in found or found[key].confidence.value > finding.confidence.value:
+                found[key] = finding
+        return found.values()
 
     def _syntax(self, path: str) -> ir.Module | None:
         """The module as it was analysed."""
-        return self._project(self._finder.of_file(path)).syntax_of(path)
+        source = self._files.read(path)
+        return self._project(self._finder.of_file(source.file)).syntax_of(path) if source is not None else None
 
     def _contexts(self, path: str, nodes: list[int]) -> dict[int, str]:
         syntax = self._syntax(path)
@@ -218,7 +222,7 @@ class Checker:
             wanted[site.path].add(site.node)
         placed: dict[Site, Span] = {}
         for path, nodes in wanted.items():
-            source = self._read(path)
+            source = self._files.read(path)
             if source is not None:
                 for node, span in on_deep_stack(lambda s=source, n=nodes: spans(s, n)).items():  # type: ignore[misc]
                     placed[Site(path, node)] = span
@@ -239,9 +243,9 @@ class Checker:
         counts: Counter[str] = Counter()
         result = []
         for finding in found:
-            source = self._sources.get(os.path.abspath(finding.span.path))
-            text = " ".join(_text_of(source, finding.span).split()) if source else ""
-            path = os.path.relpath(finding.span.path, self._finder.of_file(finding.span.path).root)
+            span = finding.span
+            text = " ".join(_text_of(self._files.lines(span.path, span.cell), span).split())
+            path = os.path.relpath(span.path, self._finder.of_file(span.path).root)
             base = "\0".join((finding.code, path.replace(os.sep, "/"), finding.context, text))
             counts[base] += 1
             digest = hashlib.sha256(f"{base}\0{counts[base]}".encode(errors="replace")).hexdigest()[:16]
@@ -268,8 +272,14 @@ def _finding(raised: Raised, spans: dict[Site, Span], contexts: dict[int, str], 
     )
 
 
-def _text_of(source: Source, span: Span) -> str:
-    lines = source.text.splitlines()[span.row - 1 : span.end_row]
+def _order(finding: Finding) -> tuple[str, int, int, int, str, str]:
+    span = finding.span
+    cell = span.cell if span.cell is not None else -1
+    return span.path, cell, span.row, span.column, finding.code, finding.message
+
+
+def _text_of(lines: Sequence[str], span: Span) -> str:
+    lines = lines[span.row - 1 : span.end_row]
     if not lines:
         return ""
     if len(lines) == 1:

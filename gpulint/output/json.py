@@ -20,7 +20,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
     return {
         "filename": finding.span.path,
         **_places(finding.span),
-        "cell": None,
+        "cell": finding.span.cell,
         "code": finding.code,
         "name": finding.name,
         "message": finding.message,
@@ -30,7 +30,8 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "fix": None,
         "noqa_row": finding.noqa_row,
         "related": [
-            {"filename": one.span.path, **_places(one.span), "message": one.message} for one in finding.related
+            {"filename": one.span.path, **_places(one.span), "cell": one.span.cell, "message": one.message}
+            for one in finding.related
         ],
         "fingerprint": finding.fingerprint,
         "evidence": "static",

@@ -4,20 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding, Severity
+from gpulint.places import Span
 
 FORMATS = ("text", "concise", "json", "github")
 """Names of the output formats; each is the module of that name in this package."""
 
 
+class Line(Protocol):
+    """The text of a row (from 1) of a file, or of a notebook's cell; "" where there is none."""
+
+    def __call__(self, path: str, row: int, cell: int | None = None) -> str: ...
+
+
+def _as_it_is(span: Span) -> Span:
+    return span
+
+
 @dataclass(frozen=True, slots=True)
 class View:
-    """How to show a result. `line` gives the text of a row (from 1) of a file, "" where there is none."""
+    """How to show a result. `in_file` gives a span in a notebook's cell at its rows of the file, which is what tools
+    want that know no cells."""
 
     color: bool
-    line: Callable[[str, int], str]
+    line: Line
+    in_file: Callable[[Span], Span] = _as_it_is
 
 
 def render(name: str, result: CheckResult, view: View) -> str:
@@ -29,6 +43,12 @@ def render(name: str, result: CheckResult, view: View) -> str:
     module = import_module(f"gpulint.output.{name}")
     text: str = module.render(result, view)
     return text
+
+
+def place(span: Span) -> str:
+    """`path:row:column`, in a notebook `path:cell N:row:column` with cells counted from 1, as ruff does."""
+    cell = f":cell {span.cell + 1}" if span.cell is not None else ""
+    return f"{printable(span.path)}{cell}:{span.row}:{span.column}"
 
 
 def printable(text: str) -> str:
