@@ -22,7 +22,7 @@ from gpulint.linting.prose import Prose
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.linting.silence import silence
 from gpulint.places import Site, Span
-from gpulint.settings import Settings, SettingsFinder
+from gpulint.settings import NEWEST_TENSORFLOW, Settings, SettingsFinder
 from gpulint.sources.decoding import Undecodable
 from gpulint.sources.source import Source
 from gpulint.syntax import ir
@@ -92,7 +92,7 @@ class Checker:
     def plan(self, source: Source) -> Plan:
         """The whole Plan of a program that was loaded. Raises CannotParse and SettingsError."""
         settings = self._finder.of_file(source.file)
-        return on_deep_stack(lambda: analyse(source, self._project(settings), settings.target_tensorflow))
+        return on_deep_stack(lambda: analyse(source, self._project(settings), self._target(source, settings)))
 
     def line(self, path: str, row: int, cell: int | None = None) -> str:
         """The text of a row (from 1) of a file that was read, or of a cell of it; "" where there is none."""
@@ -137,12 +137,17 @@ class Checker:
         selection = self._selection(source.file)
         subjects = selection.subjects_of(source.file)
         try:
-            plan = analyse(source, self._project(settings), settings.target_tensorflow, subjects)
+            plan = analyse(source, self._project(settings), self._target(source, settings), subjects)
         except CannotParse as error:
             self._cannot_parse(source, error)
             return
         self._raised += reports_of(plan, selection.rules_of(source.file))
         plan.release()
+
+    def _target(self, source: Source, settings: Settings) -> str:
+        """The release that a program is for: a notebook that installs one knows better than the default."""
+        pinned = self._files.load(source.file).pinned
+        return pinned if pinned and settings.target_tensorflow == NEWEST_TENSORFLOW else settings.target_tensorflow
 
     def _cannot_parse(self, source: Source, error: CannotParse, why: str = "", instead: str = "") -> None:
         span = Span(source.path, error.row, error.column, error.row, error.column + 1)

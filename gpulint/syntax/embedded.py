@@ -15,6 +15,7 @@ from gpulint.sources.decoding import decode
 from gpulint.sources.magics import Code, code_of
 from gpulint.sources.markdown import python_blocks
 from gpulint.sources.notebook import PYTHON_2, read_notebook
+from gpulint.sources.pins import pinned
 from gpulint.sources.source import Source
 from gpulint.syntax.parse import CannotParse, parse
 
@@ -22,12 +23,14 @@ from gpulint.syntax.parse import CannotParse, parse
 class Programs(NamedTuple):
     """The program that a file is, and those that it writes.
 
-    A cell or block that is no Python counts as empty, and is one of `broken`, with its place in the program.
+    A cell or block that is no Python counts as empty, and is one of `broken`, with its place in the program. `pinned`
+    is the release of TensorFlow, such as "2.3", that a notebook installs before it runs; "" where it does not say.
     """
 
     main: Source
     written: tuple[Source, ...] = ()
     broken: tuple[tuple[Source, CannotParse], ...] = ()
+    pinned: str = ""
 
     @property
     def all(self) -> tuple[Source, ...]:
@@ -82,7 +85,8 @@ def of_notebook(path: str, data: bytes) -> Programs:
             (source, CannotParse(f"a notebook for Python 2: {error.message}", error.row, error.column))
             for source, error in broken[:1]
         ]
-    return Programs(files[0][1], tuple(source for _, source in files[1:]), tuple(broken))
+    releases = [release for cell in notebook.cells if cell.is_code and (release := pinned(cell.text)) is not None]
+    return Programs(files[0][1], tuple(source for _, source in files[1:]), tuple(broken), *releases[-1:])
 
 
 def of_markdown(path: str, data: bytes) -> Programs:
