@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from importlib.util import find_spec
 
 import click
 
@@ -19,6 +20,8 @@ from gpulint.probe.report import FORMATS, Report, render
 from gpulint.probe.run import Target, command_line, findings_of
 from gpulint.probe.verify import exit_status, verify
 from gpulint.settings import SettingsError, SettingsFinder
+from gpulint.sources.decoding import Undecodable
+from gpulint.sources.notebook import PYTHON_2, read_notebook
 
 _HANG_AFTER = 600.0
 
@@ -73,7 +76,8 @@ def command(
 ) -> None:
     """Run a program and hold what its devices did against what its code says.
 
-    SCRIPT runs as `python SCRIPT ARGUMENTS…` would; options of gpulint stand before it.
+    SCRIPT runs as `python SCRIPT ARGUMENTS…` would, a notebook (.ipynb) as `jupyter execute` would; options of gpulint
+    stand before it.
 
     Exit status: 0 every expectation holds or is only warned of, 1 one is broken, 2 wrong usage or an internal error,
     3 something is inconclusive (--strict), 4 the program itself failed, 124 it hung or took too long.
@@ -133,13 +137,17 @@ def _probed(
 
     if not target.is_module and not os.path.isfile(target.name):
         raise UserError(f"{target.name}: no such file")
+    if target.is_notebook:
+        _require_notebook(target)
     cards = Cards.open()
     with tempfile.TemporaryDirectory(prefix="gpulint-") as directory:
         path = os.path.abspath(capture_path) if capture_path else os.path.join(directory, "capture.jsonl")
         ended = launch.run(
             command_line(target, path, steps, warmup, no_jit),
             capture_path=path,
-            program=["python", *(["-m"] if target.is_module else []), target.name, *target.arguments],
+            program=["jupyter", "execute", target.name]
+            if target.is_notebook
+            else ["python", *(["-m"] if target.is_module else []), target.name, *target.arguments],
             timeout=timeout,
             hang_after=hang_after,
             progress=ProgressLine.on(standard_error()),
@@ -148,3 +156,20 @@ def _probed(
         for fault in ended.faults:
             click.echo(f"gpulint: {fault}", err=True)
         return read(path)
+
+
+def _require_notebook(target: Target) -> None:
+    """Raises UserError where a notebook cannot be run."""
+    if target.arguments:
+        raise UserError(f"{target.name}: a notebook takes no arguments")
+    try:
+        with open(target.name, "rb") as file:
+            notebook = read_notebook(target.name, file.read())
+    except Undecodable as error:
+        raise UserError(f"{target.name}:{error.row}:{error.column}: {error.message}") from None
+    if not notebook.is_python or notebook.language == PYTHON_2:
+        raise UserError(f"{target.name}: its kernel is {notebook.language}; only Python 3 can be probed")
+    missing = [name for name in ("nbclient", "nbformat", "ipykernel") if find_spec(name) is None]
+    if missing:
+        needed = f"needs {' and '.join(missing)} to be run: pip install 'gpulint[notebook]'"
+        raise UserError(f"{target.name}: a notebook {needed}")

@@ -10,11 +10,17 @@ from gpulint.places import Span
 
 
 class Piece(NamedTuple):
-    """A cell's part of a program: the row of the program at which it begins, and its lines as they were written."""
+    """A cell's part of a program: the row of the program at which it begins, the cell's lines as they were written,
+    and how many of those are left out at its beginning."""
 
     row: int
     cell: int
     lines: tuple[str, ...]
+    skipped: int = 0
+
+    @property
+    def rows(self) -> int:
+        return len(self.lines) - self.skipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +39,7 @@ class CellMap:
         piece = self.piece(span.row)
 
         def placed(row: int, column: int) -> tuple[int, int]:
-            inner = min(max(row - piece.row, 0), len(piece.lines) - 1)
+            inner = min(max(row - piece.row, 0) + piece.skipped, len(piece.lines) - 1)
             return inner + 1, min(column, len(piece.lines[inner]) + 1)
 
         start, end = placed(span.row, span.column), placed(span.end_row, span.end_column)

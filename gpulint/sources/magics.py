@@ -34,13 +34,14 @@ UNKNOWN = "get_ipython()"
 
 
 class Code(NamedTuple):
-    """The Python of a cell: as many lines as the cell has.
+    """The Python of a cell: as many lines as the cell has after the first `skipped`.
 
     `file` is what the cell writes to instead of being run, "" for a cell that is run; `appends` whether that file goes
     on. `in_block` says that the lines are indented as a whole and need a header in front of them.
     """
 
     lines: tuple[str, ...]
+    skipped: int = 0
     file: str = ""
     appends: bool = False
     in_block: bool = False
@@ -57,12 +58,29 @@ def code_of(text: str) -> Code | None:
         done += [*lines[len(done) : row], ""]
         if name in WRITES_FILE:
             *options, file = rest.split() or [""]
-            return Code((*done, *lines[row + 1 :]), file.strip("'\""), bool({"-a", "--append"} & {*options}))
+            written = tuple(lines[row + 1 :])
+            return Code(written, row + 1, file.strip("'\""), appends=bool({"-a", "--append"} & {*options}))
         if name not in BODY_IS_CODE:
             return None
     body = _without_prompts(lines[len(done) :])
     masked = _masked(body)
     return Code((*done, *masked), in_block=_is_indented(masked))
+
+
+def compiled_rows(text: str) -> list[int]:
+    """For each row that IPython compiles of a cell, the row of the cell, from 1.
+
+    It leaves out blank rows at the beginning, and makes one row of a magic that goes on over several.
+    """
+    lines = re.split(r"\r\n?|\n", text)
+    code = code_of(text)
+    masked: Sequence[str] = lines if code is None or code.file else code.lines
+    first = next((row for row, line in enumerate(lines) if line.strip()), 0)
+    goes_on = [
+        row > first and lines[row].strip() != "" and not masked[row] and lines[row - 1].endswith("\\")
+        for row in range(len(lines))
+    ]
+    return [row + 1 for row in range(first, len(lines)) if not goes_on[row]]
 
 
 _CELL_MAGIC = re.compile(r"[ \t]*%%?(?P<name>\w[\w.]*)(?!\w*\?)(?P<rest>.*)")

@@ -60,10 +60,13 @@ def read_source(source: Source, resolve: Callable[[str], str | None]) -> tuple[l
     troubles: list[Trouble] = []
     lines = source.text.split("\n")
     for piece in source.cells.pieces:
-        text = "".join(f"{line}\n" for line in lines[piece.row - 1 : piece.row - 1 + len(piece.lines)])
+        text = "".join(f"{line}\n" for line in lines[piece.row - 1 : piece.row - 1 + piece.rows])
         own, wrong = read(text, resolve)
-        found += [replace(one, cell=piece.cell) for one in own]
-        troubles += [replace(one, cell=piece.cell) for one in wrong]
+        by = piece.skipped
+        found += [
+            replace(one, cell=piece.cell, row=one.row + by, first=one.first + by, last=one.last + by) for one in own
+        ]
+        troubles += [replace(one, cell=piece.cell, row=one.row + by) for one in wrong]
     return found, troubles
 
 

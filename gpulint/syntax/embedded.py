@@ -118,7 +118,7 @@ _HEADER = "if 1:"
 
 
 class _Joined:
-    """Cells that make one program, a blank row between them."""
+    """Cells that make one program. Those that are run have a row between them; a written file is as it will be."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -128,10 +128,11 @@ class _Joined:
 
     def add(self, cell: int, code: Code, original: tuple[str, ...]) -> None:
         error = _error_in(code)
-        self._lines.append(_HEADER if code.in_block and error is None else "")
+        if not code.file:
+            self._lines.append(_HEADER if code.in_block and error is None else "")
         if error is not None:
             self.broken.append(CannotParse(error.message, len(self._lines) + error.row, error.column))
-        self.pieces.append(Piece(len(self._lines) + 1, cell, original))
+        self.pieces.append(Piece(len(self._lines) + 1, cell, original, code.skipped))
         self._lines += code.lines if error is None else [""] * len(code.lines)
 
     def source(self, notebook: str, data: bytes) -> Source:

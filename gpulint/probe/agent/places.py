@@ -6,10 +6,13 @@ import os
 import sys
 import sysconfig
 from types import FrameType
-from typing import Any
+from typing import Any, TypeAlias
 
-Place = tuple[str, int]
-"""A file and a row of it, from 1."""
+Place: TypeAlias = "tuple[str, int] | tuple[str, int, int]"
+"""A file and a row of it, from 1; in a notebook a row of a cell, and the cell's index, from 0."""
+
+CellRows: TypeAlias = "tuple[str, int, list[int]]"
+"""A notebook, the index of a cell and, for each row of its code, the row of the cell."""
 
 _GENERATED = "__autograph_generated_file"
 _AGENT = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -27,6 +30,7 @@ class Places:
         roots = {os.path.join(paths[name], "") for name in ("stdlib", "platstdlib", "purelib", "platlib")}
         self._foreign = (*sorted(roots), _AGENT, "<")
         self._is_foreign: dict[str, bool] = {}
+        self._cells: dict[str, CellRows] = {}
         self._directory = os.getcwd()
         self.extract_stack: Any = None
         """`tensorflow.python.util.tf_stack.extract_stack`, where there is one."""
@@ -49,8 +53,21 @@ class Places:
             known = self._is_foreign[path] = known or f"{os.sep}dist-packages{os.sep}" in path
         return known
 
+    def stands_for(self, name: str, cell: CellRows) -> None:
+        """Code of this name is that of a cell, from now on."""
+        self._cells[name] = cell
+        self._is_foreign[name] = False
+
+    def forget(self, name: str) -> None:
+        """Code of this name is no longer that of a cell."""
+        if self._cells.pop(name, None) is not None:
+            del self._is_foreign[name]
+
     def _absolute(self, path: str, row: int) -> Place:
         """A place with the path as it was when the program began, wherever it has gone since."""
+        if (of_cell := self._cells.get(path)) is not None:
+            notebook, cell, rows = of_cell
+            return notebook, rows[min(row, len(rows)) - 1], cell
         return os.path.join(self._directory, path), row
 
     def _original(self) -> Place | None:

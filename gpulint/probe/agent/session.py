@@ -40,7 +40,7 @@ class Session:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._writer = Writer(options.capture)
-        self._places = Places()
+        self.places = self._places = Places()
         self._calls = Calls(self._writer, self._places, options.no_jit)
         self._operations: Operations | None = None
         self._internals: Internals | None = None
@@ -215,7 +215,7 @@ class Session:
             self._writer.write("copies", rows=[[*copy, count] for copy, count in copied.items()])
 
     def _numbered(self, place: Place | None) -> tuple[int | None, int]:
-        return (self._writer.file(place[0]), place[1]) if place is not None else (None, 0)
+        return (self._writer.file(place[0], *place[2:]), place[1]) if place is not None else (None, 0)
 
     # ----------------------------------------------------------------------------- ending
 

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
-from gpulint.probe.capture import Capture
+from gpulint.probe.capture import Capture, Where
 from gpulint.probe.expectation import Expectation
+from gpulint.sources.decoding import Undecodable
+from gpulint.sources.notebook import read_notebook
 
 FORMATS = ("text", "json", "sarif", "junit")
 """Names of the forms; each is the module of that name in this package."""
@@ -28,3 +30,14 @@ def render(form: str, report: Report, color: bool) -> str:
         raise KeyError(form)
     text: str = import_module(f"{__name__}.{form}").render(report, color)
     return text
+
+
+def row_in_file(where: Where) -> int:
+    """The row of the file at which a place stands, for tools that know no cells; 1 where the notebook is gone."""
+    if where.cell is None:
+        return where.row
+    try:
+        with open(where.path, "rb") as file:
+            return read_notebook(where.path, file.read()).place(where.cell, where.row)[0]
+    except (OSError, Undecodable, IndexError):
+        return 1

@@ -104,4 +104,5 @@ def _expectation(one: Expectation) -> dict[str, Any]:
 
 
 def _place(where: Where | None) -> dict[str, Any]:
-    return {"filename": where.path if where else None, "row": where.row if where else None}
+    path, row, cell = where or (None, None, None)
+    return {"filename": path, "row": row, "cell": cell}

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ElementTree
 from collections import Counter
 
 from gpulint.probe.expectation import Expectation, Status
-from gpulint.probe.report import Report
+from gpulint.probe.report import Report, row_in_file
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot have."""
@@ -42,7 +42,7 @@ def _case(one: Expectation) -> ElementTree.Element:
     case = ElementTree.Element("testcase", classname=_clean(one.code or one.id), name=_clean(one.subject))
     if one.where is not None:
         case.set("file", _clean(one.where.path))
-        case.set("line", str(one.where.row))
+        case.set("line", str(row_in_file(one.where)))
     text = _clean(f"expected: {one.expected}\nobserved: {one.observed}")
     text += "".join(f"\n{_clean(line)}" for line in one.evidence)
     text += f"\nfix: {_clean(one.fix)}" if one.fix else ""

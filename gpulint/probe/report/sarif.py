@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import gpulint
 from gpulint.probe.expectation import Expectation, Status
-from gpulint.probe.report import Report
+from gpulint.probe.report import Report, row_in_file
 
 _LEVELS = {Status.FAIL: "error", Status.WARN: "warning"}
 
@@ -57,7 +57,7 @@ def _result(one: Expectation, rules: list[str]) -> dict[str, Any]:
             {
                 "physicalLocation": {
                     "artifactLocation": {"uri": _uri(one.where.path)},
-                    "region": {"startLine": one.where.row},
+                    "region": {"startLine": row_in_file(one.where)},
                 }
             }
         ],

@@ -184,4 +184,5 @@ def shown(where: Where | None) -> str:
     if where is None:
         return ""
     relative = os.path.relpath(where.path)
-    return f"{where.path if relative.startswith('..') else relative}:{where.row}"
+    cell = f":cell {where.cell + 1}" if where.cell is not None else ""
+    return f"{where.path if relative.startswith('..') else relative}{cell}:{where.row}"
