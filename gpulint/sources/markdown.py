@@ -37,7 +37,7 @@ def python_blocks(text: str) -> Iterator[Block]:
         if token.type != "fence" or token.map is None or not _is_python(token.info.strip()):
             continue
         first = token.map[0] + 1
-        content = token.content.split("\n")[:-1]
+        content = token.content.removesuffix("\n").split("\n") if token.content else []
         yield Block(
             first + 1,
             tuple(

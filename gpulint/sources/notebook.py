@@ -80,7 +80,7 @@ def read_notebook(path: str, data: bytes) -> Notebook:
         return Notebook(path, data, text, (), "python")
     try:
         document, end = _value(text, _blank(text, begin), {"cells": _cells})
-        if _blank(text, end) < len(text):
+        if (end := _blank(text, end)) < len(text):
             raise json.JSONDecodeError("more after the end", text, end)
     except json.JSONDecodeError as error:
         raise Undecodable(f"not a notebook: {error.msg}", error.lineno, error.colno) from None
