@@ -45,6 +45,7 @@ class Client(NotebookClient):
     """Runs the cells in order and passes on what they show, which it does not keep."""
 
     specs: _Specs
+    shown_path: str
 
     def create_kernel_manager(self) -> Any:
         self.km = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=self.specs)
@@ -54,8 +55,15 @@ class Client(NotebookClient):
         content = msg["content"]
         if msg["msg_type"] == "stream":
             _write(sys.stderr if content["name"] == "stderr" else sys.stdout, content["text"])
+        elif msg["msg_type"] == "error":
+            self._show_error(content, cell_index)
         elif (text := content.get("data", {}).get("text/plain")) is not None:
             _write(sys.stdout, f"{text}\n")
+
+    def _show_error(self, content: Any, cell_index: int) -> None:
+        if content["ename"] != "SystemExit":
+            text = "\n".join([f"{self.shown_path}:cell {cell_index + 1}", *content["traceback"]])
+            _write(sys.stderr, f"{text if sys.stderr.isatty() else _COLORS.sub('', text)}\n")
 
     def signal_kernel(self, number: int, frame: object) -> None:
         """Hands a signal on to the kernel's process, which is in a session of its own."""
@@ -71,16 +79,14 @@ def main(arguments: Sequence[str]) -> int:
         warnings.simplefilter("ignore")  # cells without ids
         notebook = nbformat.read(path, as_version=4)
     client = Client(notebook, resources={"metadata": {"path": os.path.dirname(path)}}, timeout=None)
-    client.specs = _Specs(options, path)
+    client.specs, client.shown_path = _Specs(options, path), arguments[1]
     if hasattr(signal, "SIGUSR2"):
         signal.signal(signal.SIGUSR2, client.signal_kernel)
     try:
         client.execute()
     except CellExecutionError as error:
         if error.ename == "SystemExit":
-            return int(error.evalue) if error.evalue.isdecimal() else int(error.evalue != "")
-        text = error.traceback if sys.stderr.isatty() else _COLORS.sub("", error.traceback)
-        _write(sys.stderr, f"{text.rstrip()}\n")
+            return int(error.evalue) if error.evalue.isdecimal() else int(error.evalue not in ("", "None"))
         return 1
     except DeadKernelError:
         _write(sys.stderr, "gpulint: the notebook's kernel died\n")
