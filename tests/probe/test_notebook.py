@@ -217,7 +217,11 @@ TRAINING = [
     "!echo a \\\n  b\n%time step(tf.ones((8, 4)))",
     "%%time\nfor _ in range(8):\n    step(tf.ones((8, 4)))",
     "%%capture\nx = tf.ones((8, 4))\ny = tf.linalg.matmul(x, x, transpose_b=True)",
-    "with strategy.scope():\n    model.compile('sgd', 'mse')",
+    "def outside(x):\n    with tf.GradientTape() as tape:\n        loss = tf.reduce_mean(model(x) ** 2)\n"
+    "    variables = model.trainable_variables\n"
+    "    optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))\n\n\n"
+    "@tf.function\ndef step_outside(x):\n    strategy.run(outside, (x,))\n\n\n"
+    "try:\n    step_outside(tf.ones((8, 4)))\nexcept Exception as error:\n    print(type(error).__name__)",
 ]
 
 
