@@ -15,7 +15,10 @@ VERSION = 1
 
 def render(report: Report, color: bool = False) -> str:
     """`run`, `environment`, `devices`, `expectations`, `placements`, `variables`, `copies`, `memory`, `functions`,
-    `steps`, `log`, `faults` and the probe's `status`. Rows start at 1, sizes are bytes, times seconds."""
+    `steps`, `log`, `faults` and the probe's `status`. Rows start at 1, sizes are bytes, times seconds.
+
+    A place in a notebook has `cell`, too: the index among all its cells, from 0; its row counts inside the cell.
+    """
     capture = report.capture
     content = {
         "version": VERSION,
@@ -105,4 +108,4 @@ def _expectation(one: Expectation) -> dict[str, Any]:
 
 def _place(where: Where | None) -> dict[str, Any]:
     path, row, cell = where or (None, None, None)
-    return {"filename": path, "row": row, "cell": cell}
+    return {"filename": path, "row": row, **({} if cell is None else {"cell": cell})}
