@@ -89,6 +89,10 @@ class Checker:
         """The programs in a file. Raises OSError, Undecodable and SettingsError."""
         return self._files.load(os.path.abspath(path))
 
+    def programs(self, path: str) -> Programs | None:
+        """The programs in a file that was checked; None for one that could not be read."""
+        return self._files.loaded(os.path.abspath(path))
+
     def plan(self, source: Source) -> Plan:
         """The whole Plan of a program that was loaded. Raises CannotParse and SettingsError."""
         settings = self._finder.of_file(source.file)

@@ -53,6 +53,10 @@ class Files:
         with open(path, "rb") as file:
             return file.read()
 
+    def loaded(self, path: str) -> Programs | None:
+        """The programs of a file that was loaded, None for one that could not be."""
+        return self._programs.get(path)
+
     def programs(self, path: str) -> tuple[Source, ...]:
         """The programs of a file that was loaded, () for one that could not be."""
         return self._programs[path].all if path in self._programs else ()

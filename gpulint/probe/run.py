@@ -43,7 +43,10 @@ def command_line(target: Target, capture: str, steps: int, warmup: int, no_jit: 
 
 
 def findings_of(capture: Capture, finder: SettingsFinder, catalogue: Catalogue) -> Sequence[Finding]:
-    """What `gpulint check` says of the program's own files that took part in the run."""
+    """What `gpulint check` says of the program's own files that took part in the run.
+
+    What it says of a cell that wrote one of them is told of that file, which is where the run has seen it.
+    """
     files = {place.path for place in _places(capture)}
     main = capture.process.get("main", "")
     if os.path.isfile(main):
@@ -53,8 +56,8 @@ def findings_of(capture: Capture, finder: SettingsFinder, catalogue: Catalogue) 
     findings = checker.check(existing).findings if existing else []
     written: dict[tuple[str, int | None], tuple[str, int]] = {}
     for path in existing:
-        if path.endswith(SUFFIX):
-            written |= _written(checker.load(path), files)
+        if path.endswith(SUFFIX) and (programs := checker.programs(path)) is not None:
+            written |= _written(programs, files)
 
     def placed(span: Span) -> Span:
         if (span.path, span.cell) not in written:

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from gpulint.cli import probe as command
+from gpulint.cli.main import main
 from gpulint.cli.options import UserError
 from gpulint.probe.agent.cells import Cells
 from gpulint.probe.agent.places import Places
@@ -197,6 +199,18 @@ def test_a_place_in_a_cell_is_shown_as_such_and_has_a_row_in_the_file(tmp_path: 
     assert shown(where).endswith("a.ipynb:cell 2:2")
     assert path.read_text().split("\n")[row_in_file(where) - 1] == '    "y = 2"'
     assert row_in_file(Where(str(tmp_path / "gone.ipynb"), 2, 1)) == 1
+
+
+def test_a_capture_is_reported_when_its_notebook_is_broken_since(tmp_path: Path) -> None:
+    broken = tmp_path / "a.ipynb"
+    broken.write_text("{")
+    start = {"kind": "start", "t": 0, "version": 1, "command": []}
+    process = {"kind": "process", "t": 0, "pid": 1, "python": "3", "main": str(broken)}
+    end = {"kind": "end", "t": 1, "status": 0, "signal": None, "reason": "exit", "seconds": 1}
+    (tmp_path / "c").write_text("".join(f"{json.dumps(one)}\n" for one in (start, process, end)))
+    done = CliRunner().invoke(main, ["probe", "--isolated", "--replay", str(tmp_path / "c")])
+    assert done.exit_code == 0, done.output
+    assert "GPU001 not a notebook" in done.stdout
 
 
 # ------------------------------------------------------------------------- with TensorFlow

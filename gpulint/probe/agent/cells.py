@@ -13,7 +13,7 @@ from gpulint.sources.notebook import Notebook
 TIMED = ("<timed exec>", "<timed eval>", "<magic-timeit>")
 """The names of code that `%%time` and `%%timeit` compile."""
 
-_TIMED = re.compile(r"(?P<magic>\s*%%time(?:it)?\b.*\n)(?P<body>(?:.*\n?)*)")
+_TIMED = re.compile(r"(?P<magic>\s*%%time(?:it)?\b.*\n)(?P<body>(?s:.*))")
 
 
 class Cells:

@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from gpulint.probe.agent.arming import Finder
-from gpulint.probe.agent.kernel import run_kernel
 from gpulint.probe.agent.session import Options, Session
 
 
@@ -34,6 +33,8 @@ def main(arguments: Sequence[str]) -> NoReturn:
     status, error = 0, None
     try:
         if mode == "--kernel":
+            from gpulint.probe.agent.kernel import run_kernel
+
             error = run_kernel(target, given[0], session.places, session.fault)
         elif mode == "-m":
             _run_module(target, given)

@@ -40,7 +40,7 @@ class Session:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._writer = Writer(options.capture)
-        self.places = self._places = Places()
+        self._places = Places()
         self._calls = Calls(self._writer, self._places, options.no_jit)
         self._operations: Operations | None = None
         self._internals: Internals | None = None
@@ -55,6 +55,11 @@ class Session:
         self._stopped = threading.Event()
         self._traced: dict[str, int] = {}
         self._process = os.getpid()
+
+    @property
+    def places(self) -> Places:
+        """Which line of the user's code is running."""
+        return self._places
 
     # --------------------------------------------------------------------------- starting
 
