@@ -18,7 +18,6 @@ from gpulint.output.plan_text import Placed, place
 from gpulint.places import Site
 from gpulint.settings import Settings, SettingsFinder
 from gpulint.sources.discovery import discover
-from gpulint.sources.source import Source
 
 
 class Map(Protocol):
@@ -34,7 +33,8 @@ class Map(Protocol):
 def check_source(text: str, path: str = "<source>", settings: Settings | None = None) -> CheckResult:
     """Check a program that is given as text.
 
-    `path` is where it would stand: findings name it, and imports are looked for beside it. `settings` are the defaults
+    `path` is where it would stand: findings name it, imports are looked for beside it, and a text whose path ends in
+    `.ipynb` is that of a notebook. `settings` are the defaults
     where there are none; no configuration file is read. Raises SettingsError, and PackError where rules do not load.
     """
     finder = SettingsFinder(settings or Settings(root=os.getcwd()))
@@ -77,10 +77,13 @@ class PlanView:
 
 
 def plan(text: str, path: str = "<source>", settings: Settings | None = None) -> PlanView:
-    """What gpulint believes that a program will do. `path` and `settings` as for `check_source`. Raises CannotParse."""
-    given = settings or Settings(root=os.getcwd())
-    source = Source(os.path.abspath(path), text.encode("utf-8", "surrogatepass"), text, "utf-8")
-    made = Checker(SettingsFinder(given), Catalogue(())).plan(source, given)
+    """What gpulint believes that a program will do. `path` and `settings` as for `check_source`.
+
+    Of a notebook it is the cells that are Python. Raises Undecodable and CannotParse.
+    """
+    checker = Checker(SettingsFinder(settings or Settings(root=os.getcwd())), Catalogue(()))
+    source = checker.load(path, text.encode("utf-8", "surrogatepass")).main
+    made = checker.plan(source)
     notes = on_deep_stack(lambda: place(made, source))
     return PlanView(path, made.graph_mode, made.is_complete, tuple(notes), tuple(made.bounds))
 

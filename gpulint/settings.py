@@ -45,9 +45,10 @@ class Settings:
 
     root: str = "."
     source: str = ""
-    include: tuple[str, ...] = ("*.py",)
+    include: tuple[str, ...] = ("*.py", "*.ipynb")
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
     extend_exclude: tuple[str, ...] = ()
+    extension: tuple[tuple[str, str], ...] = ()
     respect_gitignore: bool = True
     force_exclude: bool = False
     src: tuple[str, ...] = (".", "src")
@@ -98,6 +99,7 @@ OPTIONS = (
     Option("include", "", "strings", "Glob patterns of the files that discovery picks up."),
     Option("exclude", "", "strings", "Patterns that discovery leaves out; replaces the defaults."),
     Option("extend-exclude", "", "strings", "Patterns to leave out in addition to `exclude`."),
+    Option("extension", "", "language by extension", "Extensions that mean python, ipynb or markdown."),
     Option("respect-gitignore", "", "bool", "Leave out what git ignores."),
     Option("force-exclude", "", "bool", "Leave out excluded files even when they are named on the command line."),
     Option("src", "", "strings", "Directories that the project's imports are looked for in."),
@@ -293,7 +295,7 @@ def shown(settings: Settings) -> str:
     lines = [f"# {settings.source}" if settings.source else "# defaults"]
     for option in OPTIONS:
         value = getattr(settings, option.field)
-        is_table = option.kind in ("rules by pattern", "severity by rule", "level by check")
+        is_table = option.kind in ("rules by pattern", "severity by rule", "level by check", "language by extension")
         lines.append(f"{option.full} = {'{}' if is_table and not value else _toml(value)}")
     return "\n".join(lines)
 

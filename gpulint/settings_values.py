@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from gpulint.sources.language import LANGUAGES
+
 _VERSION = re.compile(r"\d+\.\d+\Z")
 
 
@@ -76,6 +78,7 @@ _KINDS: dict[str, Callable[[Any], Any]] = {
     "fail or skip": _checked("`fail` or `skip`", lambda value: value in ("fail", "skip")),
     "expectations": _expectations,
     "rules by pattern": _table("a table of lists of strings", _are_strings, tuple),
+    "language by extension": _table(f"a table of {', '.join(LANGUAGES)}", lambda value: value in LANGUAGES, str),
     "severity by rule": _table(
         "a table of error, warning, info or off", lambda value: value in ("error", "warning", "info", "off"), str
     ),

@@ -18,6 +18,7 @@ import gpulint
 from gpulint.cli.main import main
 from gpulint.output.record import record
 from gpulint.sources.discovery import MissingPath
+from tests.notebooks import notebook
 
 PINNED = 'import tensorflow as tf\n\nwith tf.device("/gpu:0"):\n    x = tf.zeros(4)\n'
 
@@ -49,6 +50,17 @@ def test_a_plan_says_what_the_program_will_do() -> None:
     made = gpulint.plan(PINNED, "train.py")
     assert (made.path, made.complete, made.graph_mode) == ("train.py", True, False)
     assert [(one.span.row, one.note.kind) for one in made.notes if one.note.kind == "device"] == [(3, "device")]
+
+
+def test_a_notebook_is_known_by_its_path(tmp_path: Path) -> None:
+    text = notebook("import tensorflow as tf", PINNED.partition("\n\n")[2])
+    (finding,) = gpulint.check_source(text, "train.ipynb").findings
+    assert (finding.code, finding.span.path, finding.span.cell, finding.span.row) == ("GPU101", "train.ipynb", 1, 1)
+    made = gpulint.plan(text, "train.ipynb")
+    assert [(one.span.cell, one.span.row) for one in made.notes if one.note.kind == "device"] == [(1, 1)]
+    (tmp_path / "train.ipynb").write_text(text)
+    found = gpulint.check_paths([tmp_path], jobs=2).findings
+    assert [(one.code, one.span.cell, one.span.row) for one in found] == [("GPU101", 1, 1)]
 
 
 def test_results_can_be_pickled() -> None:

@@ -20,6 +20,7 @@ from gpulint.output.summary import statistics
 from gpulint.output.view import View, counts, render
 from gpulint.settings import SettingsError, shown
 from gpulint.sources.discovery import MissingPath, discover
+from gpulint.sources.language import BY_EXTENSION, LANGUAGES
 
 
 class _Check(click.Command):
@@ -63,6 +64,9 @@ def _jobs(ctx: click.Context, param: click.Parameter, value: str) -> int:
 @click.option("--respect-gitignore/--no-respect-gitignore", default=None, help="Leave out what git ignores.")
 @click.option("--force-exclude/--no-force-exclude", default=None, help="Exclude files that are named, too.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Patterns to leave out.")
+@click.option(
+    "--extension", multiple=True, metavar="EXT[:LANGUAGE],…", help="Check these files, too: md, qmd:markdown, nb:ipynb."
+)
 @click.option("--stdin-filename", metavar="PATH", help="The name of what comes from standard input (path -).")
 @click.option("--quiet", "-q", is_flag=True, help="Print findings only.")
 @click.option("--verbose", "-v", is_flag=True, help="Show tracebacks of internal errors and what was analysed.")
@@ -114,10 +118,10 @@ def command(
         jobs = 1 if given or is_small(files) else jobs
         workers = Workers(jobs, finder, catalogue, tuple(rule_paths), not isolated) if jobs > 1 else None
         checker = Checker(finder, catalogue)
-        result = gates.passed(checker.check(files, given, workers), files)
-        if not given and gates.ignore(result):
+        result = gates.passed(checker.check(files, given, workers), files, checker.in_file)
+        if not given and gates.ignore(result, finder):
             checker = Checker(finder, catalogue)
-            result = gates.passed(checker.check(files, given, workers), files)
+            result = gates.passed(checker.check(files, given, workers), files, checker.in_file)
     except MissingPath as error:
         click.echo(f"gpulint: {error}: no such file or directory", err=True)
         sys.exit(1)
@@ -131,7 +135,13 @@ def command(
     if show_statistics:
         text = statistics(result, form)
     else:
-        view = View(output_file is None and options.use_color(color), checker.line, checker.selected().rules, status)
+        view = View(
+            output_file is None and options.use_color(color),
+            checker.line,
+            checker.selected().rules,
+            status,
+            checker.in_file,
+        )
         text = render(form, result, view)
     _write(text, output_file, quiet and not result.findings)
     for message, trace in result.errors:
@@ -152,6 +162,13 @@ def _overrides(choices: dict[str, Any]) -> dict[str, Any]:
             table[key.replace("_", "-")] = choices[key]
     if choices["exclude"]:
         table["exclude"] = _split(choices["exclude"])
+    if choices["extension"]:
+        table["extension"] = {}
+        for part in _split(choices["extension"]):
+            extension, _, language = part.removeprefix(".").partition(":")
+            if (language := language or BY_EXTENSION.get(extension, "")) not in LANGUAGES:
+                raise UserError(f"--extension: `{part}` is not of the form EXT:{'|'.join(LANGUAGES)}")
+            table["extension"][extension] = language
     for key in ("select", "ignore", "extend_select"):
         if choices[key]:
             lint[key.replace("_", "-")] = _split(choices[key])

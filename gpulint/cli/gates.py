@@ -17,10 +17,12 @@ from gpulint.linting.engine import SYNTAX_ERROR, CheckResult
 from gpulint.linting.finding import Finding
 from gpulint.linting.silence import ABOUT_COMMENTS
 from gpulint.output.summary import number
-from gpulint.settings import Settings
+from gpulint.places import Span
+from gpulint.settings import Settings, SettingsFinder
 from gpulint.sources.changes import Changes, NoChanges, changes_since
 from gpulint.sources.decoding import Undecodable, decode
 from gpulint.sources.ignoring import CannotIgnore, one_line, with_ignores
+from gpulint.sources.language import language_of
 from gpulint.sources.writing import NotWritten, replace_file
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -69,8 +71,11 @@ class Gates:
             raise UserError(f"--add-ignore: {error}") from None
         return cls(named, choices["write_baseline"], choices["prune_baseline"], changes, reason)
 
-    def passed(self, result: CheckResult, checked: Collection[str]) -> CheckResult:
-        """The result with the findings that count. Raises UserError."""
+    def passed(self, result: CheckResult, checked: Collection[str], in_file: Callable[[Span], Span]) -> CheckResult:
+        """The result with the findings that count; `in_file` gives a span in a cell at its rows of the file.
+
+        Raises UserError.
+        """
         findings = result.findings
         if self.baseline is not None:
             try:
@@ -78,7 +83,7 @@ class Gates:
             except (BaselineError, NotWritten) as error:
                 raise UserError(str(error)) from None
         if self.changes is not None:
-            findings = [one for one in findings if _is_new(one, self.changes)]
+            findings = [one for one in findings if _is_new(one, self.changes, in_file)]
         return replace(result, findings=findings)
 
     def _without_known(self, file: str, findings: list[Finding], checked: Collection[str]) -> list[Finding]:
@@ -101,7 +106,7 @@ class Gates:
             click.echo(f"gpulint: {file}: {new} added, {gone} removed, {len(changed.entries)} in all", err=True)
         return changed.fresh(findings)
 
-    def ignore(self, result: CheckResult) -> bool:
+    def ignore(self, result: CheckResult, finder: SettingsFinder) -> bool:
         """Write the comments that were asked for; whether any was written."""
         if self.reason is None:
             return False
@@ -109,17 +114,20 @@ class Gates:
         for one in result.findings:
             if one.code != SYNTAX_ERROR and one.code not in ABOUT_COMMENTS:
                 wanted[one.span.path].append((one.span.row, one.code))
+        for path in [one for one in wanted if language_of(one, finder.of_file(one).extension) != "python"]:
+            del wanted[path]
+            click.echo(f"gpulint: {path}: comments are only written into Python files; left as it is", err=True)
         written = [_ignore(path, places, self.reason) for path, places in wanted.items()]
         files = number(sum(map(bool, written)), "file")
         click.echo(f"gpulint: {number(sum(written), 'finding')} ignored in {files}", err=True)
         return any(written)
 
 
-def _is_new(finding: Finding, changes: Changes) -> bool:
+def _is_new(finding: Finding, changes: Changes, in_file: Callable[[Span], Span]) -> bool:
     """Whether what changed is what is reported, or what explains it."""
     if finding.code == SYNTAX_ERROR:
         return changes.has_file(finding.span.path)
-    spans = (finding.span, *(one.span for one in finding.related))
+    spans = [in_file(span) for span in (finding.span, *(one.span for one in finding.related))]
     return any(changes.has_rows(span.path, span.row, span.end_row) for span in spans)
 
 

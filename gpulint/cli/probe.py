@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
+from importlib.util import find_spec
 
 import click
 
@@ -23,6 +24,8 @@ from gpulint.probe.run import Target, command_line, findings_of
 from gpulint.probe.verify import exit_status, verify
 from gpulint.probe.wanted import wanted
 from gpulint.settings import Settings, SettingsError, SettingsFinder
+from gpulint.sources.decoding import Undecodable
+from gpulint.sources.notebook import PYTHON_2, read_notebook
 
 
 @click.command("probe", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -80,7 +83,8 @@ def command(
 ) -> None:
     """Run a program and hold what its devices did against what its code says.
 
-    SCRIPT runs as `python SCRIPT ARGUMENTS…` would; options of gpulint stand before it.
+    SCRIPT runs as `python SCRIPT ARGUMENTS…` would, a notebook (.ipynb) as `jupyter execute` would; options of gpulint
+    stand before it.
 
     Exit status: 0 every expectation holds or is only warned of, 1 one is broken, 2 wrong usage or an internal error,
     3 something is inconclusive (--strict), 4 the program itself failed, 124 it hung or took too long.
@@ -157,13 +161,17 @@ def _probed(target: Target, capture_path: str | None, settings: Settings, no_jit
 
     if not target.is_module and not os.path.isfile(target.name):
         raise UserError(f"{target.name}: no such file")
+    if target.is_notebook:
+        _require_notebook(target)
     cards = Cards.open()
     with tempfile.TemporaryDirectory(prefix="gpulint-") as directory:
         path = os.path.abspath(capture_path) if capture_path else os.path.join(directory, "capture.jsonl")
         ended = launch.run(
             command_line(target, path, settings.probe_steps, settings.probe_warmup, no_jit),
             capture_path=path,
-            program=["python", *(["-m"] if target.is_module else []), target.name, *target.arguments],
+            program=["jupyter", "execute", target.name]
+            if target.is_notebook
+            else ["python", *(["-m"] if target.is_module else []), target.name, *target.arguments],
             timeout=settings.probe_timeout or None,
             hang_after=settings.probe_hang_after or None,
             progress=ProgressLine.on(standard_error()),
@@ -172,3 +180,20 @@ def _probed(target: Target, capture_path: str | None, settings: Settings, no_jit
         for fault in ended.faults:
             click.echo(f"gpulint: {fault}", err=True)
         return read(path)
+
+
+def _require_notebook(target: Target) -> None:
+    """Raises UserError where a notebook cannot be run."""
+    if target.arguments:
+        raise UserError(f"{target.name}: a notebook takes no arguments")
+    try:
+        with open(target.name, "rb") as file:
+            notebook = read_notebook(target.name, file.read())
+    except Undecodable as error:
+        raise UserError(f"{target.name}:{error.row}:{error.column}: {error.message}") from None
+    if not notebook.is_python or notebook.language == PYTHON_2:
+        raise UserError(f"{target.name}: its kernel is {notebook.language}; only Python 3 can be probed")
+    missing = [name for name in ("nbclient", "nbformat", "ipykernel") if find_spec(name) is None]
+    if missing:
+        needed = f"needs {' and '.join(missing)} to be run: pip install 'gpulint[notebook]'"
+        raise UserError(f"{target.name}: a notebook {needed}")

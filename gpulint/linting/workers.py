@@ -19,6 +19,7 @@ from gpulint.linting import pack
 from gpulint.linting.engine import Checker, Examined, unreadable
 from gpulint.linting.portions import bytes_of
 from gpulint.linting.selection import Catalogue
+from gpulint.places import Span
 from gpulint.settings import SettingsFinder
 
 SMALL_RUN = 1_000_000
@@ -111,7 +112,9 @@ class _Run:
         finally:
             for worker in self.workers:
                 worker.process.terminate()
-        lost = [unreadable(self.catalogue, path, reason) for path, reason in sorted(self.lost.items())]
+        lost = [
+            unreadable(self.catalogue, Span(path, 1, 1, 1, 2), reason) for path, reason in sorted(self.lost.items())
+        ]
         return [*(done[portion] for portion in range(len(self.portions))), Examined(unreadable=lost)]
 
     def _started(self, portion: int) -> _Worker:

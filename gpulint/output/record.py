@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpulint.linting.finding import Finding
-from gpulint.output.view import cell_of, fix_of, url
+from gpulint.output.view import fix_of, url
 from gpulint.places import Span
 
 
@@ -15,7 +15,7 @@ def record(finding: Finding) -> dict[str, Any]:
     return {
         "filename": finding.span.path,
         **places(finding.span),
-        "cell": cell_of(finding.span),
+        "cell": finding.span.cell,
         "code": finding.code,
         "name": finding.name,
         "message": finding.message,
@@ -24,7 +24,10 @@ def record(finding: Finding) -> dict[str, Any]:
         "url": url(finding.name),
         "fix": _fix(fix) if fix is not None else None,
         "noqa_row": finding.noqa_row,
-        "related": [{"filename": one.span.path, **places(one.span), "message": one.message} for one in finding.related],
+        "related": [
+            {"filename": one.span.path, **places(one.span), "cell": one.span.cell, "message": one.message}
+            for one in finding.related
+        ],
         "fingerprint": finding.fingerprint,
         "evidence": "static",
     }

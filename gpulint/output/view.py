@@ -4,27 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding, Severity
 from gpulint.linting.rule import Rule
 from gpulint.output import formats
-from gpulint.output.escapes import encodable
+from gpulint.output.escapes import encodable, printable
 from gpulint.places import Span
+
+
+class Line(Protocol):
+    """The text of a row (from 1) of a file, or of a notebook's cell; "" where there is none."""
+
+    def __call__(self, path: str, row: int, cell: int | None = None, /) -> str: ...
+
+
+def _as_it_is(span: Span) -> Span:
+    return span
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How to show a result. `line` gives the text of a row (from 1) of a file, "" where there is none.
+    """How to show a result. `rules` are those that were on; `status` is the exit status that the run is going to have.
 
-    `rules` are those that were on; `status` is the exit status that the run is going to have.
+    `in_file` gives a span in a notebook's cell at its rows of the file, which is what tools want that know no cells.
     """
 
     color: bool
-    line: Callable[[str, int], str]
+    line: Line
     rules: Sequence[type[Rule]] = ()
     status: int = 0
+    in_file: Callable[[Span], Span] = _as_it_is
 
 
 def render(name: str, result: CheckResult, view: View) -> str:
@@ -43,10 +54,15 @@ def fix_of(finding: Finding) -> Any:
     return getattr(finding, "fix", None)
 
 
-def cell_of(span: Span) -> int | None:
-    """The cell of a notebook that a place is in, counted from 0; None in other files."""
-    cell: int | None = getattr(span, "cell", None)
-    return cell
+def place(span: Span) -> str:
+    """`path:row:column`, in a notebook `path:cell N:row:column`."""
+    return f"{printable(span.path)}:{position(span)}"
+
+
+def position(span: Span) -> str:
+    """`row:column`, in a notebook `cell N:row:column` with cells counted from 1, as ruff does."""
+    cell = f"cell {span.cell + 1}:" if span.cell is not None else ""
+    return f"{cell}{span.row}:{span.column}"
 
 
 def counts(result: CheckResult) -> tuple[int, int, int]:

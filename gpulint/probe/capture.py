@@ -2,8 +2,9 @@
 
 Every line is one object with `kind` and `t` (seconds since the epoch). Two processes append to the file: the agent
 inside the program, and the parent that started it. Each line is written at once and none is changed later, so what was
-seen is there whatever ends the program. A place in the source (`where`) is `[path, row]` or null; rows start at 1;
-sizes are bytes; devices are short names such as `GPU:0`.
+seen is there whatever ends the program. A place in the source (`where`) is `[path, row]` or null, in a notebook
+`[path, row, cell]` with the cell's index among all cells, from 0, and the row inside it. Rows start at 1; sizes are
+bytes; devices are short names such as `GPU:0`.
 
 | kind | by | fields |
 |---|---|---|
@@ -14,7 +15,7 @@ sizes are bytes; devices are short names such as `GPU:0`.
 | devices | agent | physical, logical: names of devices, when the runtime has them |
 | strategy | agent | id, class, devices, replicas, where |
 | call | agent | name, arguments (short texts by name), outcome ("ok" or the error), where |
-| file | agent | id, path: what the file numbers in rows stand for |
+| file | agent | id, path, in a notebook cell: what the file numbers in rows stand for |
 | source | agent | path, modified, digest (SHA-256), text (null where it is long): a file when first seen |
 | ops | agent | rows of [file, row, op, requested, device, count]: eager operations since the last such record |
 | nodes | agent | rows of [file, row, op, requested, assigned, layer, count]: nodes of graphs, when they are known |
@@ -23,7 +24,8 @@ sizes are bytes; devices are short names such as `GPU:0`.
 | function | agent | name, where, traces, jit, device, graph (nodes were seen): the last of a name and place counts |
 | expectation | agent | id, form ("on", "copies", "traces", "that"), expected, subject, where, and what was seen: |
 | | | objects, ops: rows of [name, device, count]; copies: rows of [op, from, to, count]; |
-| | | lines [path, first, last, op] or null, traces or null, missing (why nothing is seen): the last of an id counts |
+| | | lines [path, first, last, op] or null, in a notebook [path, first, last, op, cell]; traces or null; |
+| | | missing (why nothing is seen): the last of an id counts |
 | steps | agent | name, where, count, seconds, slowest: training steps since the last such record |
 | memory | agent | phase, devices {device: [current, peak]} |
 | phase | agent | name: "build", "warm-up" or "steps" begins |
@@ -41,7 +43,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 VERSION = 1
 """Version of the form; grows when a field changes its meaning or goes."""
@@ -52,10 +54,11 @@ class CaptureError(Exception):
 
 
 class Where(NamedTuple):
-    """A row of a file, from 1."""
+    """A row of a file, from 1; in a notebook a row of the cell with this index, from 0."""
 
     path: str
     row: int
+    cell: int | None = None
 
 
 class Execution(NamedTuple):
@@ -127,6 +130,22 @@ class Function(NamedTuple):
     """Whether its nodes were seen: those of a function that XLA compiles, or that was traced before, were not."""
 
 
+class Lines(NamedTuple):
+    """Rows `first` to `last` of a file, or of a notebook's cell, and the op that is meant there, "" for all."""
+
+    path: str
+    first: int
+    last: int
+    op: str
+    cell: int | None = None
+
+    def has(self, where: Where | None, op: str) -> bool:
+        """Whether an op at a place is meant."""
+        if where is None or (where.path, where.cell) != (self.path, self.cell) or self.op not in ("", op):
+            return False
+        return self.first <= where.row <= self.last
+
+
 class Stated(NamedTuple):
     """Something that the program itself expects, with what was seen of it (`gpulint.expect`)."""
 
@@ -140,8 +159,8 @@ class Stated(NamedTuple):
     ops: Counter[tuple[str, str]]
     """(op, device) of what ran."""
     copies: Counter[Copy]
-    lines: tuple[str, int, int, str] | None
-    """File, first and last row, and op ("" for all) of what is meant, where `ops` does not say it."""
+    lines: Lines | None
+    """What is meant, where `ops` does not say it."""
     traces: int | None
     missing: str
     """Why nothing, or not everything, was seen."""
@@ -260,7 +279,7 @@ def read(path: str) -> Capture:
 
 def _read(lines: Iterable[str], path: str) -> Capture:
     capture = Capture()
-    files: dict[int, str] = {}
+    files: _Files = {}
     for number, line in enumerate(lines):
         try:
             record = json.loads(line)
@@ -273,7 +292,7 @@ def _read(lines: Iterable[str], path: str) -> Capture:
         if kind == "start" and record.get("version", 0) > VERSION:
             raise CaptureError(f"{path}: made by a later gpulint (version {record['version']})")
         if kind == "file":
-            files[record["id"]] = record["path"]
+            files[record["id"]] = (record["path"], record.get("cell"))
             continue
         handle = _HANDLERS.get(kind)
         if handle is None:
@@ -287,60 +306,66 @@ def _read(lines: Iterable[str], path: str) -> Capture:
     return capture
 
 
+_Files: TypeAlias = "dict[int, tuple[str, int | None]]"
+
+
 def _where(value: Any) -> Where | None:
-    return Where(str(value[0]), int(value[1])) if value else None
+    return Where(str(value[0]), int(value[1]), *value[2:3]) if value else None
 
 
-def _place(files: dict[int, str], file: int | None, row: int) -> Where | None:
-    return Where(files[file], row) if file is not None else None
+def _place(files: _Files, file: int | None, row: int) -> Where | None:
+    if file is None:
+        return None
+    path, cell = files[file]
+    return Where(path, row, cell)
 
 
-def _lost(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _lost(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.lost.append((record["evidence"], record["reason"]))
 
 
-def _fault(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _fault(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.faults.append(f"{record['where']}: {record['error']}")
 
 
-def _exit(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _exit(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.error = record["error"] or ""
 
 
-def _devices(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _devices(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.physical, capture.logical = tuple(record["physical"]), tuple(record["logical"])
 
 
-def _strategy(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _strategy(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     devices = tuple(record["devices"])
     capture.strategies.append(
         Strategy(record["id"], record["class"], devices, record["replicas"], _where(record["where"]))
     )
 
 
-def _call(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _call(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     outcome = record["outcome"]
     error = "" if outcome == "ok" else outcome
     capture.calls.append(Call(record["name"], record["arguments"], error, _where(record["where"])))
 
 
-def _ops(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _ops(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     for file, row, op, requested, device, count in record["rows"]:
         capture.executions[Execution(_place(files, file, row), op, requested, device)] += count
         capture.eager[capture.phase, op] += count
 
 
-def _nodes(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _nodes(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     for file, row, op, requested, assigned, layer, count in record["rows"]:
         capture.nodes[Node(_place(files, file, row), op, requested, assigned, layer)] += count
 
 
-def _copies(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _copies(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     for op, source, target, count in record["rows"]:
         capture.copies[Copy(op, source, target)] += count
 
 
-def _variable(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _variable(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.variables.append(
         Variable(
             record["name"],
@@ -353,14 +378,14 @@ def _variable(capture: Capture, record: dict[str, Any], files: dict[int, str]) -
     )
 
 
-def _function(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _function(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     where = _where(record["where"])
     made = Function(record["name"], where, record["traces"], bool(record["jit"]), record["device"])
     made = made._replace(graph=bool(record.get("graph", True)))
     capture.functions[made.name, where] = made
 
 
-def _steps(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _steps(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     where = _where(record["where"])
     key = (record["name"], where)
     before = capture.steps.get(key, Steps(*key, 0, 0.0, 0.0))
@@ -372,11 +397,11 @@ def _steps(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> N
     capture.taken[capture.phase] += record["count"]
 
 
-def _phase(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _phase(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.phase = record["name"]
 
 
-def _expectation(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _expectation(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     lines = record["lines"]
     capture.stated[record["id"]] = Stated(
         record["form"],
@@ -386,30 +411,30 @@ def _expectation(capture: Capture, record: dict[str, Any], files: dict[int, str]
         Counter({(name, device): count for name, device, count in record["objects"]}),
         Counter({(op, device): count for op, device, count in record["ops"]}),
         Counter({Copy(op, source, target): count for op, source, target, count in record["copies"]}),
-        (lines[0], lines[1], lines[2], lines[3]) if lines is not None else None,
+        Lines(*lines[:5]) if lines is not None else None,
         record["traces"],
         record["missing"],
     )
 
 
-def _memory(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _memory(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     devices = {device: (int(current), int(peak)) for device, (current, peak) in record["devices"].items()}
     capture.memory.append(Sample(record["t"], record["phase"], devices))
 
 
-def _host(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _host(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.resident.append((record["t"], record["resident"]))
 
 
-def _cards(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _cards(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.cards += [Card(record["t"], *row) for row in record["rows"]]
 
 
-def _source(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _source(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.sources[record["path"]] = SourceText(record["modified"], record["digest"], record["text"])
 
 
-def _log(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _log(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     log = capture.logs[record["stream"]]
     log.lines, log.placements, log.torn = record["lines"], record["placements"], record["torn"]
     log.placed = Counter({(op, device): count for op, device, count in record["placed"]})
@@ -418,7 +443,7 @@ def _log(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> Non
 
 
 def _kept(name: str) -> Any:
-    def keep(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+    def keep(capture: Capture, record: dict[str, Any], files: _Files) -> None:
         setattr(capture, name, record)
 
     return keep

@@ -63,7 +63,7 @@ class _Search:
                 continue
             seen.add((status.st_dev, status.st_ino))
             settings = self._finder.of_directory(directory)
-            included = self._spec(settings.include)
+            included = self._spec((*settings.include, *(f"*.{extension}" for extension, _ in settings.extension)))
             for entry in entries:
                 path = os.path.normpath(entry.path)
                 try:

@@ -359,6 +359,7 @@ def test_after_ignoring_everything_nothing_is_left(ignored: Path) -> None:
         str(ignored),
     ]
     left = json.loads(CliRunner().invoke(main, arguments).stdout)
+    left = [one for one in left if one["cell"] is None]  # into notebooks no comments are written
     assert [(one["filename"], one["code"]) for one in left if one["code"] not in UNSILENCEABLE] == []
 
 

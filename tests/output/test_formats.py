@@ -88,7 +88,7 @@ results = st.builds(
 
 
 def shown(form: str, result: CheckResult, line: str = "with tf.device('é'):  # ##vso[x]y \x1b") -> str:
-    text = render(form, result, View(False, lambda path, row: line, RULES, 1))
+    text = render(form, result, View(False, lambda path, row, cell=None: line, RULES, 1))
     text.encode("utf-8")
     lines = text.split("\n")
     assert not any(ord(char) < 32 or 127 <= ord(char) < 160 for one in lines for char in one.replace("\t", "")), form
@@ -210,7 +210,7 @@ def test_every_format_says_what_it_is_and_renders_nothing_at_all() -> None:
 
 def test_an_unknown_format_is_a_key_error() -> None:
     with pytest.raises(KeyError):
-        render("nonsense", CheckResult(), View(False, lambda path, row: ""))
+        render("nonsense", CheckResult(), View(False, lambda path, row, cell=None: ""))
 
 
 def test_sarif_has_all_rules_that_were_on_the_way_and_a_fingerprint_without_rows() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gpulint.probe.capture import Capture, read
+from gpulint.probe.capture import Capture, Where, read
 from gpulint.probe.run import Target, command_line
 
 pytestmark = pytest.mark.tensorflow
@@ -53,7 +53,7 @@ def test_eager_operations_have_line_request_and_device(tmp_path: Path) -> None:
     _, capture = probed(tmp_path, text)
     found = [ran for ran in capture.executions if ran.op == "MatMul"]
     assert [(ran.requested, ran.device) for ran in found] == [("CPU:2", "CPU:2")]
-    assert found[0].where == (str(tmp_path / "prog.py"), row_of(text, "# here"))
+    assert found[0].where == Where(str(tmp_path / "prog.py"), row_of(text, "# here"))
     assert capture.logical == ("CPU:0", "CPU:1", "CPU:2")
     assert not capture.faults
 

@@ -36,6 +36,7 @@ from gpulint.probe.report.json import content
 from gpulint.probe.report.page import devices
 from gpulint.probe.report.page.markup import tag
 from gpulint.probe.report.page.places import Places
+from tests.notebooks import notebook
 from tests.probe.browser import Opened, chromium, opened
 
 HOSTILE = (
@@ -184,6 +185,16 @@ def test_copies_are_shown_with_what_is_known_of_them() -> None:
         section = tag("section", devices.copies(run, told, places))
         assert ["".join(one.itertext()) for one in section.iter("th")] == names
         assert ["".join(one.itertext()) for one in section.iter("td")][: len(cells)] == cells
+
+
+def test_each_cell_of_a_notebook_has_its_own_rows(tmp_path: Path) -> None:
+    path = tmp_path / "a.ipynb"
+    path.write_text(notebook("first = tf.zeros(1)", "md:# t", "second = tf.zeros(2)"))
+    executions = Counter({Execution(Where(str(path), 1, cell), "Fill", "", "CPU:0"): cell + 1 for cell in (2, 0)})
+    capture = Capture(executions=executions, process={"main": str(path)})
+    shown = page.render(Report(capture, [], 0))
+    assert shown.index("a.ipynb:cell 1<") < shown.index("a.ipynb:cell 3<")
+    assert [shown.count(name) for name in ("first ", "second ", "nbformat")] == [1, 1, 0]
 
 
 def test_sections_are_tabs(browser: Any, hostile_page: Path) -> None:

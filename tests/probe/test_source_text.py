@@ -11,6 +11,7 @@ import pytest
 from gpulint.probe.agent.writer import LONGEST, MOST, Writer
 from gpulint.probe.capture import Capture, SourceText, read
 from gpulint.probe.report.source_text import SourceFile, source_file
+from tests.notebooks import notebook
 
 BEGAN = 1_000_000.0
 
@@ -110,3 +111,10 @@ def test_the_agent_keeps_the_text_of_files_within_bounds(tmp_path: Path) -> None
     assert sources["long.py"].digest == hashlib.sha256(texts["long.py"].encode()).hexdigest()
     assert set(sources) == {*texts, "binary.py"}
     assert (tmp_path / "run.jsonl").stat().st_size < MOST + 10_000
+
+
+def test_a_cell_has_the_rows_that_the_notebook_gives_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.ipynb"
+    path.write_text(notebook("md:# t", "x = 1\n%time y = 2"))
+    assert source_file(str(path), Capture(), 1).rows == ("x = 1", "%time y = 2")
+    assert source_file(str(path), Capture(), 2) == SourceFile(str(path), None, "The notebook has no such cell.")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpulint.probe import checks, levels
-from gpulint.probe.capture import Capture, Copy, Execution, Log, Node, Stated, Where
+from gpulint.probe.capture import Capture, Copy, Execution, Lines, Log, Node, Stated, Where
 from gpulint.probe.expectation import Expectation, Level, Run, Status, Wanted
 from gpulint.probe.verify import STATED, exit_status, verify
 from gpulint.probe.wanted import wanted
@@ -132,10 +132,11 @@ def test_a_function_is_looked_for_by_its_lines() -> None:
             logical=("CPU:0", "GPU:0"),
         )
 
-    assert one(stated("on", "GPU", lines=("/p/a.py", 10, 11, "")), capture()).status is Status.PASS
-    assert one(stated("on", "GPU", lines=("/p/a.py", 10, 12, "")), capture()).status is Status.FAIL
-    assert one(stated("on", "GPU", lines=("/p/a.py", 12, 12, "Add")), capture()).status is Status.INCONCLUSIVE
-    assert one(stated("on", "GPU", lines=("/p/b.py", 10, 12, "")), capture()).status is Status.INCONCLUSIVE
+    assert one(stated("on", "GPU", lines=Lines("/p/a.py", 10, 11, "")), capture()).status is Status.PASS
+    assert one(stated("on", "GPU", lines=Lines("/p/a.py", 10, 12, "")), capture()).status is Status.FAIL
+    assert one(stated("on", "GPU", lines=Lines("/p/a.py", 12, 12, "Add")), capture()).status is Status.INCONCLUSIVE
+    assert one(stated("on", "GPU", lines=Lines("/p/b.py", 10, 12, "")), capture()).status is Status.INCONCLUSIVE
+    assert one(stated("on", "GPU", lines=Lines("/p/a.py", 10, 12, "", 0)), capture()).status is Status.INCONCLUSIVE
 
 
 def test_traces_are_held_against_their_limit() -> None:

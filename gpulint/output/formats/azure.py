@@ -15,15 +15,16 @@ _ESCAPES = str.maketrans({"%": "%AZP25", "\r": "%0D", "\n": "%0A", ";": "%3B", "
 
 def render(result: CheckResult, view: View) -> str:
     """One command for each finding."""
-    return "".join(f"{_command(one)}\n" for one in result.findings)
+    return "".join(f"{_command(one, view)}\n" for one in result.findings)
 
 
-def _command(finding: Finding) -> str:
+def _command(finding: Finding, view: View) -> str:
+    span = view.in_file(finding.span)
     properties = {
         "type": _TYPES[finding.severity],
-        "sourcepath": finding.span.path,
-        "linenumber": str(finding.span.row),
-        "columnnumber": str(finding.span.column),
+        "sourcepath": span.path,
+        "linenumber": str(span.row),
+        "columnnumber": str(span.column),
         "code": finding.code,
     }
     listed = "".join(f"{name}={_escaped(value)};" for name, value in properties.items())

@@ -6,7 +6,7 @@ from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding
 from gpulint.output.escapes import first_on_line, printable
 from gpulint.output.summary import footer
-from gpulint.output.view import View, cell_of
+from gpulint.output.view import View, position
 
 
 def render(result: CheckResult, view: View) -> str:
@@ -16,6 +16,4 @@ def render(result: CheckResult, view: View) -> str:
 
 def _line(finding: Finding) -> str:
     span = finding.span
-    cell = cell_of(span)
-    place = f"{first_on_line(span.path)}:{f'cell {cell + 1}:' if cell is not None else ''}{span.row}:{span.column}"
-    return f"{place}: {finding.code} {printable(finding.message)}"
+    return f"{first_on_line(span.path)}:{position(span)}: {finding.code} {printable(finding.message)}"

@@ -9,14 +9,14 @@ from gpulint.linting.finding import Finding
 from gpulint.output.escapes import first_on_line, printable
 from gpulint.output.formats import text
 from gpulint.output.summary import footer
-from gpulint.output.view import View, url
+from gpulint.output.view import View, position, url
 
 
 def render(result: CheckResult, view: View) -> str:
     """All findings, a list of the silenced ones with the reasons that their comments give, then the footer."""
     blocks = [_block(one, view) for one in result.findings]
     silenced = [
-        f"{first_on_line(finding.span.path)}:{finding.span.row}:{finding.span.column}: {finding.code} "
+        f"{first_on_line(finding.span.path)}:{position(finding.span)}: {finding.code} "
         f"{printable(finding.message)}, silenced{f': {printable(reason)}' if reason else ''}"
         for finding, reason in ((one.finding, one.reason) for one in result.suppressed)
     ]

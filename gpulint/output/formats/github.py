@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding, Severity
 from gpulint.output.escapes import printable_rows
-from gpulint.output.view import View, fix_of
+from gpulint.output.view import View, fix_of, position
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
@@ -16,16 +16,16 @@ _PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ","
 
 def render(result: CheckResult, view: View) -> str:
     """One command for each finding. GitHub ignores columns of an annotation of several lines."""
-    return "".join(f"{_command(one)}\n" for one in result.findings)
+    return "".join(f"{_command(one, view)}\n" for one in result.findings)
 
 
-def _command(finding: Finding) -> str:
-    span = finding.span
+def _command(finding: Finding, view: View) -> str:
+    span = view.in_file(finding.span)
     place = f"file={printable_rows(span.path).translate(_PROPERTY)},line={span.row},endLine={span.end_row}"
     if span.row == span.end_row:
         place += f",col={span.column},endColumn={span.end_column}"
     title = f"gpulint ({finding.code})".translate(_PROPERTY)
-    text = f"{span.path}:{span.row}:{span.column}: {finding.code} {finding.message}"
+    text = f"{span.path}:{position(finding.span)}: {finding.code} {finding.message}"
     if finding.instead:
         text += f"\n{finding.why}\nhelp: {finding.instead}"
     if (fix := fix_of(finding)) is not None:

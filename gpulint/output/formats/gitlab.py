@@ -14,14 +14,15 @@ _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.I
 
 def render(result: CheckResult, view: View) -> str:
     """One array. GitLab tells old from new by the fingerprint, and wants paths relative to the repository."""
-    return json_text([_issue(one) for one in result.findings]) + "\n"
+    return json_text([_issue(one, view) for one in result.findings]) + "\n"
 
 
-def _issue(finding: Finding) -> dict[str, Any]:
+def _issue(finding: Finding, view: View) -> dict[str, Any]:
+    span = view.in_file(finding.span)
     return {
         "description": f"{finding.code} {finding.message}",
         "check_name": finding.name,
         "fingerprint": finding.fingerprint,
         "severity": _SEVERITIES[finding.severity],
-        "location": {"path": finding.span.path, "lines": {"begin": finding.span.row, "end": finding.span.end_row}},
+        "location": {"path": span.path, "lines": {"begin": span.row, "end": span.end_row}},
     }

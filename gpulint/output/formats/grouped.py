@@ -8,7 +8,7 @@ from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding
 from gpulint.output.escapes import first_on_line, printable
 from gpulint.output.summary import footer
-from gpulint.output.view import View, cell_of
+from gpulint.output.view import View, position
 
 
 def render(result: CheckResult, view: View) -> str:
@@ -20,15 +20,9 @@ def render(result: CheckResult, view: View) -> str:
 
 
 def _block(path: str, findings: list[Finding]) -> str:
-    places = [_place(one) for one in findings]
+    places = [position(one.span) for one in findings]
     width = max(map(len, places))
     lines = [
         f"  {place:<{width}}  {one.code} {printable(one.message)}" for place, one in zip(places, findings, strict=True)
     ]
     return "\n".join([f"{first_on_line(path)}:", *lines]) + "\n"
-
-
-def _place(finding: Finding) -> str:
-    span = finding.span
-    cell = cell_of(span)
-    return f"{f'cell {cell + 1}:' if cell is not None else ''}{span.row}:{span.column}"

@@ -9,14 +9,14 @@ from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding
 from gpulint.output import xml
 from gpulint.output.escapes import first_on_line, printable
-from gpulint.output.view import View
+from gpulint.output.view import View, position
 
 
 def render(result: CheckResult, view: View) -> str:
     """A suite for each file with findings, and one for the run, whose cases fail with gpulint's own faults."""
     root = ElementTree.Element("testsuites", name="gpulint")
     for path, findings in groupby(result.findings, key=lambda one: one.span.path):
-        _suite(root, path, list(findings))
+        _suite(root, path, list(findings), view)
     run = ElementTree.SubElement(
         root,
         "testsuite",
@@ -33,13 +33,14 @@ def render(result: CheckResult, view: View) -> str:
     return xml.document(root)
 
 
-def _suite(root: ElementTree.Element, path: str, findings: list[Finding]) -> None:
+def _suite(root: ElementTree.Element, path: str, findings: list[Finding], view: View) -> None:
     number = str(len(findings))
     suite = ElementTree.SubElement(root, "testsuite", name=path, tests=number, failures=number, errors="0")
     for one in findings:
-        place = f"{one.span.row}:{one.span.column}"
+        place = position(one.span)
+        row = str(view.in_file(one.span).row)
         case = ElementTree.SubElement(
-            suite, "testcase", classname=path, name=f"{one.code} {place}", file=path, line=str(one.span.row)
+            suite, "testcase", classname=path, name=f"{one.code} {place}", file=path, line=row
         )
         lines = [f"{first_on_line(path)}:{place}: {one.code} {printable(one.message)}"]
         lines += [f"why: {printable(one.why)}"] if one.why else []

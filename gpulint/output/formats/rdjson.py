@@ -37,6 +37,8 @@ def _diagnostic(finding: Finding, view: View) -> dict[str, Any]:
 
 
 def _range(span: Span, view: View) -> dict[str, dict[str, int]]:
+    span = view.in_file(span)
+
     def position(row: int, column: int) -> dict[str, int]:
         before = view.line(span.path, row)[: column - 1]
         missing = column - 1 - len(before)

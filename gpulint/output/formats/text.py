@@ -7,7 +7,7 @@ from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding, Severity
 from gpulint.output.escapes import printable
 from gpulint.output.summary import footer
-from gpulint.output.view import View, cell_of, fix_of
+from gpulint.output.view import View, fix_of, place
 from gpulint.places import Span
 
 _COLORS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;34"}
@@ -34,10 +34,10 @@ def block(finding: Finding, view: View, rows: int = MAX_ROWS) -> str:
     span = finding.span
     width = len(str(max(span.end_row, *(one.span.row for one in finding.related), 1)))
     head = f"{paint(f'{finding.severity.value}[{finding.code}]', color)} {paint(printable(finding.message), '1')}"
-    out = [head, f"{'':>{width}} {paint('-->', '34')} {_place(span)}"]
+    out = [head, f"{'':>{width}} {paint('-->', '34')} {place(span)}"]
     out += _excerpt(span, view, width, color, "^", rows)
     for one in finding.related:
-        elsewhere = f" ({_place(one.span)})" if one.span.path != span.path else ""
+        elsewhere = f" ({place(one.span)})" if (one.span.path, one.span.cell) != (span.path, span.cell) else ""
         out.append(f"{'':>{width}} {paint('::', '34')} {printable(one.message)}{elsewhere}")
         out += _excerpt(one.span, view, width, "34", "-", rows)
     if finding.why:
@@ -53,11 +53,6 @@ def block(finding: Finding, view: View, rows: int = MAX_ROWS) -> str:
     return "\n".join(out) + "\n"
 
 
-def _place(span: Span) -> str:
-    cell = cell_of(span)
-    return f"{printable(span.path)}:{f'cell {cell + 1}:' if cell is not None else ''}{span.row}:{span.column}"
-
-
 def _excerpt(span: Span, view: View, width: int, color: str, mark: str, most: int) -> list[str]:
     """The rows of a span with a line of marks under each."""
 
@@ -68,7 +63,7 @@ def _excerpt(span: Span, view: View, width: int, color: str, mark: str, most: in
     lines: list[str] = []
     last = span.end_row if span.end_row - span.row < most else span.row
     for row in range(span.row, last + 1):
-        text = view.line(span.path, row)
+        text = view.line(span.path, row, span.cell)
         start = span.column - 1 if row == span.row else len(text) - len(text.lstrip())
         end = span.end_column - 1 if row == span.end_row else len(text.rstrip())
         before = text[:start].replace("\t", TAB)

@@ -68,10 +68,17 @@ class _Stated:
             "objects": [[*one, count] for one, count in self.objects.items()],
             "ops": [[*one, count] for one, count in self.ops.items()],
             "copies": [[*one, count] for one, count in self.copies.items()],
-            "lines": [*self.lines, self.op] if self.lines is not None and not self.ops else None,
+            "lines": self._lines() if not self.ops else None,
             "traces": self.traces,
             "missing": self.missing,
         }
+
+    def _lines(self) -> list[Any] | None:
+        """File, first and last row, op and, in a notebook, cell."""
+        if self.lines is None:
+            return None
+        (path, row, *cell), last = self.lines
+        return [path, row, last, self.op, *cell]
 
 
 class OpenBlock(NamedTuple):
@@ -182,7 +189,7 @@ class Inline:
 
     def _seen(self, value: Any) -> Seen:
         try:
-            return look_at(value, self._built_at)
+            return look_at(value, self._built_at, self._places.at)
         except Exception as error:  # a property of the program's own object
             return Seen(f"a value of type {type(value).__name__}", missing=f"{type(error).__name__}: {error}")
 

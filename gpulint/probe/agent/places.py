@@ -6,12 +6,15 @@ import os
 import sys
 import sysconfig
 from types import FrameType
-from typing import Any
+from typing import Any, TypeAlias
 
 import gpulint
 
-Place = tuple[str, int]
-"""A file and a row of it, from 1."""
+Place: TypeAlias = "tuple[str, int] | tuple[str, int, int]"
+"""A file and a row of it, from 1; in a notebook a row of a cell, and the cell's index, from 0."""
+
+CellRows: TypeAlias = "tuple[str, int, list[int]]"
+"""A notebook, the index of a cell and, for each row of its code, the row of the cell."""
 
 _GENERATED = "__autograph_generated_file"
 _GPULINT = os.path.join(os.path.dirname(os.path.abspath(gpulint.__file__)), "")
@@ -30,6 +33,7 @@ class Places:
         roots = {os.path.join(paths[name], "") for name in ("stdlib", "platstdlib", "purelib", "platlib")}
         self._foreign = (*sorted(roots), _GPULINT, "<")
         self._is_foreign: dict[str, bool] = {}
+        self._cells: dict[str, CellRows] = {}
         self._directory = os.getcwd()
         self.extract_stack: Any = None
         """`tensorflow.python.util.tf_stack.extract_stack`, where there is one."""
@@ -40,7 +44,7 @@ class Places:
         while frame is not None:
             path = frame.f_code.co_filename
             if not self.is_foreign(path):
-                return self._original() if _GENERATED in path else self._absolute(path, frame.f_lineno)
+                return self._original() if _GENERATED in path else self.at(path, frame.f_lineno)
             frame = frame.f_back
         return None
 
@@ -52,8 +56,21 @@ class Places:
             known = self._is_foreign[path] = known or f"{os.sep}dist-packages{os.sep}" in path
         return known
 
-    def _absolute(self, path: str, row: int) -> Place:
+    def stands_for(self, name: str, cell: CellRows) -> None:
+        """Code of this name is that of a cell, from now on."""
+        self._cells[name] = cell
+        self._is_foreign[name] = False
+
+    def forget(self, name: str) -> None:
+        """Code of this name is no longer that of a cell."""
+        if self._cells.pop(name, None) is not None:
+            del self._is_foreign[name]
+
+    def at(self, path: str, row: int) -> Place:
         """A place with the path as it was when the program began, wherever it has gone since."""
+        if (of_cell := self._cells.get(path)) is not None:
+            notebook, cell, rows = of_cell
+            return notebook, rows[min(row, len(rows)) - 1], cell
         return os.path.join(self._directory, path), row
 
     def _original(self) -> Place | None:
@@ -61,5 +78,5 @@ class Places:
             return None
         for frame in reversed(self.extract_stack()):
             if not self.is_foreign(frame.filename) and _GENERATED not in frame.filename:
-                return self._absolute(frame.filename, frame.lineno)
+                return self.at(frame.filename, frame.lineno)
         return None

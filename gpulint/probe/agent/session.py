@@ -72,6 +72,11 @@ class Session:
         self.inline = Inline(self._places, self, self._writer.write, self.fault)
         """What the program itself expects."""
 
+    @property
+    def places(self) -> Places:
+        """Which line of the user's code is running."""
+        return self._places
+
     # --------------------------------------------------------------------------- starting
 
     def started(self, main: str) -> None:
@@ -269,7 +274,7 @@ class Session:
             self._writer.write("copies", rows=[[*copy, count] for copy, count in copied.items()])
 
     def _numbered(self, place: Place | None) -> tuple[int | None, int]:
-        return (self._writer.file(place[0]), place[1]) if place is not None else (None, 0)
+        return (self._writer.file(place[0], *place[2:]), place[1]) if place is not None else (None, 0)
 
     # ----------------------------------------------------------------------------- ending
 

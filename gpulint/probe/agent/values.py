@@ -8,12 +8,17 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpulint.probe.agent.devices import short
+from gpulint.probe.agent.places import Place
 
-Lines = tuple[str, int, int]
-"""A file, and the first and the last row of what is meant there."""
+
+class Lines(NamedTuple):
+    """Where what is meant begins, and the last row of it."""
+
+    first: Place
+    last: int
 
 
 @dataclass(slots=True)
@@ -33,10 +38,13 @@ class Seen:
     """Why there is nothing to be seen, "" where there is."""
 
 
-def look_at(value: Any, place_of: Callable[[Any], tuple[tuple[str, int], str] | None]) -> Seen:
-    """What a value says. `place_of` gives the place and the operation that a symbolic tensor was built by."""
+def look_at(
+    value: Any, place_of: Callable[[Any], tuple[Place, str] | None], place_at: Callable[[str, int], Place]
+) -> Seen:
+    """What a value says. `place_of` gives the place and the operation that a symbolic tensor was built by, `place_at`
+    the place of a row of code, which the interpreter knows by the name of a file."""
     if is_function(value):
-        return Seen(f"function `{name_of(value)}`", function=value, lines=lines_of(value.python_function))
+        return Seen(f"function `{name_of(value)}`", function=value, lines=lines_of(value.python_function, place_at))
     if (variables := _variables(value)) is not None:
         seen = Seen(f"{type(value).__name__} `{getattr(value, 'name', '')}`")
         for variable in variables:
@@ -46,11 +54,11 @@ def look_at(value: Any, place_of: Callable[[Any], tuple[tuple[str, int], str] | 
     if parts := _parts(value):
         return Seen(_told(value), parts)
     if (built := place_of(value)) is not None:
-        (path, row), op = built
-        return Seen(f"result of `{op}`", lines=(path, row, row), op=op)
+        place, op = built
+        return Seen(f"result of `{op}`", lines=Lines(place, place[1]), op=op)
     if isinstance(value, (list, tuple, Mapping)):
-        return _all(value, place_of)
-    if callable(value) and (lines := lines_of(value)) is not None:
+        return _all(value, place_of, place_at)
+    if callable(value) and (lines := lines_of(value, place_at)) is not None:
         return Seen(f"function `{name_of(value)}`", lines=lines)
     return Seen(f"a value of type {type(value).__name__}", missing="it says nothing about devices")
 
@@ -66,12 +74,13 @@ def name_of(function: Any) -> str:
     return str(getattr(inner, "__name__", type(inner).__name__))
 
 
-def lines_of(function: Any) -> Lines | None:
+def lines_of(function: Any, place_at: Callable[[str, int], Place]) -> Lines | None:
     """The rows of a Python function, with those of the functions in it; None where it has no source."""
     code = getattr(_unwrapped(function), "__code__", None)
     if not isinstance(code, CodeType):
         return None
-    return code.co_filename, code.co_firstlineno, _last_row(code)
+    path = code.co_filename
+    return Lines(place_at(path, code.co_firstlineno), place_at(path, _last_row(code))[1])
 
 
 def _unwrapped(function: Any) -> Any:
@@ -109,11 +118,13 @@ def _parts(value: Any) -> Counter[tuple[str, str]]:
     return Counter({(str(getattr(value, "name", "") if _is_variable(value) else "") or "tensor", short(device)): 1})
 
 
-def _all(values: Any, place_of: Callable[[Any], tuple[tuple[str, int], str] | None]) -> Seen:
+def _all(
+    values: Any, place_of: Callable[[Any], tuple[Place, str] | None], place_at: Callable[[str, int], Place]
+) -> Seen:
     """All of several values together, as far as they are there already."""
     seen = Seen(f"{len(values)} values")
     for value in values.values() if isinstance(values, Mapping) else values:
-        one = look_at(value, place_of)
+        one = look_at(value, place_of, place_at)
         seen.objects.update(one.objects)
         if not one.objects:
             seen.missing = seen.missing or one.missing or "some of them have no device yet"

@@ -22,18 +22,18 @@ class Writer(Recorder):
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
-        self._files: dict[str, int] = {}
+        self._files: dict[tuple[str, int | None], int] = {}
         self._kept: set[str] = set()
         self._left = MOST
         self._numbering = threading.Lock()
 
-    def file(self, path: str) -> int:
-        """The number that stands for a file in rows; told of when it is first used."""
+    def file(self, path: str, cell: int | None = None) -> int:
+        """The number that stands for a file, or a cell of a notebook, in rows; told of when it is first used."""
         with self._numbering:
-            number = self._files.get(path)
+            number = self._files.get((path, cell))
             if number is None:
-                number = self._files[path] = len(self._files)
-                self.write("file", id=number, path=path)
+                number = self._files[path, cell] = len(self._files)
+                self.write("file", id=number, path=path, **({} if cell is None else {"cell": cell}))
                 self._keep(path)
         return number
 

@@ -57,13 +57,11 @@ def _in_lines(capture: Capture, stated: Stated) -> Counter[tuple[str, str]]:
     found: Counter[tuple[str, str]] = Counter()
     if stated.lines is None:
         return found
-    path, first, last, op = stated.lines
     for ran, count in capture.executions.items():
-        if ran.where is not None and ran.where.path == path and first <= ran.where.row <= last and op in ("", ran.op):
+        if stated.lines.has(ran.where, ran.op):
             found[ran.op, ran.device] += count
     for node, count in capture.nodes.items():
-        where = node.where
-        if where is not None and where.path == path and first <= where.row <= last and op in ("", node.op):
+        if stated.lines.has(node.where, node.op):
             found[node.op, node.assigned] += count
     return found
 

@@ -20,7 +20,7 @@ def check(run: Run) -> Iterator[Expectation]:
     for finding in run.findings:
         decide = _DECIDERS.get(finding.code)
         said = decide(finding, run.capture) if decide is not None else None
-        where = Where(finding.span.path, finding.span.row)
+        where = Where(finding.span.path, finding.span.row, finding.span.cell)
         level = Level.ERROR if finding.severity is Severity.ERROR else Level.WARN
         if said is None:
             yield Expectation(
@@ -58,8 +58,12 @@ def _variables_of_one_replica(finding: Finding, capture: Capture) -> Said | None
     strategy = next((one for one in capture.strategies if one.replicas > 1), None)
     if strategy is None or len(set(strategy.devices)) < 2:
         return None
-    strategy_row = strategy.where.row if strategy.where is not None else 0
-    spans = [finding.span, *(related.span for related in finding.related if related.span.row != strategy_row)]
+    made = strategy.where
+    related = [one.span for one in finding.related]
+    spans = [
+        finding.span,
+        *(span for span in related if made is None or not _is_in(made, span._replace(end_row=span.row))),
+    ]
     here = [
         one for one in capture.variables if one.where is not None and any(_is_in(one.where, span) for span in spans)
     ]
@@ -99,7 +103,7 @@ def _eager(finding: Finding, capture: Capture) -> Said | None:
     ran = sum(
         count
         for one, count in capture.executions.items()
-        if one.where is not None and one.where.path == finding.span.path and _is_inside(one.where.row, finding)
+        if one.where is not None and _is_beside(one.where, finding.span) and _is_inside(one.where.row, finding)
     )
     return (True, f"{ran} operations were run one by one in these lines") if ran > MANY else None
 
@@ -108,13 +112,18 @@ MANY = 100
 """Eager operations of a step that was run a few times."""
 
 
+def _is_beside(where: Where, span: Span) -> bool:
+    """Whether both are in the same file, in a notebook in the same cell."""
+    return (where.path, where.cell) == (span.path, span.cell)
+
+
 def _is_in(where: Where, span: Span) -> bool:
-    return where.path == span.path and span.row <= where.row <= span.end_row
+    return _is_beside(where, span) and span.row <= where.row <= span.end_row
 
 
 def _is_near(where: Where, finding: Finding) -> bool:
     span = finding.span
-    return where.path == span.path and span.row - NEAR <= where.row <= span.end_row + NEAR
+    return _is_beside(where, span) and span.row - NEAR <= where.row <= span.end_row + NEAR
 
 
 def _is_inside(row: int, finding: Finding) -> bool:

@@ -21,7 +21,10 @@ def render(report: Report, color: bool = False) -> str:
 def content(report: Report) -> dict[str, Any]:
     """`run`, `environment`, `devices`, `expectations`, `placements`, `variables`, `copies`, `memory`, `cards`,
     `functions`, `strategies`, `steps`, `log`, `faults` and the probe's `status`. Rows start at 1, sizes are bytes,
-    times seconds."""
+    times seconds.
+
+    A place in a notebook has `cell`, too: the index among all its cells, from 0; its row counts inside the cell.
+    """
     capture = report.capture
     return {
         "version": VERSION,
@@ -114,4 +117,5 @@ def _expectation(one: Expectation) -> dict[str, Any]:
 
 
 def _place(where: Where | None) -> dict[str, Any]:
-    return {"filename": where.path if where else None, "row": where.row if where else None}
+    path, row, cell = where or (None, None, None)
+    return {"filename": path, "row": row, **({} if cell is None else {"cell": cell})}

@@ -7,7 +7,7 @@ from collections import Counter
 
 from gpulint.output import xml
 from gpulint.probe.expectation import Expectation, Status
-from gpulint.probe.report import Report
+from gpulint.probe.report import Report, row_in_file
 
 
 def render(report: Report, color: bool = False) -> str:
@@ -38,7 +38,7 @@ def _case(one: Expectation) -> ElementTree.Element:
     case = ElementTree.Element("testcase", classname=one.code or one.id, name=one.subject)
     if one.where is not None:
         case.set("file", one.where.path)
-        case.set("line", str(one.where.row))
+        case.set("line", str(row_in_file(one.where)))
     text = f"expected: {one.expected}\nobserved: {one.observed}"
     text += "".join(f"\n{line}" for line in one.evidence)
     text += f"\nfix: {one.fix}" if one.fix else ""

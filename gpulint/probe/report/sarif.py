@@ -6,7 +6,7 @@ from typing import Any
 
 from gpulint.output import sarif
 from gpulint.probe.expectation import Expectation, Status
-from gpulint.probe.report import Report
+from gpulint.probe.report import Report, row_in_file
 
 _LEVELS = {Status.FAIL: "error", Status.WARN: "warning"}
 
@@ -36,7 +36,7 @@ def _result(one: Expectation, rules: list[str]) -> dict[str, Any]:
             {
                 "physicalLocation": {
                     "artifactLocation": sarif.artifact(one.where.path),
-                    "region": {"startLine": one.where.row},
+                    "region": {"startLine": row_in_file(one.where)},
                 }
             }
         ],

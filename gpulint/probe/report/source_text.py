@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpulint.probe.capture import Capture
 from gpulint.sources.decoding import Undecodable, decode
+from gpulint.sources.notebook import read_notebook
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +21,20 @@ class SourceFile:
     note: str
 
 
-def source_file(path: str, capture: Capture) -> SourceFile:
-    """The rows that ran: those that the capture keeps, else those of the file, with what is known of its changes."""
+def source_file(path: str, capture: Capture, cell: int | None = None) -> SourceFile:
+    """The rows that ran, of a file or of a notebook's cell: those that the capture keeps, else those of the file, with
+    what is known of its changes."""
+    file = _whole(path, capture)
+    if cell is None or file.rows is None:
+        return file
+    try:
+        text = read_notebook(path, "\n".join(file.rows).encode()).cells[cell].text
+    except (Undecodable, IndexError):
+        return SourceFile(path, None, "The notebook has no such cell.")
+    return replace(file, rows=_rows(text))
+
+
+def _whole(path: str, capture: Capture) -> SourceFile:
     data, modified = _present(path)
     kept = capture.sources.get(path)
     began = float(capture.process.get("t", 0))

@@ -90,7 +90,7 @@ def copies(report: Report, told: Sequence[Mapping[str, Any]], places: Places) ->
                 chip(one["to"]),
                 *(_COPY[name][1](one.get(name)) for name in columns),
                 f"{one['count']:,}",
-                link(places, Where(one["filename"], one["row"])) if one.get("filename") else None,
+                link(places, Where(one["filename"], one["row"], one.get("cell"))) if one.get("filename") else None,
             ]
             for one in sorted(told, key=lambda one: -int(one["count"]))
         ),

@@ -60,7 +60,7 @@ def link(places: Places, where: Where | None) -> Child:
     if where is None:
         return None
     name = code(places.located(where))
-    return tag("a", name, href=f"#{places.anchor(where)}") if where.path in places.files else name
+    return tag("a", name, href=f"#{places.anchor(where)}") if (where.path, where.cell) in places.files else name
 
 
 def table(names: Sequence[str], rows: Iterable[Sequence[Child]], *, numbers: Set[int] = frozenset()) -> Element:

@@ -6,12 +6,16 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from gpulint.probe.capture import Where
 from gpulint.probe.checks.placement import is_bookkeeping
 from gpulint.probe.expectation import Expectation, Status
 from gpulint.probe.report import Report, located
+from gpulint.sources.notebook import SUFFIX
+
+_File: TypeAlias = "tuple[str, int | None]"
+"""A file, or a notebook and a cell of it."""
 
 
 @dataclass(slots=True)
@@ -35,22 +39,27 @@ class Places:
     """The rows of all files, with what is told of them, and the anchors that lead to them."""
 
     def __init__(self, report: Report, placements: Iterable[Mapping[str, Any]]) -> None:
-        self.files: dict[str, dict[int, Told]] = {}
+        self.files: dict[_File, dict[int, Told]] = {}
         """File → row → what is told of it: first the program's main file, then those with the most to tell."""
-        found: defaultdict[str, defaultdict[int, Told]] = defaultdict(lambda: defaultdict(Told))
+        found: defaultdict[_File, defaultdict[int, Told]] = defaultdict(lambda: defaultdict(Told))
         for one in placements:
             if one["filename"] is not None:
-                found[one["filename"]][one["row"]].placements.append(one)
+                found[one["filename"], one.get("cell")][one["row"]].placements.append(one)
         for expectation in report.expectations:
             if expectation.where is not None:
-                found[expectation.where.path][expectation.where.row].expectations.append(expectation)
+                path, row, cell = expectation.where
+                found[path, cell][row].expectations.append(expectation)
         main = main_file(report)
-        if main and (main in report.capture.sources or os.path.isfile(main)):
-            found.setdefault(main, defaultdict(Told))
-        for path in sorted(found, key=lambda path: (path != main, -_weight(found[path].values()), path)):
-            self.files[path] = dict(found[path])
+        is_there = main in report.capture.sources or os.path.isfile(main)
+        if main and is_there and not main.endswith(SUFFIX):
+            found.setdefault((main, None), defaultdict(Told))
+        weights = Counter[str]()
+        for (path, _), rows in found.items():
+            weights[path] += _weight(rows.values())
+        for path, cell in sorted(found, key=lambda file: (file[0] != main, -weights[file[0]], file[0], file[1] or 0)):
+            self.files[path, cell] = dict(found[path, cell])
         self._directory = str(report.capture.start.get("directory", ""))
-        self._numbers = {path: number for number, path in enumerate(self.files)}
+        self._numbers = {file: number for number, file in enumerate(self.files)}
 
     def located(self, where: Where) -> str:
         """A place as the user knows it: relative to the directory in which the program ran."""
@@ -58,7 +67,7 @@ class Places:
 
     def anchor(self, where: Where) -> str:
         """The id of a row's element."""
-        return f"file{self._numbers[where.path]}-row{where.row}"
+        return f"file{self._numbers[where.path, where.cell]}-row{where.row}"
 
 
 def main_file(report: Report) -> str:

@@ -26,7 +26,7 @@ CHIPS = 3
 
 
 def section(report: Report, places: Places) -> Iterator[Child]:
-    """A block for each file."""
+    """A block for each file, of a notebook for each cell."""
     if not places.files:
         yield tag("p", "Nothing is known of lines of source.", class_="empty")
         return
@@ -36,21 +36,25 @@ def section(report: Report, places: Places) -> Iterator[Child]:
         "with their number. Open a row for its operations, what it asked for and why.",
         class_="hint",
     )
-    for path, rows in places.files.items():
-        file = source_file(path, report.capture)
+    for (path, cell), rows in places.files.items():
+        file = source_file(path, report.capture, cell)
+        top = Where(path, 0, cell)
         body: Child
         if file.rows is None:
-            body = [_unseen(places, path, row, told) for row, told in sorted(rows.items())]
+            body = [_unseen(places, top._replace(row=row), told) for row, told in sorted(rows.items())]
         else:
             lines = [
-                _row(places, path, number, children, rows.get(number))
+                _row(places, top._replace(row=number), children, rows.get(number))
                 for number, children in enumerate(highlighted(file.rows), 1)
             ]
             kept = {number for number in rows if number <= len(lines)}
-            body = [*_folded(lines, kept), *(_unseen(places, path, row, rows[row]) for row in sorted(set(rows) - kept))]
+            body = [
+                *_folded(lines, kept),
+                *(_unseen(places, top._replace(row=row), rows[row]) for row in sorted(set(rows) - kept)),
+            ]
         yield tag(
             "details",
-            tag("summary", code(places.located(Where(path, 0))[: -len(":0")]), _sum(rows.values())),
+            tag("summary", code(places.located(top)[: -len(":0")]), _sum(rows.values())),
             tag("p", file.note, class_="note") if file.note else None,
             tag("div", body, class_="source"),
             class_="file",
@@ -67,10 +71,10 @@ def _sum(rows: Collection[Told]) -> Element:
     return tag("span", said, class_="aside")
 
 
-def _row(places: Places, path: str, number: int, children: list[Child], told: Told | None) -> list[Element]:
-    anchor = places.anchor(Where(path, number))
+def _row(places: Places, where: Where, children: list[Child], told: Told | None) -> list[Element]:
+    anchor = places.anchor(where)
     cells = [
-        tag("span", str(number), class_="number"),
+        tag("span", str(where.row), class_="number"),
         tag("span", _chips(told) if told else None, class_="gutter"),
         tag("span", children or "\n", class_="code"),
     ]
@@ -84,9 +88,9 @@ def _row(places: Places, path: str, number: int, children: list[Child], told: To
     return [row, *(_annotation(one) for one in told.expectations if one.status is not Status.PASS)]
 
 
-def _unseen(places: Places, path: str, number: int, told: Told) -> list[Element]:
+def _unseen(places: Places, where: Where, told: Told) -> list[Element]:
     """A row whose text nobody has."""
-    return _row(places, path, number, [tag("i", "(no text)")], told)
+    return _row(places, where, [tag("i", "(no text)")], told)
 
 
 def _chips(told: Told) -> Iterator[Child]:
