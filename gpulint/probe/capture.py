@@ -1,43 +1,59 @@
-"""The Capture: what a program did, as records in a file of JSON Lines.
-
-Every line is one object with `kind` and `t` (seconds since the epoch). Two processes append to the file: the agent
-inside the program, and the parent that started it. Each line is written at once and none is changed later, so what was
-seen is there whatever ends the program. A place in the source (`where`) is `[path, row]` or null; rows start at 1;
-sizes are bytes; devices are short names such as `GPU:0`.
-
-| kind | by | fields |
-|---|---|---|
-| start | parent | version, gpulint, command, directory, python, platform |
-| process | agent | pid, python, main |
-| tensorflow | agent | tensorflow, keras (null where it is not loaded), cuda |
-| lost | agent | evidence, reason: what this TensorFlow does not give |
-| devices | agent | physical, logical: names of devices, when the runtime has them |
-| strategy | agent | id, class, devices, replicas, where |
-| call | agent | name, arguments (short texts by name), outcome ("ok" or the error), where |
-| file | agent | id, path: what the file numbers in rows stand for |
-| ops | agent | rows of [file, row, op, requested, device, count]: eager operations since the last such record |
-| nodes | agent | rows of [file, row, op, requested, assigned, layer, count]: nodes of graphs, when they are known |
-| copies | agent | rows of [op, from, to, count]: transfers between devices in graphs |
-| variable | agent | name, shape, dtype, bytes, device, where |
-| function | agent | name, where, traces, jit, device: the last record of a name and place counts |
-| steps | agent | name, where, count, seconds, slowest: training steps since the last such record |
-| memory | agent | phase, devices {device: [current, peak]} |
-| phase | agent | name: "build", "warm-up" or "steps" begins |
-| host | parent | resident: memory of the program and its children |
-| cards | parent | rows of [PCI bus id, name, total, used, by the program, by others, utilisation in percent] |
-| log | parent | stream, lines, placements, torn, placed and ran: rows of [op, device, count], messages |
-| fault | agent, parent | where, error: something in gpulint went wrong |
-| exit | agent | error: null, or what ended the program |
-| end | parent | status (null where a signal did), signal, reason ("exit", "timeout", "hang" or "interrupt"), seconds |
-"""
+"""The Capture: what a program did, as records in a file of JSON Lines. `docs/capture.md` describes the records."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
+
+from gpulint.probe.records import (
+    Batch,
+    Call,
+    Card,
+    Copy,
+    Execution,
+    Function,
+    InnerDevice,
+    Kernel,
+    ModelCall,
+    Node,
+    Read,
+    ReplicaRun,
+    Sample,
+    Steps,
+    Strategy,
+    Variable,
+    Wait,
+    Where,
+)
+
+__all__ = [
+    "VERSION",
+    "Batch",
+    "Call",
+    "Capture",
+    "CaptureError",
+    "Card",
+    "Copy",
+    "Execution",
+    "Function",
+    "InnerDevice",
+    "Kernel",
+    "Log",
+    "ModelCall",
+    "Node",
+    "Read",
+    "ReplicaRun",
+    "Sample",
+    "Steps",
+    "Strategy",
+    "Variable",
+    "Wait",
+    "Where",
+    "read",
+]
 
 VERSION = 1
 """Version of the form; grows when a field changes its meaning or goes."""
@@ -45,111 +61,6 @@ VERSION = 1
 
 class CaptureError(Exception):
     """A file that is no capture, or one of a later gpulint. The message names the file."""
-
-
-class Where(NamedTuple):
-    """A row of a file, from 1."""
-
-    path: str
-    row: int
-
-
-class Execution(NamedTuple):
-    """An eager operation, by the place that ran it. `requested` is "" where nothing asked for a device."""
-
-    where: Where | None
-    op: str
-    requested: str
-    device: str
-
-
-class Node(NamedTuple):
-    """A node of a graph that was run, by the place that made it."""
-
-    where: Where | None
-    op: str
-    requested: str
-    assigned: str
-    layer: str
-
-
-class Copy(NamedTuple):
-    """A transfer between devices inside a graph."""
-
-    op: str
-    source: str
-    target: str
-
-
-class Variable(NamedTuple):
-    """A variable that was made, or one replica's copy of it."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-    bytes: int
-    device: str
-    where: Where | None
-
-
-class Strategy(NamedTuple):
-    """A `tf.distribute.Strategy` that was made."""
-
-    id: int
-    cls: str
-    devices: tuple[str, ...]
-    replicas: int
-    where: Where | None
-
-
-class Call(NamedTuple):
-    """A call of TensorFlow that configures something. `error` is "" where it went well."""
-
-    name: str
-    arguments: dict[str, str]
-    error: str
-    where: Where | None
-
-
-class Function(NamedTuple):
-    """A `tf.function` and how often it was traced."""
-
-    name: str
-    where: Where | None
-    traces: int
-    jit: bool
-    device: str
-
-
-class Steps(NamedTuple):
-    """Training steps of one place. `seconds` are those of all of them together."""
-
-    name: str
-    where: Where | None
-    taken: int
-    seconds: float
-    slowest: float
-
-
-class Sample(NamedTuple):
-    """Memory at one moment: (current, peak) by device, with the phase the program was in."""
-
-    t: float
-    phase: str
-    devices: dict[str, tuple[int, int]]
-
-
-class Card(NamedTuple):
-    """A card as NVML sees it, at one moment."""
-
-    t: float
-    bus: str
-    name: str
-    total: int
-    used: int
-    by_program: int
-    by_others: int
-    utilisation: int
 
 
 @dataclass(slots=True)
@@ -174,6 +85,8 @@ class Capture:
     tensorflow: dict[str, Any] = field(default_factory=dict)
     error: str = ""
     """What ended the program, "" where it came to its end."""
+    error_at: Where | None = None
+    """Where that was raised."""
     lost: list[tuple[str, str]] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     physical: tuple[str, ...] = ()
@@ -186,6 +99,21 @@ class Capture:
     variables: list[Variable] = field(default_factory=list)
     functions: dict[tuple[str, Where | None], Function] = field(default_factory=dict)
     steps: dict[tuple[str, Where | None], Steps] = field(default_factory=dict)
+    kernels: dict[tuple[str, str], Kernel] = field(default_factory=dict)
+    """(op, dtype) → what the registry of the TensorFlow that ran says; empty where it has no GPU kernels."""
+    compiled: dict[str, Where | None] = field(default_factory=dict)
+    """Functions that XLA compiles, with the place that asked for it."""
+    inner_devices: set[InnerDevice] = field(default_factory=set)
+    runs: Counter[ReplicaRun] = field(default_factory=Counter)
+    batches: list[Batch] = field(default_factory=list)
+    waits: dict[Where | None, Wait] = field(default_factory=dict)
+    reads: Counter[Read] = field(default_factory=Counter)
+    model_calls: dict[ModelCall, tuple[int, float]] = field(default_factory=dict)
+    """How often each was made, and the seconds of all together."""
+    environment: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Moment ("query", "runtime", "end") → variables that devices depend on."""
+    keras: str = ""
+    """Version of the Keras that the program imported, "" for none."""
     memory: list[Sample] = field(default_factory=list)
     resident: list[tuple[float, int]] = field(default_factory=list)
     cards: list[Card] = field(default_factory=list)
@@ -261,7 +189,7 @@ def _fault(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> N
 
 
 def _exit(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
-    capture.error = record["error"] or ""
+    capture.error, capture.error_at = record["error"] or "", _where(record.get("where"))
 
 
 def _devices(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
@@ -282,18 +210,80 @@ def _call(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> No
 
 
 def _ops(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
-    for file, row, op, requested, device, count in record["rows"]:
-        capture.executions[Execution(_place(files, file, row), op, requested, device)] += count
+    for (file, row, op, requested, device, count), dtype in _beside(record, "dtypes", ""):
+        capture.executions[Execution(_place(files, file, row), op, requested, device, dtype)] += count
 
 
 def _nodes(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
-    for file, row, op, requested, assigned, layer, count in record["rows"]:
-        capture.nodes[Node(_place(files, file, row), op, requested, assigned, layer)] += count
+    parts = record.get("parts", [""] * len(record["rows"]))
+    for ((file, row, op, requested, assigned, layer, count), dtype), part in zip(
+        _beside(record, "dtypes", ""), parts, strict=True
+    ):
+        capture.nodes[Node(_place(files, file, row), op, requested, assigned, layer, dtype, part)] += count
 
 
 def _copies(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
-    for op, source, target, count in record["rows"]:
-        capture.copies[Copy(op, source, target)] += count
+    for (op, source, target, count), at in _beside(record, "at", [None, 0, "", "", None, False]):
+        file, row, *needed = at
+        capture.copies[Copy(op, source, target, _place(files, file, row), *needed)] += count
+
+
+def _beside(record: dict[str, Any], name: str, otherwise: Any) -> Iterator[tuple[Any, Any]]:
+    """The rows of a record, each with its element of a list beside them, which early captures lack."""
+    rows = record["rows"]
+    yield from zip(rows, record.get(name, [otherwise] * len(rows)), strict=True)
+
+
+def _kernels(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+    capture.kernels |= {(op, dtype): Kernel(gpu, host) for op, dtype, gpu, host in record["rows"]}
+
+
+def _compiled(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+    capture.compiled.setdefault(record["name"], _where(record["where"]))
+
+
+def _inner(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+    capture.inner_devices |= {
+        InnerDevice(_place(files, file, row), name, device) for file, row, name, device in record["rows"]
+    }
+
+
+def _runs(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+    for file, row, *given, count in record["rows"]:
+        capture.runs[ReplicaRun(_place(files, file, row), *given)] += count
+
+
+def _batch(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+    capture.batches.append(Batch(_where(record["where"]), record["size"]))
+
+
+def _input(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+    for file, row, elements, waited, seconds, steps in record["rows"]:
+        where = _place(files, file, row)
+        before = capture.waits.get(where, Wait(0, 0.0, 0.0, 0))
+        capture.waits[where] = Wait(
+            before.elements + elements, before.waited + waited, before.seconds + seconds, before.steps + steps
+        )
+
+
+def _reads(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+    for file, row, device, count in record["rows"]:
+        capture.reads[Read(_place(files, file, row), device)] += count
+
+
+def _models(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+    for file, row, method, count, seconds in record["rows"]:
+        call = ModelCall(_place(files, file, row), method)
+        made, spent = capture.model_calls.get(call, (0, 0.0))
+        capture.model_calls[call] = made + count, spent + seconds
+
+
+def _environment(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+    capture.environment[record["moment"]] = dict(record["values"])
+
+
+def _keras(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+    capture.keras = record["version"]
 
 
 def _variable(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
@@ -368,6 +358,16 @@ _HANDLERS = {
     "ops": _ops,
     "nodes": _nodes,
     "copies": _copies,
+    "kernels": _kernels,
+    "compiled": _compiled,
+    "inner": _inner,
+    "runs": _runs,
+    "batch": _batch,
+    "input": _input,
+    "reads": _reads,
+    "models": _models,
+    "environment": _environment,
+    "keras": _keras,
     "variable": _variable,
     "function": _function,
     "steps": _steps,

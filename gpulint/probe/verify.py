@@ -2,10 +2,40 @@
 
 from __future__ import annotations
 
-from gpulint.probe.checks import configuration, memory, placement, predictions, spread, traces
+from gpulint.probe.checks import (
+    configuration,
+    copies,
+    devices,
+    eager,
+    fallback,
+    growth,
+    input_wait,
+    memory,
+    placement,
+    predictions,
+    replicas,
+    spread,
+    traces,
+    xla,
+)
 from gpulint.probe.expectation import Expectation, Level, Run, Status
 
-CHECKS = (predictions.check, configuration.check, spread.check, placement.check, memory.check, traces.check)
+CHECKS = (
+    predictions.check,
+    configuration.check,
+    growth.check,
+    devices.check,
+    spread.check,
+    replicas.check,
+    placement.check,
+    fallback.check,
+    copies.check,
+    memory.check,
+    input_wait.check,
+    eager.check,
+    traces.check,
+    xla.check,
+)
 """Every check, in the order of the report."""
 
 OF_STRATEGIES = frozenset({"strategy-spread", "variables-mirrored"})

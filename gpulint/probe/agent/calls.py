@@ -21,7 +21,14 @@ CONFIGURATION = (
     "config.experimental.set_device_policy",
     "config.experimental_run_functions_eagerly",
     "config.experimental_connect_to_cluster",
+    "data.experimental.enable_debug_mode",
     "debugging.set_log_device_placement",
+    "debugging.enable_check_numerics",
+    "debugging.disable_check_numerics",
+    "debugging.experimental.enable_dump_debug_info",
+    "debugging.experimental.disable_dump_debug_info",
+    "profiler.experimental.start",
+    "profiler.experimental.stop",
 )
 """Functions whose calls are recorded, below `tensorflow`."""
 
@@ -102,12 +109,17 @@ class Calls:
                 if self._no_jit:
                     keywords["jit_compile"] = False
                 elif func is not None:
-                    self.compiled.add(getattr(func, "__name__", ""))
+                    self._compiles(getattr(func, "__name__", ""))
             if func is None:
                 return functools.partial(traced, **keywords)
             return function(func, *arguments, **keywords)
 
         return traced
+
+    def _compiles(self, name: str) -> None:
+        if name not in self.compiled:
+            self.compiled.add(name)
+            self._writer.write("compiled", name=name, where=self._places.here(3))
 
 
 def _text(value: Any) -> str:

@@ -4,64 +4,126 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from gpulint.probe.agent.devices import short
-from gpulint.probe.agent.operations import Created, graph_of
+from gpulint.probe.agent.operations import Copied, Created, graph_of
 from gpulint.probe.agent.places import Place
 
 _ONEDNN = re.compile(r"^_Mkl(?:Native)?(?=[A-Z])")
 _REPLICA = re.compile(r"(?:^|/)replica_\d+(?=/)")
 _COPIES = frozenset({"_Send", "_HostSend"})
+_ARRIVALS = {"_Recv": "_Send", "_HostRecv": "_HostSend"}
+_TYPES = ("T", "SrcT", "dtype")
 _BOOKKEEPING = frozenset({"_Arg", "_Retval", "_DeviceArg", "_DeviceRetval", "_Recv", "_HostRecv", "NoOp"})
 
 
+STEP, PIPELINE = "step", "tf.data"
+"""Parts of a program: a function that takes gradients, and one that tf.data calls for its elements."""
+
+_PIPELINE = re.compile(r"^Dataset_")
+"""Names of the graphs of the functions that `map`, `filter` and their like are given."""
+
+
 class Placed(NamedTuple):
-    """A node, as far as it is told of: nodes that are alike are counted together."""
+    """A node, as far as it is told of: nodes that are alike are counted together. `dtype` is that of its first input,
+    as a number, 0 for none; `part` is STEP, PIPELINE or ""."""
 
     place: Place | None
     op: str
     requested: str
     assigned: str
     layer: str
+    dtype: int
+    part: str
 
 
-class Copied(NamedTuple):
-    """A transfer between devices."""
+class Built(NamedTuple):
+    """What is known of the graphs that the program built."""
 
-    op: str
-    source: str
-    target: str
+    created: Mapping[tuple[str, str], Created]
+    """(graph, node) → what was built there."""
+    graphs_of: Mapping[str, list[str]]
+    """Node → the graphs that have one of that name."""
+    is_training: Callable[[str], bool]
+    """Whether a graph takes gradients."""
 
 
-def nodes(
-    graph: Any, created: Mapping[tuple[str, str], Created], graphs_of: Mapping[str, list[str]]
-) -> tuple[Counter[Placed], Counter[Copied]]:
-    """The nodes of one graph after partitioning, and the copies in it. `graphs_of` are the graphs that have a node of
-    a name. A graph of which no node is known is that of one eager operation, which is counted as such."""
-    final = [node for part in graph.partition_graphs for node in part.node]
-    own = _own_graph((node.name for node in graph.pre_optimization_graph.node), graphs_of)
+def nodes(graph: Any, built: Built) -> tuple[Counter[Placed], Counter[Copied]]:
+    """The nodes of one graph after partitioning, and the copies in it. A graph of which no node is known is that of one
+    eager operation, which is counted as such."""
     placed: Counter[Placed] = Counter()
-    copied: Counter[Copied] = Counter()
+    own = _own_graph((node.name for node in graph.pre_optimization_graph.node), built.graphs_of)
     if not own:
-        return placed, copied
+        return placed, Counter()
+    part = STEP if built.is_training(own) else PIPELINE if _PIPELINE.match(own) else ""
     requested = {own: {node.name: node.device for node in graph.pre_optimization_graph.node}}
     for function in graph.pre_optimization_graph.library.function:
         requested[_short(function.signature.name)] = {node.name: node.device for node in function.node_def}
-    for node in final:
-        if node.op in _COPIES:
-            source, target = (short(node.attr[end].s.decode()) for end in ("send_device", "recv_device"))
-            if source != target:
-                copied[Copied(node.op, source, target)] += 1
-        if node.op in _COPIES or node.op in _BOOKKEEPING:
-            continue
+
+    def told(node: Any) -> Placed:
         function, name = _original(node, own, requested)
-        found = created.get((function, name))
+        found = built.created.get((function, name))
         asked = short(requested.get(function, {}).get(name, ""))
         op = _ONEDNN.sub("", node.op)
-        placed[Placed(found.place if found else None, op, asked, short(node.device), _layer(name))] += 1
+        place = found.place if found else None
+        return Placed(place, op, asked, short(node.device), _layer(name), _dtype(node), part)
+
+    for node in (node for piece in graph.partition_graphs for node in piece.node):
+        if node.op not in _COPIES and node.op not in _BOOKKEEPING:
+            placed[told(node)] += 1
+    sizes = _sizes(graph, own, requested, built)
+    copied = Counter(
+        Copied(
+            needed.place if needed else None,
+            kind,
+            source,
+            target,
+            needed.op if needed else "",
+            needed.requested if needed else "",
+            sizes.get(name),
+            part == STEP,
+        )
+        for kind, source, target, name, needed in _transfers(graph, told)
+    )
     return placed, copied
+
+
+def _transfers(graph: Any, told: Callable[[Any], Placed]) -> Iterator[tuple[str, str, str, str, Placed | None]]:
+    """The transfers between devices in a graph: kind of the sending node, both devices, name, and the first node that
+    reads what came, as far as it has a place."""
+    for piece in graph.partition_graphs:
+        received = {node.name: node for node in piece.node if node.op in _ARRIVALS}
+        readers: dict[str, Placed] = {}
+        for node in piece.node if received else ():
+            for given in node.input:
+                name = given.lstrip("^").partition(":")[0]
+                if name in received and (name not in readers or readers[name].place is None):
+                    readers[name] = told(node)
+        for name, node in received.items():
+            source, target = (short(node.attr[end].s.decode()) for end in ("send_device", "recv_device"))
+            if source != target:
+                edge = node.attr["tensor_name"].s.decode()
+                yield _ARRIVALS[node.op], source, target, edge, readers.get(name)
+
+
+def _sizes(graph: Any, own: str, requested: Mapping[str, Mapping[str, str]], built: Built) -> dict[str, int]:
+    """Bytes of what is sent, by the name of the transfer, where they are known."""
+    found = {}
+    for piece in graph.partition_graphs:
+        by_name = {node.name: node for node in piece.node}
+        for node in piece.node:
+            if node.op in _COPIES and (sent := by_name.get(node.input[0])) is not None:
+                created = built.created.get(_original(sent, own, requested))
+                if created is not None and created.size is not None:
+                    found[node.attr["tensor_name"].s.decode()] = created.size
+    return found
+
+
+def _dtype(node: Any) -> int:
+    """The dtype of a node's first input, by the name that its attribute has in most operations; 0 where it has none."""
+    return next((node.attr[name].type for name in _TYPES if name in node.attr), 0)
 
 
 def _original(node: Any, own: str, requested: Mapping[str, Mapping[str, str]]) -> tuple[str, str]:

@@ -24,10 +24,12 @@ def graph_of(function: str) -> str | None:
 
 
 class Created(NamedTuple):
-    """A node of a graph that was built: its kind, the line that built it and the one of its forward operation."""
+    """A node of a graph that was built: its kind, the line that built it or its forward operation, and the bytes of
+    its first output, None where they are not known or there is nowhere to copy them to."""
 
     op: str
     place: Place | None
+    size: int | None = None
 
 
 class Ran(NamedTuple):
@@ -37,6 +39,31 @@ class Ran(NamedTuple):
     op: str
     requested: str
     device: str
+    dtype: int
+
+
+class Copied(NamedTuple):
+    """Transfers between devices for an operation at one place, `op` being what needs them. `kind` is that of the node,
+    `EAGER_COPY` outside graphs. `in_step`: in the graph of a training step."""
+
+    place: Place | None
+    kind: str
+    source: str
+    target: str
+    op: str
+    requested: str
+    size: int | None
+    in_step: bool
+
+
+EAGER_COPY = "EagerCopy"
+
+_HANDLES = frozenset({0, 20, 21})
+"""`DataType` of what is not copied between devices with an operation: none, resources and variants."""
+
+_INTEGERS = frozenset({3, 9})
+_SMALL = 1024
+"""Bytes up to which integers are shapes and the like, which kernels take from host memory."""
 
 
 class Operations:
@@ -54,12 +81,21 @@ class Operations:
         on_live: Callable[[], None],
         on_step: Callable[[str, Place | None, float], None],
         on_variable: Callable[[dict[str, Any]], None],
+        on_batch: Callable[[Place | None, int], None],
     ) -> None:
         self._internals = internals
         self._places = places
         self._on_fault, self._on_live, self._on_step, self._on_variable = on_fault, on_live, on_step, on_variable
+        self._on_batch = on_batch
+        self.several_devices = False
+        """Whether the runtime has more than one device, so that something can be copied."""
+        self.compiled: set[str] = set()
+        """Names of functions that XLA compiles, as a whole and on one device."""
+        self.inner_devices: set[tuple[str, Place | None, str]] = set()
+        """(compiled function, place, device) for the devices that it asks for inside."""
         self._lock = threading.Lock()
         self._ran: Counter[Ran] = Counter()
+        self._copied: Counter[Copied] = Counter()
         self.created: dict[tuple[str, str], Created] = {}
         """(graph, node) → what was built there."""
         self.graphs_of: dict[str, list[str]] = {}
@@ -84,21 +120,28 @@ class Operations:
             if graph is not None:
                 self._built(op_type, op_name, outputs, graph)
             else:
-                step = self._executed(op_type, attrs, outputs, op_name)
+                step = self._executed(op_type, inputs, attrs, outputs, op_name)
         except Exception as error:
             self._on_fault("operations", error)
         if step is not None:
             self._on_step(*step)
 
-    def take(self) -> Counter[Ran]:
-        """The eager operations since the last call."""
+    def take(self) -> tuple[Counter[Ran], Counter[Copied]]:
+        """The eager operations since the last call, and the copies that they made."""
         with self._lock:
-            taken, self._ran = self._ran, Counter()
+            taken, self._ran = (self._ran, self._copied), Counter()
+            self._copied = Counter()
         return taken
+
+    def is_training(self, function: str) -> bool:
+        """Whether a function takes gradients, itself or in one that it contains."""
+        return function in self._training
 
     # ------------------------------------------------------------------------------ eager
 
-    def _executed(self, op_type: str, attrs: Any, outputs: Any, op_name: Any) -> tuple[str, Place | None, float] | None:
+    def _executed(
+        self, op_type: str, inputs: Any, attrs: Any, outputs: Any, op_name: Any
+    ) -> tuple[str, Place | None, float] | None:
         if not self._is_live and self._internals.is_live:
             self._is_live = True
             self._on_live()
@@ -108,10 +151,26 @@ class Operations:
             return self._function_ran(function, op_type, place, device)
         if op_type == "VarHandleOp":
             self._variable(op_name, attrs, device, place)
-        ran = Ran(place, op_type, short(self._internals.requested_device), device)
+        elif op_type == "ComputeBatchSize":
+            self._on_batch(place, int(outputs[0]._numpy_internal()))
+        requested = short(self._internals.requested_device)
+        dtype = inputs[0]._datatype_enum() if inputs and hasattr(inputs[0], "_datatype_enum") else 0
         with self._lock:
-            self._ran[ran] += 1
+            self._ran[Ran(place, op_type, requested, device, dtype)] += 1
+        if self.several_devices and device:
+            self._copies(op_type, inputs, outputs[0].device, place, requested)
         return None
+
+    def _copies(self, op: str, inputs: Any, device: str, place: Place | None, requested: str) -> None:
+        for tensor in inputs:
+            if tensor.device == device or (dtype := tensor._datatype_enum()) in _HANDLES:
+                continue
+            size = int(tensor.shape.num_elements() or 0) * tensor.dtype.size
+            if dtype in _INTEGERS and size <= _SMALL:
+                continue
+            copied = Copied(place, EAGER_COPY, short(tensor.device), short(device), op, requested, size, False)
+            with self._lock:
+                self._copied[copied] += 1
 
     def _function_ran(
         self, function: str, trace: str, place: Place | None, device: str
@@ -160,7 +219,10 @@ class Operations:
             place = self._forward(own, name[len(_GRADIENT) :])
         if (own, name) not in self.created:
             self.graphs_of.setdefault(name, []).append(own)
-        self.created[own, name] = Created(op_type, place or self._places.here(3))
+        place = place or self._places.here(3)
+        self.created[own, name] = Created(op_type, place, _size(outputs) if self.several_devices else None)
+        if own in self.compiled and outputs and (device := outputs[0].device):
+            self.inner_devices.add((own, place, short(device)))
 
     def _takes_gradients(self, graph: Any) -> None:
         """Calls of a graph that takes gradients, or of one that it is part of, are training steps."""
@@ -175,3 +237,10 @@ class Operations:
                 return forward.place
             name = name.rpartition("/")[0]
         return None
+
+
+def _size(outputs: Any) -> int | None:
+    """Bytes of the first output, None where its shape is not known."""
+    shape = outputs[0].shape if outputs else None
+    elements = shape.num_elements() if shape is not None else None
+    return int(elements) * int(outputs[0].dtype.size) if elements is not None else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import sysconfig
 from types import FrameType
@@ -12,6 +13,8 @@ Place = tuple[str, int]
 """A file and a row of it, from 1."""
 
 _GENERATED = "__autograph_generated_file"
+_TRACED = re.compile(r'^ +File "([^"\n]+)", line (\d+), in ', re.MULTILINE)
+"""Frames of the user's code in the message of an error that was raised while a function was traced."""
 _AGENT = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
@@ -40,6 +43,20 @@ class Places:
                 return self._original() if _GENERATED in path else self._absolute(path, frame.f_lineno)
             frame = frame.f_back
         return None
+
+    def of(self, error: BaseException) -> Place | None:
+        """The place from which an exception came: what TensorFlow says of traced code, or the innermost frame of the
+        user's in its traceback."""
+        for path, row in reversed(_TRACED.findall(str(error))):
+            if not self.is_foreign(path) and _GENERATED not in path:
+                return self._absolute(path, int(row))
+        place, traceback = None, error.__traceback__
+        while traceback is not None:
+            path = traceback.tb_frame.f_code.co_filename
+            if not self.is_foreign(path) and _GENERATED not in path:
+                place = self._absolute(path, traceback.tb_lineno)
+            traceback = traceback.tb_next
+        return place
 
     def is_foreign(self, path: str) -> bool:
         """Whether a file is none of the user's."""

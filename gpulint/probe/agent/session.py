@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -14,9 +15,18 @@ from gpulint.probe.agent import graphs
 from gpulint.probe.agent.calls import Calls
 from gpulint.probe.agent.device_memory import DeviceMemory
 from gpulint.probe.agent.devices import short
+from gpulint.probe.agent.environment import Environment
+from gpulint.probe.agent.gradients import Gradients
+from gpulint.probe.agent.inputs import Inputs
 from gpulint.probe.agent.internals import Internals
-from gpulint.probe.agent.operations import Operations
+from gpulint.probe.agent.kernels import Kernels
+from gpulint.probe.agent.models import Models
+from gpulint.probe.agent.operations import Copied, Operations
+from gpulint.probe.agent.placed import PlacedWriter
 from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.reads import Reads
+from gpulint.probe.agent.replicas import Replicas
+from gpulint.probe.agent.tally import Tally
 from gpulint.probe.agent.writer import Writer
 
 INTERVAL = 1.0
@@ -42,6 +52,13 @@ class Session:
         self._writer = Writer(options.capture)
         self._places = Places()
         self._calls = Calls(self._writer, self._places, options.no_jit)
+        self._environment = Environment(self._writer)
+        self._models = Models(self._writer, self._places)
+        self._replicas = Replicas(self._places)
+        self._reads = Reads(self._places)
+        self._inputs: Inputs | None = None
+        self._placed: PlacedWriter | None = None
+        self._tallies: list[Tally] = [self._models.calls, self._replicas.calls, self._reads.seen]
         self._operations: Operations | None = None
         self._internals: Internals | None = None
         self._tensorflow: Any = None
@@ -54,6 +71,7 @@ class Session:
         self._faults: set[tuple[str, str]] = set()
         self._stopped = threading.Event()
         self._traced: dict[str, int] = {}
+        self._inner_told = 0
         self._process = os.getpid()
 
     # --------------------------------------------------------------------------- starting
@@ -72,25 +90,60 @@ class Session:
         except Exception as error:
             self.fault("arming", error)
 
+    def keras_imported(self, keras: ModuleType) -> None:
+        """Keras has just been imported, by the program or by TensorFlow."""
+        try:
+            self._models.imported(keras)
+        except Exception as error:
+            self.fault("Keras", error)
+
     def _arm(self, tensorflow: Any) -> None:
         self._tensorflow = tensorflow
         self._internals = Internals()
         self._places.extract_stack = self._internals.extract_stack
         self._operations = Operations(
-            self._internals, self._places, self.fault, self._became_live, self._stepped, self._variable_made
+            self._internals,
+            self._places,
+            self.fault,
+            self._became_live,
+            self._stepped,
+            self._variable_made,
+            self._batch_found,
         )
+        self._operations.compiled = self._calls.compiled
+        cuda = bool(tensorflow.test.is_built_with_cuda())
+        self._placed = PlacedWriter(self._writer, tensorflow, Kernels(self._internals, cuda))
+        self._inputs = Inputs(self._internals, self._places, lambda: self._steps)
+        self._tallies.append(self._inputs.seen)
         self._watch_threads()
         self._internals.watch_operations(self._operations)
         if not self._internals.is_live:
             tensorflow.debugging.set_log_device_placement(True)
         for name in self._calls.watch(tensorflow):
             self._internals.lost.append(("calls", name))
+        self._watch_more(tensorflow)
         for evidence, reason in self._internals.lost:
             self._writer.write("lost", evidence=evidence, reason=reason)
-        cuda = bool(tensorflow.test.is_built_with_cuda())
         self._writer.write("tensorflow", tensorflow=tensorflow.__version__, keras=None, cuda=cuda)
         self._enter("build")
         threading.Thread(target=self._write_on, name="gpulint", daemon=True).start()
+
+    def _watch_more(self, tensorflow: Any) -> None:
+        """What only some checks need: where it fails, these are without evidence."""
+        internals, inputs = self._internals, self._inputs
+        assert internals is not None and inputs is not None
+        watches: tuple[tuple[str, Callable[[Any], None]], ...] = (
+            ("environment", self._environment.watch),
+            ("replicas", self._replicas.watch),
+            ("eager steps", Gradients(self._places, self._stepped).watch),
+            ("reads by the host", lambda _: self._reads.watch(internals)),
+            ("waits for input", lambda _: inputs.watch()),
+        )
+        for evidence, watch in watches:
+            try:
+                watch(tensorflow)
+            except (AttributeError, StopIteration) as error:
+                internals.lost.append((evidence, str(error)))
 
     def _watch_threads(self) -> None:
         """TensorFlow calls back for the thread that asked only: have each new thread ask, too."""
@@ -118,7 +171,10 @@ class Session:
             short(device.name.replace("physical_device:", "device:")) for device in config.list_physical_devices()
         ]
         logical = [short(device.name) for device in config.list_logical_devices()]
+        assert self._operations is not None
+        self._operations.several_devices = len(logical) > 1
         self._writer.write("devices", physical=physical, logical=logical)
+        self._environment.tell("runtime")
 
     # ---------------------------------------------------------------------------- running
 
@@ -136,6 +192,10 @@ class Session:
     def _variable_made(self, fields: dict[str, Any]) -> None:
         self._writer.write("variable", **fields)
 
+    def _batch_found(self, place: Place | None, size: int) -> None:
+        """A dataset is divided among replicas: the size of the batches that it gives, -1 where it gives no such."""
+        self._writer.write("batch", where=place, size=size)
+
     def _stepped(self, function: str, place: Place | None, seconds: float) -> None:
         self._steps += 1
         if self._steps == 1:
@@ -144,6 +204,8 @@ class Session:
             self._enter("steps")
         with self._lock:
             self._fresh.setdefault((function, place), []).append(seconds)
+        if self._inputs is not None:
+            self._inputs.stepped(place)
         if self._options.steps and self._steps >= self._options.warmup + self._options.steps:
             raise SystemExit(0)
 
@@ -158,6 +220,8 @@ class Session:
             return
         try:
             self._write_operations(operations)
+            for tally in self._tallies:
+                tally.write(self._writer)
             self._write_steps()
             self._write_functions(operations)
             self._write_memory()
@@ -168,12 +232,15 @@ class Session:
             self.fault("writing", error)
 
     def _write_operations(self, operations: Operations) -> None:
-        rows = [
-            [*self._numbered(ran.place), ran.op, ran.requested, ran.device, count]
-            for ran, count in operations.take().items()
-        ]
-        if rows:
-            self._writer.write("ops", rows=rows)
+        assert self._placed is not None
+        ran, copied = operations.take()
+        self._placed.operations(ran)
+        self._placed.copies(copied)
+        asked = operations.inner_devices
+        if len(asked) > self._inner_told:
+            self._inner_told = len(asked)
+            rows = [[*self._writer.numbered(place), name, device] for name, place, device in list(asked)]
+            self._writer.write("inner", rows=rows)
 
     def _write_steps(self) -> None:
         with self._lock:
@@ -198,24 +265,16 @@ class Session:
                 self._writer.write("function", name=name, where=where, traces=len(traces), jit=jit, device=device)
 
     def _write_graphs(self, operations: Operations) -> None:
-        assert self._internals is not None
+        assert self._internals is not None and self._placed is not None
+        built = graphs.Built(operations.created, operations.graphs_of, operations.is_training)
         placed: Counter[graphs.Placed] = Counter()
-        copied: Counter[graphs.Copied] = Counter()
+        copied: Counter[Copied] = Counter()
         for graph in self._internals.graphs():
-            nodes, copies = graphs.nodes(graph, operations.created, operations.graphs_of)
+            nodes, copies = graphs.nodes(graph, built)
             placed += nodes
             copied += copies
-        if placed:
-            rows = [
-                [*self._numbered(node.place), node.op, node.requested, node.assigned, node.layer, count]
-                for node, count in placed.items()
-            ]
-            self._writer.write("nodes", rows=rows)
-        if copied:
-            self._writer.write("copies", rows=[[*copy, count] for copy, count in copied.items()])
-
-    def _numbered(self, place: Place | None) -> tuple[int | None, int]:
-        return (self._writer.file(place[0]), place[1]) if place is not None else (None, 0)
+        self._placed.nodes(placed)
+        self._placed.copies(copied)
 
     # ----------------------------------------------------------------------------- ending
 
@@ -235,9 +294,10 @@ class Session:
             self._faults.add((where, text))
             self._writer.write("fault", where=where, error=text)
 
-    def ended(self, error: str | None) -> None:
-        """The program has come to its end, or an exception has ended it."""
+    def ended(self, error: str | None, raised: BaseException | None = None) -> None:
+        """The program has come to its end, or an exception, `raised`, has ended it."""
         self._stopped.set()
         if self._is_own:
             self.write_down()
-            self._writer.write("exit", error=error)
+            self._environment.tell("end")
+            self._writer.write("exit", error=error, where=self._places.of(raised) if raised else None)

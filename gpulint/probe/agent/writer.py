@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+from gpulint.probe.agent.places import Place
 from gpulint.probe.recorder import Recorder
 
 
@@ -23,3 +24,7 @@ class Writer(Recorder):
                 number = self._files[path] = len(self._files)
                 self.write("file", id=number, path=path)
         return number
+
+    def numbered(self, place: Place | None) -> tuple[int | None, int]:
+        """A place as rows have it: the number of its file, null for none, and its row."""
+        return (self.file(place[0]), place[1]) if place is not None else (None, 0)

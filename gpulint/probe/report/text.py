@@ -13,8 +13,8 @@ from rich.table import Table
 
 from gpulint.output.view import printable
 from gpulint.probe.capture import Capture, Where
-from gpulint.probe.checks.placement import is_bookkeeping
 from gpulint.probe.expectation import Expectation, Status
+from gpulint.probe.reasons import is_bookkeeping
 from gpulint.probe.report import Report
 
 WIDTH = 120

@@ -1,0 +1,38 @@
+"""Gradients that are taken eagerly: each is a training step that no function contains."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from gpulint.probe.agent.places import Place, Places
+
+EAGER_STEP = "GradientTape.gradient"
+"""Stands for the name of the function in records of such steps."""
+
+
+class Gradients:
+    """Stands before `GradientTape.gradient` and tells of the calls outside traced functions."""
+
+    def __init__(self, places: Places, on_step: Callable[[str, Place | None, float], None]) -> None:
+        self._places, self._on_step = places, on_step
+        self._last: dict[Place | None, float] = {}
+
+    def watch(self, tensorflow: Any) -> None:
+        """Raises AttributeError where there is no such method."""
+        gradient = tensorflow.GradientTape.gradient
+
+        @functools.wraps(gradient)
+        def taken(*arguments: Any, **keywords: Any) -> Any:
+            found = gradient(*arguments, **keywords)
+            # Replicas run in threads of their own that have a number: the first counts for all.
+            if not tensorflow.inside_function() and not getattr(threading.current_thread(), "replica_id", 0):
+                place, now = self._places.here(2), time.perf_counter()
+                before, self._last[place] = self._last.get(place, now), now
+                self._on_step(EAGER_STEP, place, now - before)
+            return found
+
+        tensorflow.GradientTape.gradient = taken

@@ -1,0 +1,44 @@
+"""Keras, as soon as the program has imported it: its version, and the calls of its models."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+from typing import Any
+
+from gpulint.probe.agent.places import Places
+from gpulint.probe.agent.tally import Tally
+from gpulint.probe.agent.writer import Writer
+
+METHODS = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch")
+"""Methods of `keras.Model` whose calls are counted and timed."""
+
+NAMES = ("keras", "tf_keras")
+"""Packages that are Keras: the second is Keras 2 beside TensorFlow from 2.16 on."""
+
+
+class Models:
+    """Counts the calls of models by method and place, with the seconds they took."""
+
+    def __init__(self, writer: Writer, places: Places) -> None:
+        self._writer, self._places = writer, places
+        self.calls = Tally("models")
+
+    def imported(self, keras: Any) -> None:
+        """Keras has just been imported."""
+        self._writer.write("keras", name=keras.__name__, version=str(getattr(keras, "__version__", "")))
+        for name in METHODS:
+            if (method := getattr(keras.Model, name, None)) is not None:
+                setattr(keras.Model, name, self._counted(name, method))
+
+    def _counted(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def counted(*arguments: Any, **keywords: Any) -> Any:
+            began = time.perf_counter()
+            try:
+                return method(*arguments, **keywords)
+            finally:
+                self.calls.add(self._places.here(2), name, numbers=(1, time.perf_counter() - began))
+
+        return counted
