@@ -1,4 +1,4 @@
-"""Sets the stage of `tests.claims.stage` and runs a program on it: what `gpulint probe` is given in place of the program.
+"""Sets the stage of `tests.claims.stage` and runs a program on it: what `gpulint probe` is given in its place.
 
     staged.py GPUS DEVICES PROGRAM [ARGUMENTS…]
 

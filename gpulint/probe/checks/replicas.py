@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.probe.capture import Capture, Strategy
+from gpulint.probe.capture import Capture, ReplicaRun, Strategy, Where
 from gpulint.probe.expectation import Expectation, Level, Run, held, violated
 
 _INPUTS, _BATCH = "replica-inputs", "replica-batch"
@@ -15,7 +15,7 @@ SMALLEST = 2
 def check(run: Run) -> Iterator[Expectation]:
     """What `strategy.run` was given, by line, and what each replica gets of datasets that were divided."""
     capture = run.capture
-    lines = {}
+    lines: dict[Where | None, ReplicaRun] = {}
     for one in capture.runs:
         before = lines.get(one.where)
         if before is None or (one.whole and not one.divided):

@@ -15,15 +15,8 @@ def check(run: Run) -> Iterator[Expectation]:
     capture = run.capture
     for name, where in capture.compiled.items():
         reason = "XLA compiles it as one unit; --no-jit shows its operations"
-        yield Expectation(
-            _ID,
-            Status.SKIP,
-            Level.WARN,
-            f"operations inside `{name}`",
-            "on the device of the call",
-            reason,
-            where=where,
-        )
+        subject = f"operations inside `{name}`"
+        yield Expectation(_ID, Status.SKIP, Level.WARN, subject, "on the device of the call", reason, where=where)
     told = set()
     for inner in sorted(capture.inner_devices, key=str):
         device = _device_of(inner.function, capture)
