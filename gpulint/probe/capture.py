@@ -55,6 +55,8 @@ __all__ = [
     "read",
 ]
 
+_WARM = "steps"
+
 VERSION = 1
 """Version of the form; grows when a field changes its meaning or goes."""
 
@@ -93,7 +95,13 @@ class Capture:
     logical: tuple[str, ...] = ()
     strategies: list[Strategy] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
+    phase: str = "build"
+    """The phase that the program was last in: "build", "warm-up" or "steps"."""
     executions: Counter[Execution] = field(default_factory=Counter)
+    warm_executions: Counter[Execution] = field(default_factory=Counter)
+    """Those of the executions that came after the warm-up."""
+    warm_steps: Counter[tuple[str, Where | None]] = field(default_factory=Counter)
+    """Training steps after the warm-up, by name and place."""
     nodes: Counter[Node] = field(default_factory=Counter)
     copies: Counter[Copy] = field(default_factory=Counter)
     variables: list[Variable] = field(default_factory=list)
@@ -110,6 +118,8 @@ class Capture:
     reads: Counter[Read] = field(default_factory=Counter)
     model_calls: dict[ModelCall, tuple[int, float]] = field(default_factory=dict)
     """How often each was made, and the seconds of all together."""
+    modules: tuple[str, ...] = ()
+    """Files of the program's own modules that it imported."""
     environment: dict[str, dict[str, str]] = field(default_factory=dict)
     """Moment ("query", "runtime", "end") → variables that devices depend on."""
     keras: str = ""
@@ -211,7 +221,10 @@ def _call(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> No
 
 def _ops(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
     for (file, row, op, requested, device, count), dtype in _beside(record, "dtypes", ""):
-        capture.executions[Execution(_place(files, file, row), op, requested, device, dtype)] += count
+        ran = Execution(_place(files, file, row), op, requested, device, dtype)
+        capture.executions[ran] += count
+        if capture.phase == _WARM:
+            capture.warm_executions[ran] += count
 
 
 def _nodes(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
@@ -282,6 +295,10 @@ def _environment(capture: Capture, record: dict[str, Any], files: dict[int, str]
     capture.environment[record["moment"]] = dict(record["values"])
 
 
+def _modules(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+    capture.modules = tuple(record["paths"])
+
+
 def _keras(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
     capture.keras = record["version"]
 
@@ -301,8 +318,10 @@ def _variable(capture: Capture, record: dict[str, Any], files: dict[int, str]) -
 
 def _function(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
     where = _where(record["where"])
-    made = Function(record["name"], where, record["traces"], bool(record["jit"]), record["device"])
-    capture.functions[made.name, where] = made
+    one = Function(
+        record["name"], where, record["traces"], bool(record["jit"]), record["device"], record.get("made", 0)
+    )
+    capture.functions[one.name, where] = one
 
 
 def _steps(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
@@ -314,6 +333,12 @@ def _steps(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> N
         seconds=before.seconds + record["seconds"],
         slowest=max(before.slowest, record["slowest"]),
     )
+    if capture.phase == _WARM:
+        capture.warm_steps[key] += record["count"]
+
+
+def _phase(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+    capture.phase = record["name"]
 
 
 def _memory(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
@@ -368,9 +393,11 @@ _HANDLERS = {
     "models": _models,
     "environment": _environment,
     "keras": _keras,
+    "modules": _modules,
     "variable": _variable,
     "function": _function,
     "steps": _steps,
+    "phase": _phase,
     "memory": _memory,
     "host": _host,
     "cards": _cards,

@@ -92,13 +92,19 @@ class Call(NamedTuple):
 
 
 class Function(NamedTuple):
-    """A `tf.function` and how often it was traced."""
+    """The `tf.function`s of a name: how often they were traced, and how many there are (0: not known)."""
 
     name: str
     where: Where | None
     traces: int
     jit: bool
     device: str
+    made: int = 0
+
+    @property
+    def traces_of_each(self) -> float:
+        """Traces of one of them, in the mean: each fold of a validation has functions of its own."""
+        return self.traces / max(self.made, 1)
 
 
 class Steps(NamedTuple):

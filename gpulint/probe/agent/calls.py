@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -43,6 +44,8 @@ class Calls:
         self._strategies = 0
         self.compiled: set[str] = set()
         """Names of functions that XLA compiles."""
+        self.made: Counter[str] = Counter()
+        """How many `tf.function`s were made of Python functions, by name."""
 
     def watch(self, tensorflow: Any) -> list[str]:
         """Put the recorders in place; what could not be watched."""
@@ -112,6 +115,7 @@ class Calls:
                     self._compiles(getattr(func, "__name__", ""))
             if func is None:
                 return functools.partial(traced, **keywords)
+            self.made[getattr(func, "__name__", "")] += 1
             return function(func, *arguments, **keywords)
 
         return traced

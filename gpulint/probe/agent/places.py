@@ -15,7 +15,7 @@ Place = tuple[str, int]
 _GENERATED = "__autograph_generated_file"
 _TRACED = re.compile(r'^ +File "([^"\n]+)", line (\d+), in ', re.MULTILINE)
 """Frames of the user's code in the message of an error that was raised while a function was traced."""
-_AGENT = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_GPULINT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 
 
 class Places:
@@ -28,7 +28,7 @@ class Places:
     def __init__(self) -> None:
         paths = sysconfig.get_paths()
         roots = {os.path.join(paths[name], "") for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-        self._foreign = (*sorted(roots), _AGENT, "<")
+        self._foreign = (*sorted(roots), _GPULINT, "<")
         self._is_foreign: dict[str, bool] = {}
         self._directory = os.getcwd()
         self.extract_stack: Any = None
@@ -57,6 +57,13 @@ class Places:
                 place = self._absolute(path, traceback.tb_lineno)
             traceback = traceback.tb_next
         return place
+
+    def modules(self) -> list[str]:
+        """Files of the modules that were imported from below the directory of the program, or from where it began."""
+        roots = tuple(os.path.join(self._directory, root, "") for root in ("", *sys.path[:1]))
+        paths = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+        own = {os.path.join(self._directory, path) for path in paths if path and not self.is_foreign(path)}
+        return sorted(path for path in own if path.startswith(roots))
 
     def is_foreign(self, path: str) -> bool:
         """Whether a file is none of the user's."""

@@ -32,6 +32,12 @@ from gpulint.probe.agent.writer import Writer
 INTERVAL = 1.0
 """Seconds between two times that the counts are written."""
 
+_INTERNAL = frozenset({"initialize_variables"})
+"""Functions of TensorFlow's own, one for each function that makes variables."""
+
+MAX_MODULES = 500
+"""Modules of the program that are told of."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -179,6 +185,9 @@ class Session:
     # ---------------------------------------------------------------------------- running
 
     def _enter(self, phase: str) -> None:
+        if self._operations is not None:
+            self._write_operations(self._operations)
+            self._write_steps()
         self._write_memory()
         self._phase = phase
         self._writer.write("phase", name=phase)
@@ -257,12 +266,19 @@ class Session:
 
     def _write_functions(self, operations: Operations) -> None:
         for name, traces in list(operations.traces.items()):
-            is_internal = name.startswith("__")  # the forward and backward halves of a function
+            is_internal = name.startswith("__") or name in _INTERNAL  # `__`: the forward and backward halves of one
             if not is_internal and self._traced.get(name) != len(traces):
                 self._traced[name] = len(traces)
                 where, device = operations.called_at[name]
-                jit = name in self._calls.compiled
-                self._writer.write("function", name=name, where=where, traces=len(traces), jit=jit, device=device)
+                self._writer.write(
+                    "function",
+                    name=name,
+                    where=where,
+                    traces=len(traces),
+                    made=self._calls.made[name],
+                    jit=name in self._calls.compiled,
+                    device=device,
+                )
 
     def _write_graphs(self, operations: Operations) -> None:
         assert self._internals is not None and self._placed is not None
@@ -300,4 +316,5 @@ class Session:
         if self._is_own:
             self.write_down()
             self._environment.tell("end")
+            self._writer.write("modules", paths=self._places.modules()[:MAX_MODULES])
             self._writer.write("exit", error=error, where=self._places.of(raised) if raised else None)

@@ -16,18 +16,22 @@ MOST = 20
 """Eager operations for each step that are no sign of trouble: metrics, logging, a schedule."""
 
 NEEDED = 10
-"""Steps below which nothing is said: building and warming up are eager."""
+"""Steps after the warm-up, below which nothing is said."""
+
+OFTEN = 0.8
+"""Times per step that an operation is run which belongs to the step."""
 
 
 def check(run: Run) -> Iterator[Expectation]:
     """The eager operations on the lines that are run in every step, by step."""
     capture = run.capture
-    steps = max((one.taken for one in capture.steps.values()), default=0)
+    steps = max(capture.warm_steps.values(), default=0)
     expected = f"at most {MOST} for each step"
-    if not steps:
+    if not capture.steps:
         return
     if steps < NEEDED:
-        yield undecided(_ID, Status.INCONCLUSIVE, _SUBJECT, expected, f"{steps} training steps")
+        reason = f"{steps} training steps after the warm-up, {NEEDED} are needed"
+        yield undecided(_ID, Status.INCONCLUSIVE, _SUBJECT, expected, reason)
         return
     hot = _in_each_step(capture, steps)
     each = sum(hot.values()) / steps
@@ -52,12 +56,17 @@ def check(run: Run) -> Iterator[Expectation]:
 
 
 def _in_each_step(capture: Capture, steps: int) -> Counter[tuple[Where | None, str]]:
-    """Operations by line and kind, those that were run in at least every second step."""
+    """Operations by line and kind, those that were run nearly as often as there were steps.
+
+    What Keras runs for each epoch has the line of the call of `fit`, where it counts only if the steps are eager.
+    """
+    eager = {where for name, where in capture.steps if name == EAGER_STEP}
+    methods = {call.where for call in capture.model_calls} - eager
     counts = Counter[tuple[Where | None, str]]()
-    for ran, count in capture.executions.items():
-        if not is_bookkeeping(ran.op):
+    for ran, count in capture.warm_executions.items():
+        if not is_bookkeeping(ran.op) and ran.where not in methods:
             counts[ran.where, ran.op] += count
-    return Counter({key: count for key, count in counts.items() if count >= steps / 2})
+    return Counter({key: count for key, count in counts.items() if count >= OFTEN * steps})
 
 
 def _code(capture: Capture) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from gpulint.linting.finding import Finding
 from gpulint.probe import memory
 from gpulint.probe.capture import Capture
 from gpulint.probe.checks.configuration import code_of
-from gpulint.probe.deciders.evidence import Decider, Said, ended_with, first_of, is_in, is_near, raised_here
+from gpulint.probe.deciders.evidence import STEP, Decider, Said, ended_with, first_of, is_in, is_near, raised_here
 
 _NAME = re.compile(r"`(\w+)`")
 BUILT = 3
@@ -35,17 +36,14 @@ def _late_variable(finding: Finding, capture: Capture) -> Said | None:
 
 
 def _piled_up(finding: Finding, capture: Capture) -> Said | None:
-    spans = [finding.span, *(related.span for related in finding.related)]
-    made: dict[tuple[object, ...], int] = {}
-    for one in capture.variables:
-        if any(is_in(one.where, span) for span in spans):
-            key = (one.where, re.sub(r"_\d+", "", one.name), one.shape, one.device)
-            made[key] = made.get(key, 0) + 1
-    rounds = max(made.values(), default=0)
+    spans = [(finding.span, 0), *((one.span, STEP if "loop" in one.message else 0) for one in finding.related)]
+    made = [one for one in capture.variables if any(is_in(one.where, span, after) for span, after in spans)]
+    alike = Counter((one.where, re.sub(r"_\d+", "", one.name), one.shape, one.device) for one in made)
+    rounds = max(alike.values(), default=0)
     if rounds < BUILT:
         return None
-    size = sum(one.bytes for one in capture.variables if any(is_in(one.where, span) for span in spans))
-    return Said(True, f"{rounds} models were made here, {size:,} bytes of variables in all")
+    size = sum(one.bytes for one in made)
+    return Said(True, f"{rounds} models were made, {size:,} bytes of variables in all")
 
 
 def _climbs(finding: Finding, capture: Capture) -> Said | None:

@@ -68,7 +68,14 @@ def render(report: Report, color: bool = False) -> str:
         ],
         "resident": [list(pair) for pair in capture.resident],
         "functions": [
-            {"name": one.name, **_place(one.where), "traces": one.traces, "jit": one.jit, "device": one.device}
+            {
+                "name": one.name,
+                **_place(one.where),
+                "traces": one.traces,
+                "made": one.made,
+                "jit": one.jit,
+                "device": one.device,
+            }
             for one in capture.functions.values()
         ],
         "steps": [
