@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -220,7 +220,9 @@ def _call(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> No
 
 
 def _ops(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
-    for (file, row, op, requested, device, count), dtype in _beside(record, "dtypes", ""):
+    for (file, row, op, requested, device, count), dtype in zip(
+        record["rows"], _beside(record, "dtypes", ""), strict=True
+    ):
         ran = Execution(_place(files, file, row), op, requested, device, dtype)
         capture.executions[ran] += count
         if capture.phase == _WARM:
@@ -228,23 +230,21 @@ def _ops(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> Non
 
 
 def _nodes(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
-    parts = record.get("parts", [""] * len(record["rows"]))
-    for ((file, row, op, requested, assigned, layer, count), dtype), part in zip(
-        _beside(record, "dtypes", ""), parts, strict=True
-    ):
-        capture.nodes[Node(_place(files, file, row), op, requested, assigned, layer, dtype, part)] += count
+    beside = (_beside(record, name, otherwise) for name, otherwise in (("dtypes", ""), ("parts", ""), ("replicas", 0)))
+    for (file, row, op, requested, assigned, layer, count), *more in zip(record["rows"], *beside, strict=True):
+        capture.nodes[Node(_place(files, file, row), op, requested, assigned, layer, *more)] += count
 
 
 def _copies(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
-    for (op, source, target, count), at in _beside(record, "at", [None, 0, "", "", None, False]):
-        file, row, *needed = at
+    at = _beside(record, "at", [None, 0, "", "", None, False, False])
+    for (op, source, target, count), (file, row, *needed) in zip(record["rows"], at, strict=True):
         capture.copies[Copy(op, source, target, _place(files, file, row), *needed)] += count
 
 
-def _beside(record: dict[str, Any], name: str, otherwise: Any) -> Iterator[tuple[Any, Any]]:
-    """The rows of a record, each with its element of a list beside them, which early captures lack."""
-    rows = record["rows"]
-    yield from zip(rows, record.get(name, [otherwise] * len(rows)), strict=True)
+def _beside(record: dict[str, Any], name: str, otherwise: Any) -> list[Any]:
+    """A list that has an element for each row of a record; early captures have none."""
+    found: list[Any] = record.get(name) or [otherwise] * len(record["rows"])
+    return found
 
 
 def _kernels(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:

@@ -25,7 +25,7 @@ class Execution(NamedTuple):
 
 class Node(NamedTuple):
     """A node of a graph that was run, by the place that made it. `part` is "step" in a function that takes gradients,
-    "tf.data" in one that a pipeline calls, or ""."""
+    "tf.data" in one that a pipeline calls, or ""; `replica` is the one of a strategy that runs it, from 0."""
 
     where: Where | None
     op: str
@@ -34,13 +34,15 @@ class Node(NamedTuple):
     layer: str
     dtype: str = ""
     part: str = ""
+    replica: int = 0
 
 
 class Copy(NamedTuple):
     """A transfer between devices: `op` is the kind of node, "EagerCopy" outside graphs.
 
     `consumer` is the operation that needed what was copied, at `where`, with the device asked for there. `bytes` is
-    None where the shape is not known. `in_step`: in the graph of a training step, made once in each.
+    None where the shape is not known. `in_step`: in the graph of a training step, made once in each. `mixed`: the
+    consumer also reads what was computed on another device than the source.
     """
 
     op: str
@@ -51,6 +53,7 @@ class Copy(NamedTuple):
     requested: str = ""
     bytes: int | None = None
     in_step: bool = False
+    mixed: bool = False
 
 
 class Kernel(NamedTuple):

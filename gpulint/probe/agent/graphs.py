@@ -12,9 +12,12 @@ from gpulint.probe.agent.operations import Copied, Created, graph_of
 from gpulint.probe.agent.places import Place
 
 _ONEDNN = re.compile(r"^_Mkl(?:Native)?(?=[A-Z])")
-_REPLICA = re.compile(r"(?:^|/)replica_\d+(?=/)")
+_REPLICA = re.compile(r"(?:^|/)replica_(\d+)(?=/)")
 _COPIES = frozenset({"_Send", "_HostSend"})
 _ARRIVALS = {"_Recv": "_Send", "_HostRecv": "_HostSend"}
+_SOURCES = frozenset({*_ARRIVALS, "_Arg", "_DeviceArg", "Const", "ReadVariableOp", "Identity", "IteratorGetNext"})
+"""Nodes whose device says nothing of where the program computes."""
+_GRADIENT = "gradient_tape/"
 _TYPES = ("T", "SrcT", "dtype")
 _BOOKKEEPING = frozenset({"_Arg", "_Retval", "_DeviceArg", "_DeviceRetval", "_Recv", "_HostRecv", "NoOp"})
 
@@ -28,7 +31,7 @@ _PIPELINE = re.compile(r"^Dataset_")
 
 class Placed(NamedTuple):
     """A node, as far as it is told of: nodes that are alike are counted together. `dtype` is that of its first input,
-    as a number, 0 for none; `part` is STEP, PIPELINE or ""."""
+    as a number, 0 for none; `part` is STEP, PIPELINE or ""; `replica` is that of a strategy that runs it, from 0."""
 
     place: Place | None
     op: str
@@ -37,6 +40,7 @@ class Placed(NamedTuple):
     layer: str
     dtype: int
     part: str
+    replica: int
 
 
 class Built(NamedTuple):
@@ -68,7 +72,7 @@ def nodes(graph: Any, built: Built) -> tuple[Counter[Placed], Counter[Copied]]:
         asked = short(requested.get(function, {}).get(name, ""))
         op = _ONEDNN.sub("", node.op)
         place = found.place if found else None
-        return Placed(place, op, asked, short(node.device), _layer(name), _dtype(node), part)
+        return Placed(place, op, asked, short(node.device), _layer(name), _dtype(node), part, _replica(name))
 
     for node in (node for piece in graph.partition_graphs for node in piece.node):
         if node.op not in _COPIES and node.op not in _BOOKKEEPING:
@@ -84,28 +88,37 @@ def nodes(graph: Any, built: Built) -> tuple[Counter[Placed], Counter[Copied]]:
             needed.requested if needed else "",
             sizes.get(name),
             part == STEP,
+            mixed,
         )
-        for kind, source, target, name, needed in _transfers(graph, told)
+        for kind, source, target, name, needed, mixed in _transfers(graph, told)
     )
     return placed, copied
 
 
-def _transfers(graph: Any, told: Callable[[Any], Placed]) -> Iterator[tuple[str, str, str, str, Placed | None]]:
+def _transfers(graph: Any, told: Callable[[Any], Placed]) -> Iterator[tuple[str, str, str, str, Placed | None, bool]]:
     """The transfers between devices in a graph: kind of the sending node, both devices, name, and the first node that
-    reads what came, as far as it has a place."""
+    reads what came, as far as it has a place, with whether it reads from its own device, too."""
     for piece in graph.partition_graphs:
-        received = {node.name: node for node in piece.node if node.op in _ARRIVALS}
-        readers: dict[str, Placed] = {}
-        for node in piece.node if received else ():
-            for given in node.input:
-                name = given.lstrip("^").partition(":")[0]
-                if name in received and (name not in readers or readers[name].place is None):
-                    readers[name] = told(node)
-        for name, node in received.items():
-            source, target = (short(node.attr[end].s.decode()) for end in ("send_device", "recv_device"))
-            if source != target:
-                edge = node.attr["tensor_name"].s.decode()
-                yield _ARRIVALS[node.op], source, target, edge, readers.get(name)
+        by_name = {node.name: node for node in piece.node}
+        readers: dict[str, tuple[Placed, bool]] = {}
+        for node in piece.node:
+            given = [by_name[name] for name in map(_given, node.input) if name in by_name]
+            received = [one.name for one in given if one.op in _ARRIVALS]
+            for name in received:
+                if name not in readers or readers[name][0].place is None:
+                    beside = any(one.op not in _SOURCES for one in given) and _GRADIENT not in node.name
+                    readers[name] = told(node), beside
+        for node in piece.node:
+            if node.op in _ARRIVALS:
+                source, target = (short(node.attr[end].s.decode()) for end in ("send_device", "recv_device"))
+                if source != target:
+                    edge = node.attr["tensor_name"].s.decode()
+                    yield _ARRIVALS[node.op], source, target, edge, *readers.get(node.name, (None, False))
+
+
+def _given(name: str) -> str:
+    """The node that an input comes from, "" for one that is only waited for."""
+    return "" if name.startswith("^") else name.partition(":")[0]
 
 
 def _sizes(graph: Any, own: str, requested: Mapping[str, Mapping[str, str]], built: Built) -> dict[str, int]:
@@ -156,6 +169,12 @@ def _own_graph(names: Iterable[str], graphs_of: Mapping[str, list[str]]) -> str:
     """The graph that most of these nodes were built in."""
     found = Counter(graph for name in names for graph in graphs_of.get(name, ()))
     return found.most_common(1)[0][0] if found else ""
+
+
+def _replica(name: str) -> int:
+    """The replica that a node belongs to: the first has no mark."""
+    found = _REPLICA.search(name)
+    return int(found[1]) if found else 0
 
 
 def _layer(name: str) -> str:

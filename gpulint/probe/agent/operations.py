@@ -44,7 +44,8 @@ class Ran(NamedTuple):
 
 class Copied(NamedTuple):
     """Transfers between devices for an operation at one place, `op` being what needs them. `kind` is that of the node,
-    `EAGER_COPY` outside graphs. `in_step`: in the graph of a training step."""
+    `EAGER_COPY` outside graphs. `in_step`: in the graph of a training step. `mixed`: it also reads what was computed on
+    another device than this."""
 
     place: Place | None
     kind: str
@@ -54,6 +55,7 @@ class Copied(NamedTuple):
     requested: str
     size: int | None
     in_step: bool
+    mixed: bool
 
 
 EAGER_COPY = "EagerCopy"
@@ -162,13 +164,14 @@ class Operations:
         return None
 
     def _copies(self, op: str, inputs: Any, device: str, place: Place | None, requested: str) -> None:
+        mixed = len({tensor.device for tensor in inputs if tensor._datatype_enum() not in _HANDLES}) > 1
         for tensor in inputs:
             if tensor.device == device or (dtype := tensor._datatype_enum()) in _HANDLES:
                 continue
             size = int(tensor.shape.num_elements() or 0) * tensor.dtype.size
             if dtype in _INTEGERS and size <= _SMALL:
                 continue
-            copied = Copied(place, EAGER_COPY, short(tensor.device), short(device), op, requested, size, False)
+            copied = Copied(place, EAGER_COPY, short(tensor.device), short(device), op, requested, size, False, mixed)
             with self._lock:
                 self._copied[copied] += 1
 

@@ -38,7 +38,8 @@ class PlacedWriter:
             for one, count in placed.items()
         ]
         dtypes, parts = [self._dtype(one.dtype) for one in placed], [one.part for one in placed]
-        self._writer.write("nodes", rows=rows, dtypes=dtypes, parts=parts)
+        replicas = [one.replica for one in placed]
+        self._writer.write("nodes", rows=rows, dtypes=dtypes, parts=parts, replicas=replicas)
         self._ask({(one.op, one.dtype) for one in placed if one.assigned.startswith("CPU")})
 
     def copies(self, copied: Counter[Copied]) -> None:
@@ -46,7 +47,10 @@ class PlacedWriter:
         if not copied:
             return
         rows = [[one.kind, one.source, one.target, count] for one, count in copied.items()]
-        at = [[*self._writer.numbered(one.place), one.op, one.requested, one.size, one.in_step] for one in copied]
+        at = [
+            [*self._writer.numbered(one.place), one.op, one.requested, one.size, one.in_step, one.mixed]
+            for one in copied
+        ]
         self._writer.write("copies", rows=rows, at=at)
 
     def _ask(self, kinds: set[tuple[str, int]]) -> None:

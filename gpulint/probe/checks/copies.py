@@ -16,8 +16,8 @@ _EXPECTED = "none between devices of one kind"
 def check(run: Run) -> Iterator[Expectation]:
     """Copies between GPUs in every step, by the line that needs them.
 
-    An operation in a device scope was put there on purpose, and what it reads has to come to it. Strategies with
-    several replicas copy by themselves. Batches come from the host.
+    An operation in a device scope was put there on purpose, and one that reads from a single device has to go on from
+    there: both need their copies. Strategies with several replicas copy by themselves. Batches come from the host.
     """
     capture = run.capture
     in_steps = [one for one in capture.copies if one.in_step]
@@ -25,7 +25,7 @@ def check(run: Run) -> Iterator[Expectation]:
         return
     by_line: dict[Where, Counter[Copy]] = defaultdict(Counter)
     for one, count in capture.copies.items():
-        if one.where is not None and kind_of(one.source) == kind_of(one.target) and not one.requested:
+        if one.where is not None and one.mixed and not one.requested and kind_of(one.source) == kind_of(one.target):
             if one.in_step or (one.op == "EagerCopy" and count >= MANY):
                 by_line[one.where][one] += count
     for where, copies in by_line.items():

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gpulint.probe.capture import Where
 from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
-from gpulint.probe.reasons import is_free
+from gpulint.probe.reasons import has_gpu, is_free
 
 _ID = "scope-placement"
 
@@ -22,14 +22,13 @@ def check(run: Run) -> Iterator[Expectation]:
     for node, count in capture.nodes.items():
         if node.requested and node.assigned:
             asked[node.where, node.requested][node.op, node.assigned] += count
-    has_gpu = any(name.startswith("GPU") for name in capture.physical)
     for (where, requested), seen in asked.items():
         if where is None:
             continue
         subject = f"operations under {requested}"
         expected = f"on {requested}"
-        if requested.startswith("GPU") and not has_gpu:
-            yield undecided(_ID, Status.SKIP, subject, expected, "this machine has no GPU")
+        if requested.startswith("GPU") and not has_gpu(capture):
+            yield undecided(_ID, Status.SKIP, subject, expected, "TensorFlow has no GPU here")
             continue
         elsewhere = Counter(
             {(op, device): count for (op, device), count in seen.items() if device != requested and not is_free(op)}

@@ -63,20 +63,24 @@ def _copied(finding: Finding, capture: Capture) -> Said | None:
 
 
 def _replicas_pinned(finding: Finding, capture: Capture) -> Said | None:
+    """By the first row of the block that is in a step: replicas that are free are each on their own device. Or by the
+    variables that are made in the block."""
     strategy = of_replicas(capture)
-    asked = _asked_below(finding, capture)
-    if strategy is None or not asked:
+    if strategy is None:
         return None
-    own = asked[0].requested
+    steps = {node.where for node in capture.nodes if node.part == "step"}
+    asked = [one for one in _asked_below(finding, capture) if one.where in steps]
+    first = min((one.where.row for one in asked), default=0)
     devices = Counter[str]()
     for one in asked:
-        if one.requested == own:
+        if one.where.row == first:
             devices[one.device] += one.times
-    if len(devices) > 1:
-        return Said(False, f"operations of these lines: {counted(devices)}")
-    if any(one.requested != own and one.where == other.where for one in asked for other in asked):
-        return None
-    return Said(True, f"the replicas' operations of these lines: {counted(devices)}")
+    if len(devices) == 1:
+        return Said(True, f"operations of all {strategy.replicas} replicas: {counted(devices)}")
+    made = {one.device for one in capture.variables if is_in(one.where, finding.span, STEP)}
+    if len(made) > 1:
+        return Said(True, f"variables are on {', '.join(sorted(made))} whatever it asks for")
+    return Said(False, f"operations of the {strategy.replicas} replicas: {counted(devices)}") if devices else None
 
 
 def _without_kernel(finding: Finding, capture: Capture) -> Said | None:

@@ -58,6 +58,7 @@ def render(report: Report, color: bool = False) -> str:
                 "for": one.consumer or None,
                 "bytes": one.bytes,
                 "in_step": one.in_step,
+                "mixed": one.mixed,
                 "count": count,
             }
             for one, count in sorted(capture.copies.items(), key=str)
