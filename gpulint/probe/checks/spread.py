@@ -19,10 +19,11 @@ SHOWN = 3
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """For each strategy with several replicas: variables and operations on its devices."""
+    """For each strategy with several replicas whose devices are there: variables and operations on them."""
     for strategy in run.capture.strategies:
         devices = tuple(dict.fromkeys(strategy.devices))
-        if strategy.replicas < 2:
+        is_there = not run.capture.logical or set(devices) <= set(run.capture.logical)
+        if strategy.replicas < 2 or not is_there:
             continue
         subject = f"{strategy.cls} of {strategy.replicas} replicas"
         if len(devices) < strategy.replicas:
