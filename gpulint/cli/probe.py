@@ -12,6 +12,7 @@ from gpulint.cli import options
 from gpulint.cli.options import UserError
 from gpulint.linting import pack
 from gpulint.linting.selection import Catalogue, Selection
+from gpulint.probe import preflight
 from gpulint.probe.capture import Capture, CaptureError, read
 from gpulint.probe.expectation import Run
 from gpulint.probe.log_file import capture_of_log
@@ -90,7 +91,7 @@ def command(
         else:
             given = (script, *arguments) if module and script else arguments
             target = Target(module or script or "", module is not None, tuple(given))
-            capture = _probed(target, capture_path, timeout, hang_after or None, steps, warmup, no_jit)
+            capture = _probed(target, finder, capture_path, timeout, hang_after or None, steps, warmup, no_jit)
     except CaptureError as error:
         raise UserError(str(error)) from None
     except OSError as error:
@@ -119,6 +120,7 @@ def _catalogue(finder: SettingsFinder, isolated: bool) -> Catalogue:
 
 def _probed(
     target: Target,
+    finder: SettingsFinder,
     capture_path: str | None,
     timeout: float | None,
     hang_after: float | None,
@@ -133,7 +135,12 @@ def _probed(
 
     if not target.is_module and not os.path.isfile(target.name):
         raise UserError(f"{target.name}: no such file")
-    cards = Cards.open()
+    opened = Cards.open()
+    cards = opened if isinstance(opened, Cards) else None
+    gpus = preflight.gpus_here(cards, os.environ)
+    if gpus is not None and not target.is_module:
+        for line in preflight.missing_devices(target.name, finder, gpus):
+            click.echo(f"gpulint: {line}", err=True)
     with tempfile.TemporaryDirectory(prefix="gpulint-") as directory:
         path = os.path.abspath(capture_path) if capture_path else os.path.join(directory, "capture.jsonl")
         ended = launch.run(
@@ -143,7 +150,7 @@ def _probed(
             timeout=timeout,
             hang_after=hang_after,
             progress=ProgressLine.on(standard_error()),
-            cards=cards if isinstance(cards, Cards) else None,
+            cards=cards,
         )
         for fault in ended.faults:
             click.echo(f"gpulint: {fault}", err=True)

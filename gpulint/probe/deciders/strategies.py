@@ -13,6 +13,7 @@ from gpulint.probe.deciders.evidence import (
     Said,
     counted,
     ended_with,
+    first_line,
     first_of,
     is_in,
     is_near,
@@ -159,6 +160,14 @@ def _updated_by_each(finding: Finding, capture: Capture) -> Said | None:
     return Said(True, f"one copy, on {device}, for {strategy.replicas} replicas; updates of it: {counted(updates)}")
 
 
+def _does_not_compile(finding: Finding, capture: Capture) -> Said | None:
+    if capture.compiled and of_replicas(capture) is not None and capture.error.startswith(_COMPILING):
+        return Said(True, f"the program ended with {first_line(capture.error)}")
+    return None
+
+
+_COMPILING = ("InvalidArgumentError", "UnimplementedError", "InternalError")
+
 DECIDERS: dict[str, Decider] = {
     "GPU201": first_of(_variables_of_one_replica, ended_with(_MIXED, *_OTHER_STRATEGY)),
     "GPU202": ended_with(_MIXED, *_OTHER_STRATEGY),
@@ -173,6 +182,6 @@ DECIDERS: dict[str, Decider] = {
     "GPU212": first_of(ended_with("merge_call", "gradient_accumulation_steps"), _applied_each_time),
     "GPU213": _updated_by_each,
     "GPU214": first_of(ended_with("PerReplica"), raised_here("TypeError", "ValueError", "AttributeError")),
-    "GPU215": ended_with("XLA", "jit_compile", "compil", "Collective"),
+    "GPU215": _does_not_compile,
     "GPU216": ended_with("merge_call", "gradient_accumulation_steps", "Need to be inside"),
 }
