@@ -224,7 +224,8 @@ class Operations:
             self.graphs_of.setdefault(name, []).append(own)
         place = place or self._places.here(3)
         self.created[own, name] = Created(op_type, place, _size(outputs) if self.several_devices else None)
-        if own in self.compiled and outputs and (device := outputs[0].device):
+        if own in self.compiled and outputs and (device := outputs[0].device) and not device.startswith("/job:"):
+            # Whole names come with the handles of variables; those that `tf.device` was given are partial.
             self.inner_devices.add((own, place, short(device)))
 
     def _takes_gradients(self, graph: Any) -> None:

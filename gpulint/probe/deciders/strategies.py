@@ -26,6 +26,7 @@ from gpulint.probe.reasons import is_heavy
 
 _MIXED = "Mixing different tf.distribute.Strategy"
 _OTHER_STRATEGY = ("different strategy", "must only be passed a variable created in this")
+_OUTSIDE = ('Need to be inside "with strategy.scope()"',)
 _UPDATES = ("AssignAddVariableOp", "AssignSubVariableOp", "AssignVariableOp")
 _SIZE = re.compile(r"\bbatch of (\d+)")
 
@@ -169,7 +170,7 @@ def _does_not_compile(finding: Finding, capture: Capture) -> Said | None:
 _COMPILING = ("InvalidArgumentError", "UnimplementedError", "InternalError")
 
 DECIDERS: dict[str, Decider] = {
-    "GPU201": first_of(_variables_of_one_replica, ended_with(_MIXED, *_OTHER_STRATEGY)),
+    "GPU201": first_of(ended_with(*_OUTSIDE), _variables_of_one_replica, ended_with(_MIXED, *_OTHER_STRATEGY)),
     "GPU202": ended_with(_MIXED, *_OTHER_STRATEGY),
     "GPU203": _unused,
     "GPU204": _not_entered,
