@@ -10,31 +10,12 @@ import pytest
 from gpulint.cli import options
 from gpulint.probe.cards import Cards
 from gpulint.probe.preflight import gpus_here, missing_devices
+from tests.probe.test_cards import FakeCard, FakeNvml
 
 TWO = """import tensorflow as tf
 
 strategy = tf.distribute.MirroredStrategy({})
 """
-
-
-class Driver:
-    """As much of NVML as counting cards takes: two."""
-
-    def nvmlDeviceGetCount(self) -> int:
-        return 2
-
-    def nvmlDeviceGetHandleByIndex(self, number: int) -> int:
-        return number
-
-    def __getattr__(self, name: str) -> object:
-        kinds = {
-            "nvmlDeviceGetPciInfo": lambda card: type("Pci", (), {"busId": f"00000000:0{card}:00.0"}),
-            "nvmlDeviceGetMemoryInfo": lambda card: type("Memory", (), {"total": 1, "used": 0}),
-            "nvmlDeviceGetName": lambda card: "Tesla K80",
-        }
-        if name not in kinds:
-            raise AttributeError(name)
-        return kinds[name]
 
 
 def said(tmp_path: Path, text: str, gpus: int) -> list[str]:
@@ -88,7 +69,8 @@ def test_cards_that_are_hidden_do_not_count(
 ) -> None:
     monkeypatch.setattr("os.path.exists", lambda path: False)
     environment = {} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}
-    assert gpus_here(Cards(Driver()), environment) == expected
+    cards = Cards(FakeNvml(FakeCard(), FakeCard(bus="00000000:87:00.0")))
+    assert gpus_here(cards, environment) == expected
     assert gpus_here(None, environment) == 0
 
 
