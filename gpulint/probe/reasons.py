@@ -19,7 +19,7 @@ HEAVY_OPS = frozenset(
         *("LSTMBlockCell", "GRUBlockCell", "BlockLSTM", "BlockLSTMV2", "Cholesky", "Svd", "Qr", "MatrixInverse"),
     }
 )
-HEAVY_BEGINNINGS = ("Conv2D", "Conv3D", "DepthwiseConv2d", "Cudnn", "_Fused", "FusedConv", "FusedBatchNorm")
+HEAVY_BEGINNINGS = ("Conv2D", "Conv3D", "DepthwiseConv2d", "Cudnn", "_Fused", "Fused")
 HEAVY_ENDS = ("FFT", "FFT2D", "FFT3D", "FFTND")
 
 

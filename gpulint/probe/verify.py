@@ -41,6 +41,9 @@ CHECKS = (
 OF_STRATEGIES = frozenset({"strategy-spread", "variables-mirrored"})
 """Checks that are about a strategy as a whole."""
 
+OUTSIDE = frozenset({"GPU201", "GPU202", "GPU213"})
+"""Rules about what is made outside a scope: any of them explains that replicas do not have the same."""
+
 _ORDER = tuple(Status)
 
 
@@ -55,6 +58,7 @@ def verify(run: Run) -> list[Expectation]:
         (one.code, one.where) for one in found if one.id == "prediction" and one.status in (Status.FAIL, Status.WARN)
     }
     codes = {code for code, _ in confirmed}
+    codes |= OUTSIDE if codes & OUTSIDE else set()
     kept = [
         one
         for one in found

@@ -60,6 +60,9 @@ class Copied(NamedTuple):
 
 EAGER_COPY = "EagerCopy"
 
+QUESTION = "IteratorGetModelProto"
+"""The operation by which the agent asks iterators how they were used; no program runs it."""
+
 _HANDLES = frozenset({0, 20, 21})
 """`DataType` of what is not copied between devices with an operation: none, resources and variants."""
 
@@ -151,6 +154,8 @@ class Operations:
         device = short(outputs[0].device) if outputs and getattr(outputs[0], "device", None) else ""
         if (function := graph_of(op_type)) is not None:
             return self._function_ran(function, op_type, place, device)
+        if op_type == QUESTION:
+            return None
         if op_type == "VarHandleOp":
             self._variable(op_name, attrs, device, place)
         elif op_type == "ComputeBatchSize":

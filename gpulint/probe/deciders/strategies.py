@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 
 from gpulint.linting.finding import Finding
 from gpulint.probe.agent.gradients import EAGER_STEP
@@ -53,13 +54,19 @@ def _variables_of_one_replica(finding: Finding, capture: Capture) -> Said | None
     return Said(False, f"variables on {on}")
 
 
+def _optimizer_of_one_replica(finding: Finding, capture: Capture) -> Said | None:
+    """Its counters, too, are on each device where it is made in the scope."""
+    said = _variables_of_one_replica(replace(finding, related=()), capture)
+    return said if said is not None and said.confirmed else None
+
+
 def _idle(strategy: Strategy, capture: Capture) -> list[str]:
     """Devices of a strategy that did nothing, or no heavy work while others did."""
-    work = Counter[str]()
-    heavy = Counter[str]()
-    for one in placed(capture):
-        work[one.device] += one.times
-        heavy[one.device] += one.times * is_heavy(one.op)
+    work, heavy = capture.operations, Counter[str]()
+    for ran, count in capture.executions.items():
+        heavy[ran.device] += count * is_heavy(ran.op)
+    for node, count in capture.nodes.items():
+        heavy[node.assigned] += count * is_heavy(node.op)
     counts = heavy if any(heavy.values()) else work
     return [device for device in dict.fromkeys(strategy.devices) if not counts[device]]
 
@@ -171,7 +178,7 @@ _COMPILING = ("InvalidArgumentError", "UnimplementedError", "InternalError")
 
 DECIDERS: dict[str, Decider] = {
     "GPU201": first_of(ended_with(*_OUTSIDE), _variables_of_one_replica, ended_with(_MIXED, *_OTHER_STRATEGY)),
-    "GPU202": ended_with(_MIXED, *_OTHER_STRATEGY),
+    "GPU202": first_of(ended_with(_MIXED, *_OTHER_STRATEGY), _optimizer_of_one_replica),
     "GPU203": _unused,
     "GPU204": _not_entered,
     "GPU205": _whole_batches,
