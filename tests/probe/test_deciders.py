@@ -176,6 +176,8 @@ def test_the_batch_of_a_divided_dataset_is_what_replicas_share() -> None:
     divided = capture(strategies=[MIRRORED], batches=[Batch(HERE, 32)])
     assert observed("GPU209", divided, message) == "each of the 2 replicas got 16 of 32"
     assert said("GPU209", capture(strategies=[MIRRORED], batches=[Batch(HERE, 64)]), message) is None
+    sixteen = Counter({one._replace(batch=16): 1 for one in run_of(divided=True)})
+    assert said("GPU209", capture(strategies=[MIRRORED], runs=sixteen), message) is True
 
 
 def test_a_strategy_on_one_of_several_devices_is_confirmed() -> None:

@@ -18,6 +18,9 @@ FIRST = 2
 WINDOW = 32
 """Steps over which iterators inside functions are looked at; they remember the last 100 gaps."""
 
+_PER_DEVICE = "PerDeviceGenerator"
+"""End of the names of the datasets that stand for the part of one replica: what reads them is a buffer, not a step."""
+
 PAUSE = 1.0
 """Seconds between two such looks: one takes about as long as an eager operation."""
 
@@ -76,7 +79,9 @@ class Inputs:
         @functools.wraps(construct)
         def noted(iterator: Any, *arguments: Any, **keywords: Any) -> None:
             construct(iterator, *arguments, **keywords)
-            self._inside.add(iterator)
+            dataset = arguments[0] if arguments else keywords.get("dataset")
+            if not _is_of_replica(dataset):
+                self._inside.add(iterator)
 
         return noted
 
@@ -107,6 +112,15 @@ class Inputs:
     def _given(self, iterator: Any) -> tuple[int, list[int]] | None:
         """How many elements an iterator has given, and the last gaps between them in µs."""
         return self._internals.iterator_gaps(iterator)
+
+
+def _is_of_replica(dataset: Any) -> bool:
+    """Whether a dataset gives one replica its part of another."""
+    while dataset is not None:
+        if type(dataset).__name__.endswith(_PER_DEVICE):
+            return True
+        dataset = getattr(dataset, "_input_dataset", None)
+    return False
 
 
 class _Reading:

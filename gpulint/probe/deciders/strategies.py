@@ -124,7 +124,9 @@ def _divided(finding: Finding, capture: Capture) -> Said | None:
     if strategy is None or said is None:
         return None
     size = int(said[1])
-    if any(batch.size == size for batch in capture.batches):
+    given = {batch.size for batch in capture.batches}
+    given |= {one.batch * one.replicas for one in capture.runs if one.batch and one.divided}
+    if size in given:
         return Said(True, f"each of the {strategy.replicas} replicas got {size // strategy.replicas} of {size}")
     return None
 
