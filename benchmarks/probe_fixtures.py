@@ -13,24 +13,15 @@ import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
-from tests.claims.claim import Claim, parse_claim
-from tests.claims.probed import Probed, probe
+from tests.claims.claim import Claim
+from tests.claims.probed import Probed, probe, runs_of
 from tests.programs import Program, programs
 
 
 def runs(parts: list[str]) -> list[tuple[Program, str, Claim]]:
     """Program, module and claim of each run."""
-    chosen = []
-    for program in programs():
-        if parts and not any(part in program.name for part in parts):
-            continue
-        chosen += [(program, line.module, parse_claim(line.text)) for line in program.claims]
-        if not program.claims:
-            mains = [module for module, text in program.modules if "__main__" in text]
-            if len(program.modules) == 1:
-                mains = [program.modules[0][0]]
-            chosen += [(program, module, Claim(devices=2, ok=True)) for module in mains]
-    return chosen
+    chosen = [one for one in programs() if not parts or any(part in one.name for part in parts)]
+    return [(program, *run) for program in chosen for run in runs_of(program)]
 
 
 def told(program: Program, module: str, claim: Claim, probed: Probed, counts: Counter[tuple[str, str]]) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from gpulint.probe.capture import Wait
 
 HIGH, MODERATE = 0.2, 0.05
-NEEDED = 20
+NEEDED = 50
 """Elements, and training steps, below which nothing is said."""
 
 SHORT = 0.002

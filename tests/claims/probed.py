@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.claims.claim import Claim
+from tests.claims.claim import Claim, parse_claim
 from tests.programs import Expectation, Program
 
 STAGED = Path(__file__).with_name("staged.py")
@@ -53,6 +53,17 @@ class Probed:
     def broken(self) -> list[dict[str, Any]]:
         """Expectations that the run broke."""
         return [one for one in self.report.get("expectations", []) if one["status"] in BROKEN]
+
+
+def runs_of(program: Program) -> list[tuple[str, Claim]]:
+    """Module and claim of each of a program's `# run:` lines; where it has none, its main modules, on two logical CPUs
+    that stand for GPUs."""
+    claims = [(line.module, parse_claim(line.text)) for line in program.claims]
+    if claims:
+        return claims
+    named = [module for module, text in program.modules if "__main__" in text]
+    mains = [program.modules[0][0]] if len(program.modules) == 1 else named
+    return [(module, Claim(devices=2, ok=True)) for module in mains]
 
 
 def probe(program: Program, module: str, claim: Claim, *options: str) -> Probed:

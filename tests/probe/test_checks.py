@@ -313,7 +313,7 @@ def stepped(taken: int, name: str = "step") -> dict[tuple[str, Where | None], St
         (Wait(100, 1.0, 10.0, 100), Status.PASS, "10% of the time, moderate, 10.0 ms for each of 100 elements"),
         (Wait(100, 0.1, 10.0, 100), Status.PASS, "1% of the time, 1.0 ms for each of 100 elements"),
         (Wait(100, 0.03, 0.1, 100), Status.PASS, "30% of the time, 0.3 ms for each of 100 elements"),
-        (Wait(5, 3.0, 4.0, 5), Status.INCONCLUSIVE, "no loop over a dataset was seen with 20 elements and steps"),
+        (Wait(5, 3.0, 4.0, 5), Status.INCONCLUSIVE, "no loop over a dataset was seen with 50 elements and steps"),
     ],
 )
 def test_the_share_of_a_loop_that_waits_is_judged(wait: Wait, status: Status, observed: str) -> None:
