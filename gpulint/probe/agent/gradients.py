@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from gpulint.probe.agent.guard import Fault, guarded
 from gpulint.probe.agent.places import Place, Places
 
 EAGER_STEP = "GradientTape.gradient"
@@ -17,8 +18,9 @@ EAGER_STEP = "GradientTape.gradient"
 class Gradients:
     """Stands before `GradientTape.gradient` and tells of the calls outside traced functions."""
 
-    def __init__(self, places: Places, on_step: Callable[[str, Place | None, float], None]) -> None:
+    def __init__(self, places: Places, fault: Fault, on_step: Callable[[str, Place | None, float], None]) -> None:
         self._places, self._on_step = places, on_step
+        self._note = guarded("eager steps", fault, self._step)
         self._last: dict[Place | None, float] = {}
 
     def watch(self, tensorflow: Any) -> None:
@@ -30,9 +32,12 @@ class Gradients:
             found = gradient(*arguments, **keywords)
             # Replicas run in threads of their own that have a number: the first counts for all.
             if not tensorflow.inside_function() and not getattr(threading.current_thread(), "replica_id", 0):
-                place, now = self._places.here(2), time.perf_counter()
-                before, self._last[place] = self._last.get(place, now), now
-                self._on_step(EAGER_STEP, place, now - before)
+                self._note()
             return found
 
         tensorflow.GradientTape.gradient = taken
+
+    def _step(self) -> None:
+        place, now = self._places.here(), time.perf_counter()
+        before, self._last[place] = self._last.get(place, now), now
+        self._on_step(EAGER_STEP, place, now - before)

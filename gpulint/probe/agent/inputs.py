@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from gpulint.probe.agent.guard import Fault, guarded
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.tally import Tally
@@ -33,12 +34,14 @@ class Inputs:
     (`ModelProto.gap_times`, microseconds, since TensorFlow 2.17), and what is left of the time is the wait.
     """
 
-    def __init__(self, internals: Internals, places: Places, steps: Callable[[], int]) -> None:
+    def __init__(self, internals: Internals, places: Places, fault: Fault, steps: Callable[[], int]) -> None:
         """`steps` gives the number of training steps so far."""
         self._internals, self._places, self._steps = internals, places, steps
         self.seen = Tally("input")
         self._read: weakref.WeakKeyDictionary[Any, _Reading] = weakref.WeakKeyDictionary()
         self._inside: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._note = guarded("waits for input", fault, self._advanced)
+        self._keep = guarded("waits for input", fault, self._made)
         self._window: tuple[int, float, list[tuple[Any, int]]] | None = None
         self._due = 0.0
 
@@ -57,7 +60,7 @@ class Inputs:
         def timed(iterator: Any) -> Any:
             began = time.perf_counter()
             element = advance(iterator)
-            self._advanced(iterator, began, time.perf_counter())
+            self._note(iterator, began, time.perf_counter())
             return element
 
         return timed
@@ -65,7 +68,7 @@ class Inputs:
     def _advanced(self, iterator: Any, began: float, ended: float) -> None:
         reading = self._read.get(iterator)
         if reading is None:
-            reading = self._read[iterator] = _Reading(self._places.here(3))
+            reading = self._read[iterator] = _Reading(self._places.here())
             self._inside.discard(iterator)
         steps = self._steps()
         if reading.taken >= FIRST:
@@ -79,11 +82,13 @@ class Inputs:
         @functools.wraps(construct)
         def noted(iterator: Any, *arguments: Any, **keywords: Any) -> None:
             construct(iterator, *arguments, **keywords)
-            dataset = arguments[0] if arguments else keywords.get("dataset")
-            if not _is_of_replica(dataset):
-                self._inside.add(iterator)
+            self._keep(iterator, arguments[0] if arguments else keywords.get("dataset"))
 
         return noted
+
+    def _made(self, iterator: Any, dataset: Any) -> None:
+        if not _is_of_replica(dataset):
+            self._inside.add(iterator)
 
     def stepped(self, place: Place | None) -> None:
         """A training step has ended that was called at `place`."""

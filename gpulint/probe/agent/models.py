@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from gpulint.probe.agent.guard import Fault, guarded
 from gpulint.probe.agent.places import Places
 from gpulint.probe.agent.tally import Tally
 from gpulint.probe.agent.writer import Writer
@@ -21,8 +22,9 @@ NAMES = ("keras", "tf_keras")
 class Models:
     """Counts the calls of models by method and place, with the seconds they took."""
 
-    def __init__(self, writer: Writer, places: Places) -> None:
+    def __init__(self, writer: Writer, places: Places, fault: Fault) -> None:
         self._writer, self._places = writer, places
+        self._note = guarded("models", fault, self._count)
         self.calls = Tally("models")
 
     def imported(self, keras: Any) -> None:
@@ -39,6 +41,9 @@ class Models:
             try:
                 return method(*arguments, **keywords)
             finally:
-                self.calls.add(self._places.here(2), name, numbers=(1, time.perf_counter() - began))
+                self._note(name, time.perf_counter() - began)
 
         return counted
+
+    def _count(self, name: str, seconds: float) -> None:
+        self.calls.add(self._places.here(), name, numbers=(1, seconds))

@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 from gpulint.probe.agent.devices import short
+from gpulint.probe.agent.guard import Fault, guarded
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.places import Places
 from gpulint.probe.agent.tally import Tally
@@ -17,19 +18,23 @@ class Reads:
     All of them end in one method of eager tensors, which is none of the public ones (2.16 and 2.21).
     """
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: Places, fault: Fault) -> None:
         self._places = places
+        self._note = guarded("reads by the host", fault, self._count)
         self.seen = Tally("reads")
 
     def watch(self, internals: Internals) -> None:
         tensor = internals.eager_tensor
         if tensor is None:
             return
-        original, places, seen = tensor._numpy, self._places, self.seen
+        original, note = tensor._numpy, self._note
 
         @functools.wraps(original)
         def read(value: Any) -> Any:
-            seen.add(places.here(2), short(value.backing_device))
+            note(value)
             return original(value)
 
         tensor._numpy = read
+
+    def _count(self, value: Any) -> None:
+        self.seen.add(self._places.here(), short(value.backing_device))

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from gpulint.probe.agent.guard import Fault, guarded
 from gpulint.probe.agent.places import Places
 from gpulint.probe.agent.tally import Tally
 
@@ -22,8 +23,9 @@ class Replicas:
     Inside a traced function a call is counted when it is traced; `eager` ones each time.
     """
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: Places, fault: Fault) -> None:
         self._places = places
+        self._note = guarded("replicas", fault, self._count)
         self._tensorflow: Any = None
         self.calls = Tally("runs")
 
@@ -36,13 +38,14 @@ class Replicas:
     def _counted(self, run: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(run)
         def counted(strategy: Any, fn: Any, args: Any = (), kwargs: Any = None, *rest: Any, **options: Any) -> Any:
-            if strategy.num_replicas_in_sync > 1:
-                self._count(strategy, fn, (args, kwargs))
+            self._note(strategy, fn, (args, kwargs))
             return run(strategy, fn, args, kwargs, *rest, **options)
 
         return counted
 
     def _count(self, strategy: Any, fn: Any, given: Any) -> None:
+        if strategy.num_replicas_in_sync < 2:
+            return
         tensorflow = self._tensorflow
         divided, whole, batch = False, False, None
         for leaf in _leaves(given):
@@ -53,7 +56,7 @@ class Replicas:
                 whole = True
                 batch = batch or _length(leaf)
         self.calls.add(
-            self._places.here(3),
+            self._places.here(),
             str(getattr(fn, "__name__", type(fn).__name__)),
             int(strategy.num_replicas_in_sync),
             not tensorflow.inside_function(),

@@ -16,7 +16,9 @@ from gpulint.probe.agent.calls import Calls
 from gpulint.probe.agent.device_memory import DeviceMemory
 from gpulint.probe.agent.devices import short
 from gpulint.probe.agent.environment import Environment
+from gpulint.probe.agent.functions import FunctionWriter
 from gpulint.probe.agent.gradients import Gradients
+from gpulint.probe.agent.guard import guarded
 from gpulint.probe.agent.inputs import Inputs
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.kernels import Kernels
@@ -26,14 +28,12 @@ from gpulint.probe.agent.placed import PlacedWriter
 from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.reads import Reads
 from gpulint.probe.agent.replicas import Replicas
+from gpulint.probe.agent.steps import Steps
 from gpulint.probe.agent.tally import Tally
 from gpulint.probe.agent.writer import Writer
 
 INTERVAL = 1.0
 """Seconds between two times that the counts are written."""
-
-_INTERNAL = frozenset({"initialize_variables"})
-"""Functions of TensorFlow's own, one for each function that makes variables."""
 
 MAX_MODULES = 500
 """Modules of the program that are told of."""
@@ -59,9 +59,9 @@ class Session:
         self._places = Places()
         self._calls = Calls(self._writer, self._places, options.no_jit)
         self._environment = Environment(self._writer)
-        self._models = Models(self._writer, self._places)
-        self._replicas = Replicas(self._places)
-        self._reads = Reads(self._places)
+        self._models = Models(self._writer, self._places, self.fault)
+        self._replicas = Replicas(self._places, self.fault)
+        self._reads = Reads(self._places, self.fault)
         self._inputs: Inputs | None = None
         self._placed: PlacedWriter | None = None
         self._tallies: list[Tally] = [self._models.calls, self._replicas.calls, self._reads.seen]
@@ -71,12 +71,10 @@ class Session:
         self._keeps_graphs = False
         self._memory: DeviceMemory | None = None
         self._phase = "build"
-        self._steps = 0
-        self._fresh: dict[tuple[str, Place | None], list[float]] = {}
-        self._lock = threading.Lock()
+        self._steps = Steps()
+        self._functions = FunctionWriter(self._writer, self._calls)
         self._faults: set[tuple[str, str]] = set()
         self._stopped = threading.Event()
-        self._traced: dict[str, int] = {}
         self._inner_told = 0
         self._process = os.getpid()
 
@@ -119,7 +117,7 @@ class Session:
         self._operations.compiled = self._calls.compiled
         cuda = bool(tensorflow.test.is_built_with_cuda())
         self._placed = PlacedWriter(self._writer, tensorflow, Kernels(self._internals, cuda))
-        self._inputs = Inputs(self._internals, self._places, lambda: self._steps)
+        self._inputs = Inputs(self._internals, self._places, self.fault, lambda: self._steps.taken)
         self._tallies.append(self._inputs.seen)
         self._watch_threads()
         self._internals.watch_operations(self._operations)
@@ -141,7 +139,7 @@ class Session:
         watches: tuple[tuple[str, Callable[[Any], None]], ...] = (
             ("environment", self._environment.watch),
             ("replicas", self._replicas.watch),
-            ("eager steps", Gradients(self._places, self._stepped).watch),
+            ("eager steps", Gradients(self._places, self.fault, self._stepped).watch),
             ("reads by the host", lambda _: self._reads.watch(internals)),
             ("waits for input", lambda _: inputs.watch()),
         )
@@ -187,7 +185,7 @@ class Session:
     def _enter(self, phase: str) -> None:
         if self._operations is not None:
             self._write_operations(self._operations)
-            self._write_steps()
+            self._steps.write(self._writer)
         self._write_memory()
         self._phase = phase
         self._writer.write("phase", name=phase)
@@ -206,16 +204,18 @@ class Session:
         self._writer.write("batch", where=place, size=size)
 
     def _stepped(self, function: str, place: Place | None, seconds: float) -> None:
-        self._steps += 1
-        if self._steps == 1:
-            self._enter("warm-up")
-        elif self._steps == self._options.warmup + 1:
-            self._enter("steps")
-        with self._lock:
-            self._fresh.setdefault((function, place), []).append(seconds)
-        if self._inputs is not None:
-            self._inputs.stepped(place)
-        if self._options.steps and self._steps >= self._options.warmup + self._options.steps:
+        taken = self._steps.taken + 1
+        try:
+            if taken == 1:
+                self._enter("warm-up")
+            elif taken == self._options.warmup + 1:
+                self._enter("steps")
+            self._steps.add(function, place, seconds)
+            if self._inputs is not None:
+                self._inputs.stepped(place)
+        except Exception as error:
+            self.fault("steps", error)
+        if self._options.steps and taken >= self._options.warmup + self._options.steps:
             raise SystemExit(0)
 
     def _write_on(self) -> None:
@@ -231,8 +231,8 @@ class Session:
             self._write_operations(operations)
             for tally in self._tallies:
                 tally.write(self._writer)
-            self._write_steps()
-            self._write_functions(operations)
+            self._steps.write(self._writer)
+            self._functions.write(operations)
             self._write_memory()
             if operations.fresh_functions and self._keeps_graphs:
                 operations.fresh_functions = False
@@ -250,35 +250,6 @@ class Session:
             self._inner_told = len(asked)
             rows = [[*self._writer.numbered(place), name, device] for name, place, device in list(asked)]
             self._writer.write("inner", rows=rows)
-
-    def _write_steps(self) -> None:
-        with self._lock:
-            fresh, self._fresh = self._fresh, {}
-        for (name, where), seconds in fresh.items():
-            self._writer.write(
-                "steps",
-                name=name,
-                where=where,
-                count=len(seconds),
-                seconds=round(sum(seconds), 6),
-                slowest=round(max(seconds), 6),
-            )
-
-    def _write_functions(self, operations: Operations) -> None:
-        for name, traces in list(operations.traces.items()):
-            is_internal = name.startswith("__") or name in _INTERNAL  # `__`: the forward and backward halves of one
-            if not is_internal and self._traced.get(name) != len(traces):
-                self._traced[name] = len(traces)
-                where, device = operations.called_at[name]
-                self._writer.write(
-                    "function",
-                    name=name,
-                    where=where,
-                    traces=len(traces),
-                    made=self._calls.made[name],
-                    jit=name in self._calls.compiled,
-                    device=device,
-                )
 
     def _write_graphs(self, operations: Operations) -> None:
         assert self._internals is not None and self._placed is not None
@@ -317,4 +288,5 @@ class Session:
             self.write_down()
             self._environment.tell("end")
             self._writer.write("modules", paths=self._places.modules()[:MAX_MODULES])
-            self._writer.write("exit", error=error, where=self._places.of(raised) if raised else None)
+            where = guarded("the error", self.fault, self._places.of)(raised) if raised else None
+            self._writer.write("exit", error=error, where=where)
