@@ -55,8 +55,6 @@ __all__ = [
     "read",
 ]
 
-_WARM = "steps"
-
 VERSION = 1
 """Version of the form; grows when a field changes its meaning or goes."""
 
@@ -143,8 +141,6 @@ def _ops(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> Non
     ):
         ran = Execution(_place(files, file, row), op, requested, device, dtype)
         capture.executions[ran] += count
-        if capture.phase == _WARM:
-            capture.warm_executions[ran] += count
 
 
 def _nodes(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
@@ -245,18 +241,15 @@ def _function(capture: Capture, record: dict[str, Any], files: dict[int, str]) -
 def _steps(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
     where = _where(record["where"])
     key = (record["name"], where)
+    busy, operations = record.get("busy", (0, 0))
     before = capture.steps.get(key, Steps(*key, 0, 0.0, 0.0))
     capture.steps[key] = before._replace(
         taken=before.taken + record["count"],
         seconds=before.seconds + record["seconds"],
         slowest=max(before.slowest, record["slowest"]),
+        busy=before.busy + busy,
+        operations=before.operations + operations,
     )
-    if capture.phase == _WARM:
-        capture.warm_steps[key] += record["count"]
-
-
-def _phase(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
-    capture.phase = record["name"]
 
 
 def _memory(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
@@ -315,7 +308,6 @@ _HANDLERS = {
     "variable": _variable,
     "function": _function,
     "steps": _steps,
-    "phase": _phase,
     "memory": _memory,
     "host": _host,
     "cards": _cards,

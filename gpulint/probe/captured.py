@@ -58,13 +58,7 @@ class Capture:
     logical: tuple[str, ...] = ()
     strategies: list[Strategy] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
-    phase: str = "build"
-    """The phase that the program was last in: "build", "warm-up" or "steps"."""
     executions: Counter[Execution] = field(default_factory=Counter)
-    warm_executions: Counter[Execution] = field(default_factory=Counter)
-    """Those of the executions that came after the warm-up."""
-    warm_steps: Counter[tuple[str, Where | None]] = field(default_factory=Counter)
-    """Training steps after the warm-up, by name and place."""
     nodes: Counter[Node] = field(default_factory=Counter)
     copies: Counter[Copy] = field(default_factory=Counter)
     variables: list[Variable] = field(default_factory=list)

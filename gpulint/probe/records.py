@@ -111,13 +111,16 @@ class Function(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """Training steps of one place. `seconds` are those of all of them together."""
+    """Training steps of one place. `seconds` are those of all of them together. `busy`: how many came after more than a
+    few eager operations since the one before, `operations`: how many these were."""
 
     name: str
     where: Where | None
     taken: int
     seconds: float
     slowest: float
+    busy: int = 0
+    operations: int = 0
 
 
 class Sample(NamedTuple):

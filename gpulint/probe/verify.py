@@ -38,8 +38,8 @@ CHECKS = (
 )
 """Every check, in the order of the report."""
 
-OF_STRATEGIES = frozenset({"strategy-spread", "variables-mirrored"})
-"""Checks that are about a strategy as a whole."""
+WHOLE = frozenset({"strategy-spread", "variables-mirrored", "eager-hot-loop"})
+"""Checks that are about a strategy or a loop as a whole, not about the line that explains it."""
 
 OUTSIDE = frozenset({"GPU201", "GPU202", "GPU213"})
 """Rules about what is made outside a scope: any of them explains that replicas do not have the same."""
@@ -51,7 +51,7 @@ def verify(run: Run) -> list[Expectation]:
     """All expectations: broken ones first, then those that the run does not decide, then those that hold.
 
     A violation that a finding had predicted is told of once, as its confirmation: on the same line, or, where it is
-    about a strategy as a whole, by the same rule.
+    about something as a whole, by the same rule.
     """
     found = [expectation for check in CHECKS for expectation in check(run)]
     confirmed = {
@@ -64,7 +64,7 @@ def verify(run: Run) -> list[Expectation]:
         for one in found
         if one.id == "prediction"
         or not one.code
-        or not ((one.code, one.where) in confirmed or (one.id in OF_STRATEGIES and one.code in codes))
+        or not ((one.code, one.where) in confirmed or (one.id in WHOLE and one.code in codes))
     ]
     return sorted(kept, key=lambda one: _ORDER.index(one.status))
 

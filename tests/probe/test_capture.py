@@ -123,14 +123,11 @@ def test_a_list_beside_rows_that_is_too_short_is_a_torn_record(tmp_path: Path) -
     assert capture.torn == 1
 
 
-def test_what_comes_after_the_warm_up_is_counted_apart(tmp_path: Path) -> None:
-    ops = {"kind": "ops", "t": 2.0, "rows": [[None, 0, "MatMul", "", "CPU:0", 2]]}
+def test_steps_after_many_operations_are_counted_apart(tmp_path: Path) -> None:
     steps = {"kind": "steps", "t": 2.0, "name": "f", "where": None, "count": 3, "seconds": 0.5, "slowest": 0.3}
-    warm = {"kind": "phase", "t": 2.5, "name": "steps"}
-    capture = read(written(tmp_path, lines([START, ops, steps, warm, ops, steps, steps])))
-    ran = Execution(None, "MatMul", "", "CPU:0")
-    assert (capture.executions[ran], capture.warm_executions[ran]) == (4, 2)
-    assert capture.warm_steps == {("f", None): 6}
+    capture = read(written(tmp_path, lines([START, steps, {**steps, "busy": [2, 90]}, {**steps, "busy": [1, 40]}])))
+    (found,) = capture.steps.values()
+    assert (found.taken, found.busy, found.operations) == (9, 3, 130)
 
 
 def test_sums_over_a_loop_go_on_in_later_records(tmp_path: Path) -> None:

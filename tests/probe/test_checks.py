@@ -20,7 +20,6 @@ from gpulint.probe.capture import (
     Function,
     InnerDevice,
     Log,
-    ModelCall,
     Node,
     ReplicaRun,
     Sample,
@@ -326,24 +325,24 @@ def test_a_loop_in_which_nothing_is_trained_may_wait() -> None:
     assert "input-wait" not in said(capture)
 
 
-def eager(each: int, steps: int, name: str = "step") -> Capture:
-    warm = Counter({Execution(USED, f"Op{number}", "", "CPU:0"): steps for number in range(each)})
-    return Capture(steps=stepped(steps, name), warm_steps=Counter({(name, USED): steps}), warm_executions=warm)
+def eager(busy: int, taken: int, name: str = "step") -> Capture:
+    """So many steps, of which some came after 40 operations each."""
+    steps = Steps(name, USED, taken, 1.0, 0.1, busy, 40 * busy)
+    return Capture(steps={(name, USED): steps}, executions=ran("MatMul", "", "CPU:0"))
 
 
 def test_steps_of_many_eager_operations_are_found() -> None:
-    assert said(eager(40, 50, EAGER_STEP))["eager-hot-loop"] == (Status.WARN, "GPU508")
+    found = one_of(eager(48, 50, EAGER_STEP), "eager-hot-loop")
+    assert (found.status, found.code, found.where) == (Status.WARN, "GPU508", USED)
+    assert found.observed == "40 for each of 48 steps of 50"
     assert said(eager(5, 50))["eager-hot-loop"] == (Status.PASS, "")
-    assert said(eager(40, 3))["eager-hot-loop"] == (Status.INCONCLUSIVE, "")
+    assert said(eager(3, 3))["eager-hot-loop"] == (Status.INCONCLUSIVE, "")
 
 
-def test_what_keras_does_for_each_epoch_is_no_hot_loop() -> None:
-    capture = eager(40, 50)
-    capture.model_calls[ModelCall(USED, "fit")] = (1, 1.0)
-    assert said(capture)["eager-hot-loop"] == (Status.PASS, "")
-    eagerly = eager(40, 50, EAGER_STEP)
-    eagerly.model_calls[ModelCall(USED, "fit")] = (1, 1.0)
-    assert said(eagerly)["eager-hot-loop"] == (Status.WARN, "GPU508")
+def test_what_makes_steps_eager_is_named() -> None:
+    capture = eager(48, 50, EAGER_STEP)
+    capture.calls.append(Call("tf.config.run_functions_eagerly", {"0": "True"}, "", MADE))
+    assert said(capture)["eager-hot-loop"] == (Status.WARN, "GPU506")
 
 
 def test_what_xla_compiles_is_named_and_devices_inside_it_are_found() -> None:

@@ -94,6 +94,8 @@ class Operations:
         self._on_batch = on_batch
         self.several_devices = False
         """Whether the runtime has more than one device, so that something can be copied."""
+        self.eager = 0
+        """Eager operations so far."""
         self.compiled: set[str] = set()
         """Names of functions that XLA compiles, as a whole and on one device."""
         self.inner_devices: set[tuple[str, Place | None, str]] = set()
@@ -163,6 +165,7 @@ class Operations:
         requested = short(self._internals.requested_device)
         dtype = inputs[0]._datatype_enum() if inputs and hasattr(inputs[0], "_datatype_enum") else 0
         with self._lock:
+            self.eager += 1
             self._ran[Ran(place, op_type, requested, device, dtype)] += 1
         if self.several_devices and device:
             self._copies(op_type, inputs, outputs[0].device, place, requested)

@@ -183,9 +183,6 @@ class Session:
     # ---------------------------------------------------------------------------- running
 
     def _enter(self, phase: str) -> None:
-        if self._operations is not None:
-            self._write_operations(self._operations)
-            self._steps.write(self._writer)
         self._write_memory()
         self._phase = phase
         self._writer.write("phase", name=phase)
@@ -210,7 +207,7 @@ class Session:
                 self._enter("warm-up")
             elif taken == self._options.warmup + 1:
                 self._enter("steps")
-            self._steps.add(function, place, seconds)
+            self._steps.add(function, place, seconds, self._operations.eager if self._operations else 0)
             if self._inputs is not None:
                 self._inputs.stepped(place)
         except Exception as error:

@@ -2,77 +2,73 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 
 from gpulint.probe.agent.gradients import EAGER_STEP
-from gpulint.probe.capture import Capture, Where
+from gpulint.probe.agent.steps import FEW
+from gpulint.probe.capture import Capture, Steps, Where
 from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
 from gpulint.probe.reasons import is_bookkeeping
 
 _ID = "eager-hot-loop"
 _SUBJECT = "operations that Python runs one by one"
-MOST = 20
-"""Eager operations for each step that are no sign of trouble: metrics, logging, a schedule."""
-
+_EXPECTED = f"at most {FEW} for each step"
 NEEDED = 10
-"""Steps after the warm-up, below which nothing is said."""
+"""Steps below which nothing is said."""
 
-OFTEN = 0.8
-"""Times per step that an operation is run which belongs to the step."""
+MOST = 0.5
+"""Share of the steps that may come after many operations: the first of each epoch, and those that are validated."""
+
+SHOWN = 3
+"""Operations that are named as evidence."""
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """The eager operations on the lines that are run in every step, by step."""
+    """Each kind of training step, by the eager operations from one to the next."""
     capture = run.capture
-    steps = max(capture.warm_steps.values(), default=0)
-    expected = f"at most {MOST} for each step"
     if not capture.steps:
         return
-    if steps < NEEDED:
-        reason = f"{steps} training steps after the warm-up, {NEEDED} are needed"
-        yield undecided(_ID, Status.INCONCLUSIVE, _SUBJECT, expected, reason)
-        return
-    hot = _in_each_step(capture, steps)
-    each = sum(hot.values()) / steps
-    if each <= MOST:
-        yield held(_ID, _SUBJECT, expected, f"{each:.1f} for each of {steps} steps")
-        return
-    lines = defaultdict[Where | None, int](int)
-    for (where, _), count in hot.items():
-        lines[where] += count
-    where = max(lines, key=lambda line: lines[line])
-    yield violated(
-        _ID,
-        _SUBJECT,
-        expected,
-        f"{each:.0f} for each of {steps} steps",
-        code=_code(capture),
-        where=where,
-        evidence=tuple(f"{op}, {count} times" for (_, op), count in hot.most_common(3)),
-        fix="decorate the step with `tf.function`",
-        level=Level.WARN,
-    )
+    enough = [one for one in capture.steps.values() if one.taken >= NEEDED]
+    if not enough:
+        most = max(one.taken for one in capture.steps.values())
+        reason = f"{most} training steps, {NEEDED} are needed"
+        yield undecided(_ID, Status.INCONCLUSIVE, _SUBJECT, _EXPECTED, reason)
+    for one in enough:
+        if one.busy <= MOST * one.taken:
+            yield held(_ID, _SUBJECT, _EXPECTED, f"more after {one.busy} of {one.taken} steps", where=one.where)
+            continue
+        hot = _often(capture, one)
+        yield violated(
+            _ID,
+            _SUBJECT,
+            _EXPECTED,
+            f"{one.operations / one.busy:.0f} for each of {one.busy} steps of {one.taken}",
+            code=_code(capture, one),
+            where=one.where,
+            evidence=tuple(f"{op}, {count} times" for op, count in hot.most_common(SHOWN)),
+            fix="decorate the step with `tf.function`",
+            level=Level.WARN,
+        )
 
 
-def _in_each_step(capture: Capture, steps: int) -> Counter[tuple[Where | None, str]]:
-    """Operations by line and kind, those that were run nearly as often as there were steps.
-
-    What Keras runs for each epoch has the line of the call of `fit`, where it counts only if the steps are eager.
-    """
-    eager = {where for name, where in capture.steps if name == EAGER_STEP}
-    methods = {call.where for call in capture.model_calls} - eager
-    counts = Counter[tuple[Where | None, str]]()
-    for ran, count in capture.warm_executions.items():
-        if not is_bookkeeping(ran.op) and ran.where not in methods:
-            counts[ran.where, ran.op] += count
-    return Counter({key: count for key, count in counts.items() if count >= OFTEN * steps})
+def _often(capture: Capture, steps: Steps) -> Counter[str]:
+    """Operations of the file that takes the steps, those that were run at least as often."""
+    counts = Counter[str]()
+    for ran, count in capture.executions.items():
+        if _path(ran.where) == _path(steps.where) and not is_bookkeeping(ran.op):
+            counts[ran.op] += count
+    return Counter({op: count for op, count in counts.items() if count >= steps.busy})
 
 
-def _code(capture: Capture) -> str:
+def _path(where: Where | None) -> str:
+    return where.path if where is not None else ""
+
+
+def _code(capture: Capture, steps: Steps) -> str:
     """The rule that speaks of what makes the steps eager."""
     if any(call.name.endswith("run_functions_eagerly") and not call.error for call in capture.calls):
         return "GPU506"
     if any(one.eager and not one.traced for one in capture.runs):
         return "GPU207"
-    return "GPU508" if any(name == EAGER_STEP for name, _ in capture.steps) else ""
+    return "GPU508" if steps.name == EAGER_STEP else ""
