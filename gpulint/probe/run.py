@@ -35,7 +35,7 @@ def command_line(target: Target, capture: str, steps: int, warmup: int, no_jit: 
 
 def findings_of(capture: Capture, finder: SettingsFinder, catalogue: Catalogue) -> Sequence[Finding]:
     """What `gpulint check` says of the program's own files that took part in the run."""
-    files = {place.path for place in _places(capture)}
+    files = {place.path for place in _places(capture)} | set(capture.modules)
     main = capture.process.get("main", "")
     if os.path.isfile(main):
         files.add(os.path.abspath(main))
@@ -45,4 +45,5 @@ def findings_of(capture: Capture, finder: SettingsFinder, catalogue: Catalogue) 
 
 def _places(capture: Capture) -> list[Where]:
     found = [one.where for one in capture.executions] + [one.where for one in capture.nodes]
+    found += [one.where for one in capture.calls] + [one.where for one in capture.strategies] + [capture.error_at]
     return [where for where in found if where is not None]
