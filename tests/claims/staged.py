@@ -8,7 +8,7 @@ program's lines.
 
 from __future__ import annotations
 
-import runpy
+import builtins
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -23,7 +23,10 @@ def main() -> None:
         stage.set_up(gpus, devices)
     sys.argv[:] = [program.name, *sys.argv[4:]]
     sys.path[0] = str(program.parent)
-    runpy.run_path(str(program), run_name="__main__")
+    module = ModuleType("__main__")
+    module.__dict__.update(__file__=str(program), __builtins__=builtins)
+    sys.modules["__main__"] = module
+    exec(compile(program.read_text(encoding="utf-8"), str(program), "exec"), module.__dict__)
 
 
 if __name__ == "__main__":

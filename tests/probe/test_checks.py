@@ -422,12 +422,21 @@ RUN = ReplicaRun(USED, "step", 2, False, False, True, False, 8)
 
 
 def test_replicas_that_are_given_the_same_are_found() -> None:
-    assert said(Capture(runs=Counter({RUN: 1})))["replica-inputs"] == (Status.PASS, "")
+    steps = stepped(9)
+    assert said(Capture(steps=steps, runs=Counter({RUN: 1})))["replica-inputs"] == (Status.PASS, "")
     same = RUN._replace(divided=False, whole=True, batch=32)
-    found = one_of(Capture(runs=Counter({RUN: 1, same: 1})), "replica-inputs")
+    found = one_of(Capture(steps=steps, runs=Counter({RUN: 1, same: 1})), "replica-inputs")
     assert (found.status, found.code, found.observed) == (Status.WARN, "GPU205", "the same batch of 32 for all")
     neither = RUN._replace(divided=False)
-    assert "replica-inputs" not in said(Capture(runs=Counter({neither: 1})))
+    assert "replica-inputs" not in said(Capture(steps=steps, runs=Counter({neither: 1})))
+
+
+def test_what_is_not_trained_may_be_given_whole() -> None:
+    same = RUN._replace(divided=False, whole=True)
+    assert "replica-inputs" not in said(Capture(runs=Counter({same: 1})))
+    once = same._replace(eager=True)
+    assert "replica-inputs" not in said(Capture(steps=stepped(9), runs=Counter({once: 1})))
+    assert said(Capture(steps=stepped(9), runs=Counter({once: 20})))["replica-inputs"] == (Status.WARN, "GPU205")
 
 
 @pytest.mark.parametrize(("size", "status"), [(32, Status.PASS), (2, Status.WARN), (-1, None)])

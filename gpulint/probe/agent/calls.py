@@ -16,6 +16,8 @@ CONFIGURATION = (
     "config.set_visible_devices",
     "config.set_logical_device_configuration",
     "config.set_soft_device_placement",
+    "config.threading.set_inter_op_parallelism_threads",
+    "config.threading.set_intra_op_parallelism_threads",
     "config.run_functions_eagerly",
     "config.experimental.set_memory_growth",
     "config.experimental.set_visible_devices",

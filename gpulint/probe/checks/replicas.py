@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.probe.capture import Capture, ReplicaRun, Strategy, Where
+from gpulint.probe.deciders.evidence import MANY
 from gpulint.probe.expectation import Expectation, Level, Run, held, violated
 
 _INPUTS, _BATCH = "replica-inputs", "replica-batch"
@@ -15,8 +16,11 @@ SMALLEST = 2
 def check(run: Run) -> Iterator[Expectation]:
     """What `strategy.run` was given, by line, and what each replica gets of datasets that were divided."""
     capture = run.capture
+    trained = bool(capture.steps)
     lines: dict[Where | None, ReplicaRun] = {}
-    for one in capture.runs:
+    for one, count in capture.runs.items():
+        if not trained or (one.eager and count < MANY):
+            continue  # a test of a layer, or an evaluation
         before = lines.get(one.where)
         if before is None or (one.whole and not one.divided):
             lines[one.where] = one

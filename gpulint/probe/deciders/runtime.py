@@ -16,11 +16,17 @@ BUILT = 3
 """Models made on one line that are a pile rather than a pair."""
 
 
-def _configuration(finding: Finding, capture: Capture) -> Said | None:
+def _refused(finding: Finding, capture: Capture) -> Said | None:
     made = [one for one in capture.calls if is_in(one.where, finding.span)]
-    if (failed := next((one for one in made if code_of(one.error) == finding.code), None)) is not None:
-        return Said(True, failed.error)
-    return Said(False, f"{made[0].name} was accepted") if made and not any(one.error for one in made) else None
+    failed = next((one for one in made if code_of(one.error) == finding.code), None)
+    return Said(True, failed.error) if failed is not None else None
+
+
+def _accepted(finding: Finding, capture: Capture) -> Said | None:
+    made = [one for one in capture.calls if is_in(one.where, finding.span)]
+    if not made or capture.error or any(one.error for one in made):
+        return None
+    return Said(False, f"{made[0].name} was accepted")
 
 
 def _late_variable(finding: Finding, capture: Capture) -> Said | None:
@@ -68,12 +74,12 @@ _GONE_TYPES = ("AttributeError", "ImportError", "ModuleNotFoundError", "TypeErro
 _GONE = ("has no attribute", "No module named", "cannot import name", "unexpected keyword")
 
 DECIDERS: dict[str, Decider] = {
-    "GPU301": _configuration,
+    "GPU301": first_of(_refused, raised_here("RuntimeError", "ValueError"), _accepted),
     "GPU302": _late_variable,
-    "GPU303": _configuration,
+    "GPU303": first_of(_refused, ended_with("Memory growth cannot differ")),
     "GPU304": raised_here("TypeError"),
     "GPU305": _piled_up,
-    "GPU306": _configuration,
+    "GPU306": first_of(_refused, raised_here("ValueError")),
     "GPU307": _climbs,
     "GPU701": _one_worker,
     "GPU702": ended_with("Collective ops must be configured at program startup"),

@@ -7,6 +7,9 @@ from gpulint.probe.capture import Capture
 from gpulint.probe.deciders.evidence import MANY, STEP, Decider, Said, is_in, is_near
 from gpulint.probe.reasons import is_bookkeeping
 
+ROUNDS = 3
+"""Calls on one line that are a loop's."""
+
 EAGER = 100
 """Eager operations of a step that was run a few times."""
 
@@ -48,7 +51,7 @@ def _reads(finding: Finding, capture: Capture) -> Said | None:
 
 def _calls(finding: Finding, capture: Capture) -> Said | None:
     for call, (count, seconds) in capture.model_calls.items():
-        if is_in(call.where, finding.span) and count >= MANY:
+        if is_in(call.where, finding.span) and count >= ROUNDS:
             return Said(True, f"`{call.method}` was called {count} times, {1e3 * seconds / count:.1f} ms each")
     return None
 
