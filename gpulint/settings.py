@@ -54,6 +54,7 @@ class Settings:
     rule_paths: tuple[str, ...] = ()
     target_tensorflow: str = NEWEST_TENSORFLOW
     output_format: str = "text"
+    baseline: str = ""
     max_warnings: int = -1
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
@@ -102,7 +103,8 @@ OPTIONS = (
     Option("src", "", "strings", "Directories that the project's imports are looked for in."),
     Option("rule-paths", "", "strings", "Directories with rules of your own."),
     Option("target-tensorflow", "", "version", 'The TensorFlow release the program runs on, such as "2.16".'),
-    Option("output-format", "", "string", "text, concise, json or github."),
+    Option("output-format", "", "format", "The form of the output."),
+    Option("baseline", "", "string", "File with the findings that are known, as with `--baseline`."),
     Option("max-warnings", "", "int", "Exit with 1 only when there are more warnings than this (-1: any)."),
     Option("select", "lint", "rules", "Rules to turn on: codes, prefixes, names or ALL."),
     Option("ignore", "lint", "rules", "Rules to turn off."),

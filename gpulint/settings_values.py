@@ -71,6 +71,7 @@ _KINDS: dict[str, Callable[[Any], Any]] = {
     "version": _checked(
         'a version such as "2.16"', lambda value: isinstance(value, str) and bool(_VERSION.match(value))
     ),
+    "format": _checked("a string", lambda value: isinstance(value, str)),
     "string": _checked("a string", lambda value: isinstance(value, str)),
     "fail or skip": _checked("`fail` or `skip`", lambda value: value in ("fail", "skip")),
     "expectations": _expectations,

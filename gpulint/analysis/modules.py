@@ -54,6 +54,12 @@ class Project:
         self.scopes: dict[str, tuple[ModuleScope, str, Site | None]] = {}
         """Modules already run for an importer, by path, with what their import does to the runtime and where."""
 
+    def forget(self) -> None:
+        """Forget what programs made of the modules, which can depend on their order; keep what the files say."""
+        self.scopes.clear()
+        self.idle_runs.clear()
+        self.memory.clear()
+
     def syntax_of(self, path: str) -> ir.Module | None:
         """The lowered module at `path`; None when it cannot be read or parsed."""
         if path not in self._syntax:
