@@ -79,9 +79,9 @@ HOOKED = (
     input_lib.DistributedIteratorBase,
 )
 
-def state():
+def state():  # Python makes __annotations__ when somebody asks for them
     return [
-        *(dict(vars(cls)) for cls in HOOKED),
+        *({name: own for name, own in vars(cls).items() if name != "__annotations__"} for cls in HOOKED),
         dict(vars(tf.config)), dict(vars(tf.config.experimental)), tf.function, tf.distribute.Strategy.__init__,
         tf.debugging.set_log_device_placement, threading.Thread._bootstrap_inner, list(sys.meta_path),
         execute.execute, list(context.context().op_callbacks), threading.enumerate(), gpulint.expect.is_probed(),
