@@ -14,7 +14,7 @@ from gpulint.cli import options
 from gpulint.cli.options import UserError
 from gpulint.linting import pack
 from gpulint.linting.selection import Catalogue, Selection
-from gpulint.probe import levels
+from gpulint.probe import levels, preflight
 from gpulint.probe.capture import Capture, CaptureError, read
 from gpulint.probe.expectation import Run, Wanted
 from gpulint.probe.log_file import capture_of_log
@@ -107,7 +107,7 @@ def command(
         else:
             given = (script, *arguments) if module and script else arguments
             target = Target(module or script or "", module is not None, tuple(given))
-            capture = _probed(target, capture_path, settings, no_jit)
+            capture = _probed(target, finder, capture_path, settings, no_jit)
     except CaptureError as error:
         raise UserError(str(error)) from None
     except OSError as error:
@@ -153,7 +153,9 @@ def _catalogue(finder: SettingsFinder, isolated: bool) -> Catalogue:
     return catalogue
 
 
-def _probed(target: Target, capture_path: str | None, settings: Settings, no_jit: bool) -> Capture:
+def _probed(
+    target: Target, finder: SettingsFinder, capture_path: str | None, settings: Settings, no_jit: bool
+) -> Capture:
     from gpulint.probe import launch  # POSIX only, as far as there are pseudo-terminals
     from gpulint.probe.cards import Cards
     from gpulint.probe.channel import standard_error
@@ -163,7 +165,12 @@ def _probed(target: Target, capture_path: str | None, settings: Settings, no_jit
         raise UserError(f"{target.name}: no such file")
     if target.is_notebook:
         _require_notebook(target)
-    cards = Cards.open()
+    opened = Cards.open()
+    cards = opened if isinstance(opened, Cards) else None
+    gpus = preflight.gpus_here(cards, os.environ)
+    if gpus is not None and not target.is_module:
+        for line in preflight.missing_devices(target.name, finder, gpus):
+            click.echo(f"gpulint: {line}", err=True)
     with tempfile.TemporaryDirectory(prefix="gpulint-") as directory:
         path = os.path.abspath(capture_path) if capture_path else os.path.join(directory, "capture.jsonl")
         ended = launch.run(
@@ -175,7 +182,7 @@ def _probed(target: Target, capture_path: str | None, settings: Settings, no_jit
             timeout=settings.probe_timeout or None,
             hang_after=settings.probe_hang_after or None,
             progress=ProgressLine.on(standard_error()),
-            cards=cards if isinstance(cards, Cards) else None,
+            cards=cards,
         )
         for fault in ended.faults:
             click.echo(f"gpulint: {fault}", err=True)

@@ -19,11 +19,23 @@ def _api() -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1)
+def _kernels() -> dict[str, Any]:
+    text = resources.files("gpulint.knowledge").joinpath("kernels.json").read_text("utf-8")
+    table: dict[str, Any] = json.loads(text)
+    return table
+
+
+@lru_cache(maxsize=1)
 def kernels() -> dict[str, list[str]]:
     """Canonical name → dtypes with a GPU kernel (none: no GPU kernel at all), for functions that lack some."""
-    text = resources.files("gpulint.knowledge").joinpath("kernels.json").read_text("utf-8")
-    table: dict[str, list[str]] = json.loads(text)["gpu_dtypes"]
-    return {f"tensorflow.{name}": dtypes for name, dtypes in table.items()}
+    return {f"tensorflow.{name}": dtypes for name, dtypes in _kernels()["gpu_dtypes"].items()}
+
+
+@lru_cache(maxsize=1)
+def op_kernels() -> dict[str, tuple[list[str], list[str]]]:
+    """Op → the dtypes of its first input that have a GPU kernel, and those that such a kernel takes from host memory.
+    An op that is not in it runs on a GPU whatever it is given, or is not known."""
+    return {op: (device, host) for op, (device, host) in _kernels()["ops"].items()}
 
 
 @lru_cache(maxsize=1)

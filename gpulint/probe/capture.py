@@ -1,49 +1,65 @@
-"""The Capture: what a program did, as records in a file of JSON Lines.
-
-Every line is one object with `kind` and `t` (seconds since the epoch). Two processes append to the file: the agent
-inside the program, and the parent that started it. Each line is written at once and none is changed later, so what was
-seen is there whatever ends the program. A place in the source (`where`) is `[path, row]` or null, in a notebook
-`[path, row, cell]` with the cell's index among all cells, from 0, and the row inside it. Rows start at 1; sizes are
-bytes; devices are short names such as `GPU:0`.
-
-| kind | by | fields |
-|---|---|---|
-| start | parent | version, gpulint, command, directory, python, platform, memory {host, CPU}: what there is |
-| process | agent | pid, python, main |
-| tensorflow | agent | tensorflow, keras (null where it is not loaded), cuda |
-| lost | agent | evidence, reason: what this TensorFlow does not give |
-| devices | agent | physical, logical: names of devices, when the runtime has them |
-| strategy | agent | id, class, devices, replicas, where |
-| call | agent | name, arguments (short texts by name), outcome ("ok" or the error), where |
-| file | agent | id, path, in a notebook cell: what the file numbers in rows stand for |
-| source | agent | path, modified, digest (SHA-256), text (null where it is long): a file when first seen |
-| ops | agent | rows of [file, row, op, requested, device, count]: eager operations since the last such record |
-| nodes | agent | rows of [file, row, op, requested, assigned, layer, count]: nodes of graphs, when they are known |
-| copies | agent | rows of [op, from, to, count]: transfers between devices in graphs |
-| variable | agent | name, shape, dtype, bytes, device, where |
-| function | agent | name, where, traces, jit, device, graph (nodes were seen): the last of a name and place counts |
-| expectation | agent | id, form ("on", "copies", "traces", "that"), expected, subject, where, and what was seen: |
-| | | objects, ops: rows of [name, device, count]; copies: rows of [op, from, to, count]; |
-| | | lines [path, first, last, op] or null, in a notebook [path, first, last, op, cell]; traces or null; |
-| | | missing (why nothing is seen): the last of an id counts |
-| steps | agent | name, where, count, seconds, slowest: training steps since the last such record |
-| memory | agent | phase, devices {device: [current, peak]} |
-| phase | agent | name: "build", "warm-up" or "steps" begins |
-| host | parent | resident: memory of the program and its children |
-| cards | parent | rows of [PCI bus id, name, total, used, by the program, by others, utilisation in percent] |
-| log | parent | stream, lines, placements, torn, placed and ran: rows of [op, device, count], messages |
-| fault | agent, parent | where, error: something in gpulint went wrong |
-| exit | agent | error: null, or what ended the program |
-| end | parent | status (null where a signal did), signal, reason ("exit", "timeout", "hang" or "interrupt"), seconds |
-"""
+"""Reading a Capture: what a program did, as records in a file of JSON Lines, which `docs/capture.md` describes."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
+
+from gpulint.probe.captured import Capture, Log
+from gpulint.probe.records import (
+    Batch,
+    Call,
+    Card,
+    Copy,
+    Execution,
+    Function,
+    InnerDevice,
+    Kernel,
+    Lines,
+    ModelCall,
+    Node,
+    Read,
+    ReplicaRun,
+    Sample,
+    SourceText,
+    Stated,
+    Steps,
+    Strategy,
+    Variable,
+    Wait,
+    Where,
+)
+
+__all__ = [
+    "VERSION",
+    "Batch",
+    "Call",
+    "Capture",
+    "CaptureError",
+    "Card",
+    "Copy",
+    "Execution",
+    "Function",
+    "InnerDevice",
+    "Kernel",
+    "Lines",
+    "Log",
+    "ModelCall",
+    "Node",
+    "Read",
+    "ReplicaRun",
+    "Sample",
+    "SourceText",
+    "Stated",
+    "Steps",
+    "Strategy",
+    "Variable",
+    "Wait",
+    "Where",
+    "read",
+]
 
 VERSION = 1
 """Version of the form; grows when a field changes its meaning or goes."""
@@ -51,224 +67,6 @@ VERSION = 1
 
 class CaptureError(Exception):
     """A file that is no capture, or one of a later gpulint. The message names the file."""
-
-
-class Where(NamedTuple):
-    """A row of a file, from 1; in a notebook a row of the cell with this index, from 0."""
-
-    path: str
-    row: int
-    cell: int | None = None
-
-
-class Execution(NamedTuple):
-    """An eager operation, by the place that ran it. `requested` is "" where nothing asked for a device."""
-
-    where: Where | None
-    op: str
-    requested: str
-    device: str
-
-
-class Node(NamedTuple):
-    """A node of a graph that was run, by the place that made it."""
-
-    where: Where | None
-    op: str
-    requested: str
-    assigned: str
-    layer: str
-
-
-class Copy(NamedTuple):
-    """A transfer between devices inside a graph."""
-
-    op: str
-    source: str
-    target: str
-
-
-class Variable(NamedTuple):
-    """A variable that was made, or one replica's copy of it."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-    bytes: int
-    device: str
-    where: Where | None
-
-
-class Strategy(NamedTuple):
-    """A `tf.distribute.Strategy` that was made."""
-
-    id: int
-    cls: str
-    devices: tuple[str, ...]
-    replicas: int
-    where: Where | None
-
-
-class Call(NamedTuple):
-    """A call of TensorFlow that configures something. `error` is "" where it went well."""
-
-    name: str
-    arguments: dict[str, str]
-    error: str
-    where: Where | None
-
-
-class Function(NamedTuple):
-    """A `tf.function` and how often it was traced."""
-
-    name: str
-    where: Where | None
-    traces: int
-    jit: bool
-    device: str
-    graph: bool = True
-    """Whether its nodes were seen: those of a function that XLA compiles, or that was traced before, were not."""
-
-
-class Lines(NamedTuple):
-    """Rows `first` to `last` of a file, or of a notebook's cell, and the op that is meant there, "" for all."""
-
-    path: str
-    first: int
-    last: int
-    op: str
-    cell: int | None = None
-
-    def has(self, where: Where | None, op: str) -> bool:
-        """Whether an op at a place is meant."""
-        if where is None or (where.path, where.cell) != (self.path, self.cell) or self.op not in ("", op):
-            return False
-        return self.first <= where.row <= self.last
-
-
-class Stated(NamedTuple):
-    """Something that the program itself expects, with what was seen of it (`gpulint.expect`)."""
-
-    form: str
-    """"on" a device, "copies" between devices, "traces" of a function, or "that": an expression."""
-    expected: str
-    subject: str
-    where: Where | None
-    objects: Counter[tuple[str, str]]
-    """(name, device) of tensors and variables."""
-    ops: Counter[tuple[str, str]]
-    """(op, device) of what ran."""
-    copies: Counter[Copy]
-    lines: Lines | None
-    """What is meant, where `ops` does not say it."""
-    traces: int | None
-    missing: str
-    """Why nothing, or not everything, was seen."""
-
-
-class Steps(NamedTuple):
-    """Training steps of one place. `seconds` are those of all of them together."""
-
-    name: str
-    where: Where | None
-    taken: int
-    seconds: float
-    slowest: float
-
-
-class Sample(NamedTuple):
-    """Memory at one moment: (current, peak) by device, with the phase the program was in."""
-
-    t: float
-    phase: str
-    devices: dict[str, tuple[int, int]]
-
-
-class SourceText(NamedTuple):
-    """A file of the program as it was when the run first came to it. `text` is None where it was not kept."""
-
-    modified: float
-    digest: str
-    text: str | None
-
-
-class Card(NamedTuple):
-    """A card as NVML sees it, at one moment."""
-
-    t: float
-    bus: str
-    name: str
-    total: int
-    used: int
-    by_program: int
-    by_others: int
-    utilisation: int
-
-
-@dataclass(slots=True)
-class Log:
-    """What the placement log of one stream says in sum."""
-
-    lines: int = 0
-    placements: int = 0
-    torn: int = 0
-    placed: Counter[tuple[str, str]] = field(default_factory=Counter)
-    ran: Counter[tuple[str, str]] = field(default_factory=Counter)
-    messages: list[str] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Capture:
-    """Everything that a run left behind, summed up."""
-
-    start: dict[str, Any] = field(default_factory=dict)
-    end: dict[str, Any] = field(default_factory=dict)
-    process: dict[str, Any] = field(default_factory=dict)
-    tensorflow: dict[str, Any] = field(default_factory=dict)
-    error: str = ""
-    """What ended the program, "" where it came to its end."""
-    lost: list[tuple[str, str]] = field(default_factory=list)
-    faults: list[str] = field(default_factory=list)
-    physical: tuple[str, ...] = ()
-    logical: tuple[str, ...] = ()
-    strategies: list[Strategy] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
-    executions: Counter[Execution] = field(default_factory=Counter)
-    nodes: Counter[Node] = field(default_factory=Counter)
-    copies: Counter[Copy] = field(default_factory=Counter)
-    variables: list[Variable] = field(default_factory=list)
-    functions: dict[tuple[str, Where | None], Function] = field(default_factory=dict)
-    stated: dict[int, Stated] = field(default_factory=dict)
-    """By id."""
-    steps: dict[tuple[str, Where | None], Steps] = field(default_factory=dict)
-    phase: str = ""
-    """The last that the program was in."""
-    eager: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """(phase, op) → how many eager operations ran."""
-    taken: Counter[str] = field(default_factory=Counter)
-    """How many training steps were taken in each phase."""
-    memory: list[Sample] = field(default_factory=list)
-    resident: list[tuple[float, int]] = field(default_factory=list)
-    cards: list[Card] = field(default_factory=list)
-    sources: dict[str, SourceText] = field(default_factory=dict)
-    logs: dict[str, Log] = field(default_factory=lambda: defaultdict(Log))
-    torn: int = 0
-    """Lines that could not be read."""
-
-    @property
-    def operations(self) -> Counter[str]:
-        """How many operations ran, and nodes of graphs are, on each device."""
-        seen = Counter[str]()
-        for ran, count in self.executions.items():
-            seen[ran.device] += count
-        for node, count in self.nodes.items():
-            seen[node.assigned] += count
-        return seen
-
-    @property
-    def seconds(self) -> float:
-        """How long the program ran, 0 where nobody saw its end."""
-        return float(self.end.get("seconds", 0))
 
 
 def read(path: str) -> Capture:
@@ -329,7 +127,7 @@ def _fault(capture: Capture, record: dict[str, Any], files: _Files) -> None:
 
 
 def _exit(capture: Capture, record: dict[str, Any], files: _Files) -> None:
-    capture.error = record["error"] or ""
+    capture.error, capture.error_at = record["error"] or "", _where(record.get("where"))
 
 
 def _devices(capture: Capture, record: dict[str, Any], files: _Files) -> None:
@@ -350,19 +148,86 @@ def _call(capture: Capture, record: dict[str, Any], files: _Files) -> None:
 
 
 def _ops(capture: Capture, record: dict[str, Any], files: _Files) -> None:
-    for file, row, op, requested, device, count in record["rows"]:
-        capture.executions[Execution(_place(files, file, row), op, requested, device)] += count
+    for (file, row, op, requested, device, count), dtype in zip(
+        record["rows"], _beside(record, "dtypes", ""), strict=True
+    ):
+        ran = Execution(_place(files, file, row), op, requested, device, dtype)
+        capture.executions[ran] += count
         capture.eager[capture.phase, op] += count
 
 
 def _nodes(capture: Capture, record: dict[str, Any], files: _Files) -> None:
-    for file, row, op, requested, assigned, layer, count in record["rows"]:
-        capture.nodes[Node(_place(files, file, row), op, requested, assigned, layer)] += count
+    beside = (_beside(record, name, otherwise) for name, otherwise in (("dtypes", ""), ("parts", ""), ("replicas", 0)))
+    for (file, row, op, requested, assigned, layer, count), *more in zip(record["rows"], *beside, strict=True):
+        capture.nodes[Node(_place(files, file, row), op, requested, assigned, layer, *more)] += count
 
 
 def _copies(capture: Capture, record: dict[str, Any], files: _Files) -> None:
-    for op, source, target, count in record["rows"]:
-        capture.copies[Copy(op, source, target)] += count
+    at = _beside(record, "at", [None, 0, "", "", None, False, False])
+    for (op, source, target, count), (file, row, *needed) in zip(record["rows"], at, strict=True):
+        capture.copies[Copy(op, source, target, _place(files, file, row), *needed)] += count
+
+
+def _beside(record: dict[str, Any], name: str, otherwise: Any) -> list[Any]:
+    """A list that has an element for each row of a record; early captures have none."""
+    found: list[Any] = record.get(name) or [otherwise] * len(record["rows"])
+    return found
+
+
+def _kernels(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.kernels |= {(op, dtype): Kernel(gpu, host) for op, dtype, gpu, host in record["rows"]}
+
+
+def _compiled(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.compiled.setdefault(record["name"], _where(record["where"]))
+
+
+def _inner(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.inner_devices |= {
+        InnerDevice(_place(files, file, row), name, device) for file, row, name, device in record["rows"]
+    }
+
+
+def _runs(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, *given, count in record["rows"]:
+        capture.runs[ReplicaRun(_place(files, file, row), *given)] += count
+
+
+def _batch(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.batches.append(Batch(_where(record["where"]), record["size"]))
+
+
+def _input(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, elements, waited, seconds, steps in record["rows"]:
+        where = _place(files, file, row)
+        before = capture.waits.get(where, Wait(0, 0.0, 0.0, 0))
+        capture.waits[where] = Wait(
+            before.elements + elements, before.waited + waited, before.seconds + seconds, before.steps + steps
+        )
+
+
+def _reads(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, device, count in record["rows"]:
+        capture.reads[Read(_place(files, file, row), device)] += count
+
+
+def _models(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, method, count, seconds in record["rows"]:
+        call = ModelCall(_place(files, file, row), method)
+        made, spent = capture.model_calls.get(call, (0, 0.0))
+        capture.model_calls[call] = made + count, spent + seconds
+
+
+def _environment(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.environment[record["moment"]] = dict(record["values"])
+
+
+def _modules(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.modules = tuple(record["paths"])
+
+
+def _keras(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.keras = record["version"]
 
 
 def _variable(capture: Capture, record: dict[str, Any], files: _Files) -> None:
@@ -380,19 +245,29 @@ def _variable(capture: Capture, record: dict[str, Any], files: _Files) -> None:
 
 def _function(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     where = _where(record["where"])
-    made = Function(record["name"], where, record["traces"], bool(record["jit"]), record["device"])
-    made = made._replace(graph=bool(record.get("graph", True)))
-    capture.functions[made.name, where] = made
+    one = Function(
+        record["name"],
+        where,
+        record["traces"],
+        bool(record["jit"]),
+        record["device"],
+        made=record.get("made", 0),
+        graph=bool(record.get("graph", True)),
+    )
+    capture.functions[one.name, where] = one
 
 
 def _steps(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     where = _where(record["where"])
     key = (record["name"], where)
+    busy, operations = record.get("busy", (0, 0))
     before = capture.steps.get(key, Steps(*key, 0, 0.0, 0.0))
     capture.steps[key] = before._replace(
         taken=before.taken + record["count"],
         seconds=before.seconds + record["seconds"],
         slowest=max(before.slowest, record["slowest"]),
+        busy=before.busy + busy,
+        operations=before.operations + operations,
     )
     capture.taken[capture.phase] += record["count"]
 
@@ -463,6 +338,17 @@ _HANDLERS = {
     "ops": _ops,
     "nodes": _nodes,
     "copies": _copies,
+    "kernels": _kernels,
+    "compiled": _compiled,
+    "inner": _inner,
+    "runs": _runs,
+    "batch": _batch,
+    "input": _input,
+    "reads": _reads,
+    "models": _models,
+    "environment": _environment,
+    "keras": _keras,
+    "modules": _modules,
     "variable": _variable,
     "function": _function,
     "expectation": _expectation,

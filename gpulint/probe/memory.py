@@ -200,7 +200,10 @@ class VariableBalance:
 
 
 def variable_balance(strategy: Strategy, variables: Iterable[Variable]) -> VariableBalance | None:
-    """Whether a mirrored strategy has every variable on each of its devices. None for other strategies."""
+    """Whether a mirrored strategy has every variable on each of its devices. None for other strategies.
+
+    Scalars are counters and rates, which Keras makes for itself on one device, when it saves a model.
+    """
     if strategy.cls not in MIRRORED or len(strategy.devices) < 2:
         return None
     groups: defaultdict[str, list[Variable]] = defaultdict(list)
@@ -213,7 +216,7 @@ def variable_balance(strategy: Strategy, variables: Iterable[Variable]) -> Varia
         by_device = {device: Counter(v.bytes for v in group if v.device == device) for device in strategy.devices}
         for variable in group:
             sizes[variable.device] += variable.bytes
-        if len({frozenset(sizes.items()) for sizes in by_device.values()}) > 1:
+        if group[0].shape and len({frozenset(sizes.items()) for sizes in by_device.values()}) > 1:
             uneven.append(group[0])
     if not groups:
         return VariableBalance(strategy, "inconclusive", "no variable was seen on its devices", sizes, ())

@@ -12,9 +12,11 @@ from typing import Literal, NamedTuple
 
 from gpulint.knowledge.devices import parse_device
 from gpulint.probe import memory, memory_limits
+from gpulint.probe.agent.gradients import EAGER_STEP
+from gpulint.probe.agent.operations import EAGER_COPY
 from gpulint.probe.agent.session import BEFORE
-from gpulint.probe.capture import Capture
-from gpulint.probe.checks.placement import is_bookkeeping
+from gpulint.probe.capture import Capture, Copy
+from gpulint.probe.reasons import is_bookkeeping, is_bound
 
 Kind = Literal["share", "bytes", "seconds", "number"]
 """What a metric is measured in."""
@@ -75,10 +77,15 @@ def told(counts: Counter[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def _operations(capture: Capture, wanted: str) -> Measured | Unknown:
-    counts = _placed(capture)
-    if isinstance(counts, Unknown):
-        return counts
-    counted = Counter({key: n for key, n in counts.items() if key[1] and not is_bookkeeping(key[0])})
+    placed = _placed(capture)
+    if isinstance(placed, Unknown):
+        return placed
+    device = parse_device(wanted)
+    leaves_bound = device is not None and device.is_gpu
+    counted: Counter[tuple[str, str]] = Counter()
+    for one, count in placed.items():
+        if one.device and not is_bookkeeping(one.op) and not (one.is_bound and leaves_bound):
+            counted[one.op, one.device] += count
     total = counted.total()
     if not total:
         return Unknown("no operation was seen that could be elsewhere")
@@ -87,17 +94,25 @@ def _operations(capture: Capture, wanted: str) -> Measured | Unknown:
     return Measured(there / total, (f"{there} of {total} there", *told(elsewhere)))
 
 
-def _placed(capture: Capture) -> Counter[tuple[str, str]] | Unknown:
-    """(op, device) of all that ran. A function that XLA compiles is one operation; of others without a graph nothing
-    is known, and so nothing of the whole."""
-    counts: Counter[tuple[str, str]] = Counter()
+class _Placed(NamedTuple):
+    """Something that ran; `is_bound`: on the host, where it has to be."""
+
+    op: str
+    device: str
+    is_bound: bool
+
+
+def _placed(capture: Capture) -> Counter[_Placed] | Unknown:
+    """All that ran. A function that XLA compiles is one operation; of others without a graph nothing is known, and so
+    nothing of the whole."""
+    counts: Counter[_Placed] = Counter()
     for ran, count in capture.executions.items():
-        counts[ran.op, ran.device] += count
+        counts[_Placed(ran.op, ran.device, is_bound(ran, capture))] += count
     for node, count in capture.nodes.items():
-        counts[node.op, node.assigned] += count
+        counts[_Placed(node.op, node.assigned, is_bound(node, capture))] += count
     for function in capture.functions.values():
         if function.jit and not function.graph:
-            counts[f"`{function.name}`, compiled by XLA", function.device] += 1
+            counts[_Placed(f"`{function.name}`, compiled by XLA", function.device, False)] += 1
     unseen = [function.name for function in capture.functions.values() if not (function.jit or function.graph)]
     return Unknown(_no_graph(unseen)) if unseen else counts or _logged(capture)
 
@@ -106,10 +121,11 @@ def _no_graph(functions: list[str]) -> str:
     return f"no graph was seen of `{'`, `'.join(sorted(functions)[:SHOWN])}`"
 
 
-def _logged(capture: Capture) -> Counter[tuple[str, str]]:
+def _logged(capture: Capture) -> Counter[_Placed]:
     """What the placement log says, where there is nothing better: that of one stream, as most is printed on both."""
     streams = [log.placed + log.ran for log in capture.logs.values()]
-    return max(streams, key=lambda one: one.total(), default=Counter())
+    most = max(streams, key=lambda one: one.total(), default=Counter())
+    return Counter({_Placed(op, device, False): count for (op, device), count in most.items()})
 
 
 def _variables(capture: Capture, wanted: str) -> Measured | Unknown:
@@ -172,11 +188,35 @@ def _copies(capture: Capture, _: str) -> Measured | Unknown:
         return Unknown(_no_graph(unseen))
     if not capture.functions:
         return Unknown("no `tf.function` was run")
+    pairs = _pairs(capture, lambda copy: copy.op != EAGER_COPY)
+    return Measured(pairs.total(), _ways(pairs))
+
+
+def _copies_per_step(capture: Capture, _: str) -> Measured | Unknown:
+    """A graph is that of one trace, and a step runs one of them."""
+    names = {name for name, _ in capture.steps}
+    if EAGER_STEP in names:
+        return Unknown("steps that run eagerly do not say which copies are theirs")
+    functions = [one for one in capture.functions.values() if one.name in names]
+    if not functions:
+        return Unknown("no training step was seen")
+    if unseen := [one.name for one in functions if not one.graph]:
+        return Unknown(_no_graph(unseen))
+    pairs = _pairs(capture, lambda copy: copy.in_step)
+    return Measured(pairs.total() / sum(one.traces for one in functions), _ways(pairs))
+
+
+def _pairs(capture: Capture, is_meant: Callable[[Copy], bool]) -> Counter[tuple[str, str]]:
+    """(from, to) → how many copies."""
     pairs: Counter[tuple[str, str]] = Counter()
     for copy, count in capture.copies.items():
-        pairs[copy.source, copy.target] += count
-    evidence = (f"{count} from {source} to {target}" for (source, target), count in pairs.most_common(SHOWN))
-    return Measured(pairs.total(), tuple(evidence))
+        if is_meant(copy):
+            pairs[copy.source, copy.target] += count
+    return pairs
+
+
+def _ways(pairs: Counter[tuple[str, str]]) -> tuple[str, ...]:
+    return tuple(f"{count} from {source} to {target}" for (source, target), count in pairs.most_common(SHOWN))
 
 
 def _eager(capture: Capture, _: str) -> Measured | Unknown:
@@ -255,7 +295,7 @@ def _idle(capture: Capture, _: str) -> Measured | Unknown:
         return counts
     if not counts:
         return Unknown("no operation was seen")
-    busy = {device for _, device in counts}
+    busy = {one.device for one in counts}
     idle = [device for device in capture.logical if is_on(device, "GPU") and device not in busy]
     return Measured(len(idle), (", ".join(idle),) if idle else ())
 
@@ -267,7 +307,7 @@ def _of(
 
 
 METRICS = (
-    Metric("ops.on", "share", "Share of the operations, bookkeeping left out.", _operations, "DEVICE"),
+    Metric("ops.on", "share", "Share of the operations that could be elsewhere.", _operations, "DEVICE"),
     Metric("ops.on_gpu", "share", "The same as `ops.on[GPU]`.", _of("GPU", _operations)),
     Metric("ops.on_cpu", "share", "The same as `ops.on[CPU]`.", _of("CPU", _operations)),
     Metric("variables.on", "share", "Share of the bytes of variables.", _variables, "DEVICE"),
@@ -279,6 +319,7 @@ METRICS = (
     Metric("traces", "number", "How often a `tf.function` was traced.", _traces, "FUNCTION"),
     Metric("traces.max", "number", "How often the function that was traced most was traced.", _of("", _traces)),
     Metric("copies.in_graphs", "number", "Transfers between devices in the graphs that were run.", _copies),
+    Metric("copies.per_step", "number", "Those of them that a training step makes, in the mean.", _copies_per_step),
     Metric("eager_ops", "number", "Operations that ran one by one, bookkeeping left out.", _eager),
     Metric("eager_ops.per_step", "number", "The same for each training step after the warm-up.", _eager_per_step),
     Metric("replicas", "number", "Replicas of the largest strategy; 1 without one.", _replicas),

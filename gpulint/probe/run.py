@@ -47,7 +47,7 @@ def findings_of(capture: Capture, finder: SettingsFinder, catalogue: Catalogue) 
 
     What it says of a cell that wrote one of them is told of that file, which is where the run has seen it.
     """
-    files = {place.path for place in _places(capture)}
+    files = {place.path for place in _places(capture)} | set(capture.modules)
     main = capture.process.get("main", "")
     if os.path.isfile(main):
         files.add(os.path.abspath(main))
@@ -87,4 +87,5 @@ def _written(programs: Programs, files: set[str]) -> dict[tuple[str, int | None]
 
 def _places(capture: Capture) -> list[Where]:
     found = [one.where for one in capture.executions] + [one.where for one in capture.nodes]
+    found += [one.where for one in capture.calls] + [one.where for one in capture.strategies] + [capture.error_at]
     return [where for where in found if where is not None]

@@ -6,14 +6,22 @@ from collections.abc import Callable, Iterable, Iterator
 
 from gpulint.probe.checks import (
     configuration,
+    copies,
+    devices,
+    eager,
+    fallback,
+    growth,
     inline,
+    input_wait,
     memory,
     placement,
     predictions,
+    replicas,
     sources,
     spread,
     stated,
     traces,
+    xla,
 )
 from gpulint.probe.expectation import Expectation, Level, Run, Status
 from gpulint.probe.levels import levelled
@@ -23,18 +31,29 @@ CHECKS = (
     stated.check,
     predictions.check,
     configuration.check,
+    growth.check,
+    devices.check,
     spread.check,
+    replicas.check,
     placement.check,
+    fallback.check,
+    copies.check,
     memory.check,
+    input_wait.check,
+    eager.check,
     traces.check,
+    xla.check,
     sources.check,
 )
 """Every check, in the order of the report."""
 
 Check = Callable[[Run], Iterator[Expectation]]
 
-OF_STRATEGIES = frozenset({"strategy-spread", "variables-mirrored"})
-"""Checks that are about a strategy as a whole."""
+WHOLE = frozenset({"strategy-spread", "variables-mirrored", "eager-hot-loop"})
+"""Checks that are about a strategy or a loop as a whole, not about the line that explains it."""
+
+OUTSIDE = frozenset({"GPU201", "GPU202", "GPU213"})
+"""Rules about what is made outside a scope: any of them explains that replicas do not have the same."""
 
 _ORDER = tuple(Status)
 
@@ -47,19 +66,20 @@ def verify(run: Run, checks: Iterable[Check] = CHECKS) -> list[Expectation]:
     """All expectations: broken ones first, then those that the run does not decide, then those that hold.
 
     A violation that a finding had predicted is told of once, as its confirmation: on the same line, or, where it is
-    about a strategy as a whole, by the same rule.
+    about something as a whole, by the same rule.
     """
     found = [expectation for check in checks for expectation in check(run)]
     confirmed = {
         (one.code, one.where) for one in found if one.id == "prediction" and one.status in (Status.FAIL, Status.WARN)
     }
     codes = {code for code, _ in confirmed}
+    codes |= OUTSIDE if codes & OUTSIDE else set()
     kept = [
         one
         for one in found
         if one.id == "prediction"
         or not one.code
-        or not ((one.code, one.where) in confirmed or (one.id in OF_STRATEGIES and one.code in codes))
+        or not ((one.code, one.where) in confirmed or (one.id in WHOLE and one.code in codes))
     ]
     return sorted(levelled(kept, run.settings), key=lambda one: _ORDER.index(one.status))
 

@@ -9,10 +9,11 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterable, Sequence
+from importlib.abc import MetaPathFinder
 from types import TracebackType
 
 from gpulint.probe import levels
-from gpulint.probe.agent.arming import Finder
+from gpulint.probe.agent.arming import arm, disarm
 from gpulint.probe.agent.session import Options, Session
 from gpulint.probe.agent.threads import OWN
 from gpulint.probe.beginning import write_start
@@ -82,7 +83,7 @@ class Watch:
         self._path = os.path.abspath(capture) if capture is not None else ""
         self._session: Session | None = None
         self._sampler: _Sampler | None = None
-        self._finder: Finder | None = None
+        self._finders: list[MetaPathFinder] = []
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._recorder: Recorder | None = None
         self._began = 0.0
@@ -100,12 +101,7 @@ class Watch:
         write_start(recorder, sys.argv, os.environ)
         self._session = session = Session(Options(self._path, warmup=self._warmup, log=False))
         session.started("")  # what is in sys.argv may be pytest, or the kernel of a notebook
-        tensorflow = sys.modules.get("tensorflow")
-        if tensorflow is not None and hasattr(tensorflow, "__version__"):
-            session.imported(tensorflow)
-        else:
-            self._finder = Finder("tensorflow", session.imported)
-            sys.meta_path.insert(0, self._finder)
+        self._finders = arm(session.awaited)
         recorder.write("lost", evidence="placement log", reason="`gpulint probe` reads it, a watch cannot")
         self._sampler = _Sampler(recorder)
         return self
@@ -121,9 +117,8 @@ class Watch:
         if session is None or recorder is None or sampler is None:
             return
         self._session = None
-        if self._finder is not None and self._finder in sys.meta_path:
-            sys.meta_path.remove(self._finder)
-        session.ended(f"{type(error).__name__}: {error}" if error is not None else None)
+        disarm(self._finders)
+        session.ended(f"{type(error).__name__}: {error}" if error is not None else None, error)
         session.disarm()
         sampler.stop()
         seconds = round(time.monotonic() - self._began, 6)

@@ -130,6 +130,16 @@ class Observer:
         return None
 
 
+def set_up(gpus: int, devices: int) -> None:
+    """Puts so many entries into the list of physical GPUs, and so many logical CPUs where GPUs are asked for."""
+    import tensorflow as tf
+
+    if gpus:
+        _enter_physical_gpus(tf, gpus)
+    if devices:
+        _let_cpus_stand_for_gpus(tf, devices)
+
+
 def perform(job: dict[str, Any]) -> dict[str, Any]:
     """Runs one program as `__main__` and says how it ended and where it computed."""
     import tensorflow as tf
@@ -142,10 +152,7 @@ def perform(job: dict[str, Any]) -> dict[str, Any]:
     raised = None
     row = 0
     try:
-        if job["gpus"]:
-            _enter_physical_gpus(tf, job["gpus"])
-        if job["devices"]:
-            _let_cpus_stand_for_gpus(tf, job["devices"])
+        set_up(job["gpus"], job["devices"])
         if job["observe"]:
             sys.modules["tensorflow.python.framework.op_callbacks"].add_op_callback(observer)
         runpy.run_path(str(program), run_name="__main__")

@@ -42,7 +42,8 @@ def step(x):
     strategy.run(forward, (x,))
 
 
-for x in tf.data.Dataset.from_tensor_slices(tf.ones((64, 4))).batch(8):
+data = tf.data.Dataset.from_tensor_slices(tf.ones((64, 4))).batch(4 * strategy.num_replicas_in_sync)
+for x in strategy.experimental_distribute_dataset(data):
     step(x)
 print("trained")
 """

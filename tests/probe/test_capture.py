@@ -8,7 +8,18 @@ from typing import Any
 
 import pytest
 
-from gpulint.probe.capture import CaptureError, Copy, Execution, Function, Node, Where, read
+from gpulint.probe.capture import (
+    CaptureError,
+    Copy,
+    Execution,
+    Function,
+    ModelCall,
+    Node,
+    ReplicaRun,
+    Wait,
+    Where,
+    read,
+)
 
 START = {"kind": "start", "t": 1.0, "version": 1, "command": ["python", "a.py"]}
 RECORDS: list[dict[str, Any]] = [
@@ -77,3 +88,53 @@ def test_what_is_no_capture_is_refused(text: str, tmp_path: Path) -> None:
 def test_a_later_form_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match="later gpulint"):
         read(written(tmp_path, lines([{**START, "version": 99}])))
+
+
+def test_lists_beside_rows_belong_to_them(tmp_path: Path) -> None:
+    more: list[dict[str, Any]] = [
+        START,
+        {"kind": "file", "t": 1.0, "id": 0, "path": "/p/a.py"},
+        {"kind": "ops", "t": 2.0, "rows": [[0, 3, "MatMul", "", "CPU:0", 2]], "dtypes": ["float32"]},
+        {
+            "kind": "nodes",
+            "t": 2.0,
+            "rows": [[0, 4, "Mul", "", "CPU:0", "dense", 1]],
+            "dtypes": ["float16"],
+            "parts": ["step"],
+            "replicas": [1],
+        },
+        {
+            "kind": "copies",
+            "t": 2.0,
+            "rows": [["_Send", "CPU:0", "CPU:1", 4]],
+            "at": [[0, 5, "AddV2", "CPU:1", 256, True, False]],
+        },
+    ]
+    capture = read(written(tmp_path, lines(more)))
+    assert capture.executions == {Execution(Where("/p/a.py", 3), "MatMul", "", "CPU:0", "float32"): 2}
+    assert capture.nodes == {Node(Where("/p/a.py", 4), "Mul", "", "CPU:0", "dense", "float16", "step", 1): 1}
+    assert capture.copies == {Copy("_Send", "CPU:0", "CPU:1", Where("/p/a.py", 5), "AddV2", "CPU:1", 256, True): 4}
+    assert capture.torn == 0
+
+
+def test_a_list_beside_rows_that_is_too_short_is_a_torn_record(tmp_path: Path) -> None:
+    rows = [[None, 0, "MatMul", "", "CPU:0", 2], [None, 0, "Add", "", "CPU:0", 2]]
+    capture = read(written(tmp_path, lines([START, {"kind": "ops", "t": 2.0, "rows": rows, "dtypes": ["float32"]}])))
+    assert capture.torn == 1
+
+
+def test_steps_after_many_operations_are_counted_apart(tmp_path: Path) -> None:
+    steps = {"kind": "steps", "t": 2.0, "name": "f", "where": None, "count": 3, "seconds": 0.5, "slowest": 0.3}
+    capture = read(written(tmp_path, lines([START, steps, {**steps, "busy": [2, 90]}, {**steps, "busy": [1, 40]}])))
+    (found,) = capture.steps.values()
+    assert (found.taken, found.busy, found.operations) == (9, 3, 130)
+
+
+def test_sums_over_a_loop_go_on_in_later_records(tmp_path: Path) -> None:
+    waited = {"kind": "input", "t": 2.0, "rows": [[None, 0, 10, 0.5, 2.0, 10]]}
+    called = {"kind": "models", "t": 2.0, "rows": [[None, 0, "predict", 3, 0.25]]}
+    given = {"kind": "runs", "t": 2.0, "rows": [[None, 0, "step", 2, False, False, True, False, 16, 5]]}
+    capture = read(written(tmp_path, lines([START, waited, waited, called, called, given, given])))
+    assert capture.waits == {None: Wait(20, 1.0, 4.0, 20)}
+    assert capture.model_calls == {ModelCall(None, "predict"): (6, 0.5)}
+    assert capture.runs == {ReplicaRun(None, "step", 2, False, False, True, False, 16): 10}

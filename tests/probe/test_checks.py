@@ -9,16 +9,24 @@ import pytest
 
 from gpulint.linting.finding import Finding, Related, Severity
 from gpulint.places import Span
+from gpulint.probe.agent.gradients import EAGER_STEP
 from gpulint.probe.capture import (
+    Batch,
     Call,
     Capture,
     Card,
+    Copy,
     Execution,
     Function,
+    InnerDevice,
     Log,
+    Node,
+    ReplicaRun,
     Sample,
+    Steps,
     Strategy,
     Variable,
+    Wait,
     Where,
 )
 from gpulint.probe.expectation import Expectation, Level, Run, Status
@@ -67,11 +75,22 @@ def test_variables_on_every_replica_hold() -> None:
     }
 
 
-def test_a_variable_of_one_replica_is_found_where_it_was_made() -> None:
+def test_a_variable_of_one_replica_that_another_uses_is_found_where_it_was_made() -> None:
     capture = spread(variable("CPU:0"), variable("CPU:1"), variable("CPU:0", 128, USED, "other"))
+    (alone,) = [one for one in verify(Run(capture)) if one.id == "variables-mirrored"]
+    assert alone.status is Status.INCONCLUSIVE
+    capture.nodes[Node(USED, "ReadVariableOp", "", "CPU:0", "", replica=1)] = 2
     (broken,) = [one for one in verify(Run(capture)) if one.status is Status.FAIL]
     assert (broken.id, broken.code, broken.where) == ("variables-mirrored", "GPU201", USED)
-    assert broken.evidence == ("other (128 bytes) only on CPU:0",)
+    assert broken.evidence == (
+        "other (128 bytes) only on CPU:0",
+        "replica 1 uses variables of CPU:0, 2 times",
+    )
+
+
+def test_counters_of_one_replica_are_no_sign_of_a_missing_scope() -> None:
+    counter = Variable("iteration", (), "int64", 8, "CPU:0", USED)
+    assert said(spread(variable("CPU:0"), variable("CPU:1"), counter))["variables-mirrored"] == (Status.PASS, "")
 
 
 def test_a_replica_without_work_is_found() -> None:
@@ -121,6 +140,12 @@ def test_a_configuration_that_raises_is_found(error: str, expected: tuple[Status
 def test_functions_that_are_traced_again_and_again_are_found(traces: int, status: Status) -> None:
     function = Function("step", USED, traces, False, "CPU:0")
     assert said(Capture(functions={("step", USED): function}))["retrace"][0] is status
+
+
+def test_folds_that_have_functions_of_their_own_are_not_traced_again() -> None:
+    function = Function("multi_step_on_iterator", USED, 16, False, "CPU:0", made=8)
+    assert said(Capture(functions={("f", USED): function}))["retrace"][0] is Status.PASS
+    assert said(Capture(functions={("f", USED): function._replace(made=2)}))["retrace"][0] is Status.WARN
 
 
 def prediction(capture: Capture, of: Finding) -> Expectation:
@@ -253,3 +278,170 @@ def test_memory_that_is_taken_beforehand_is_told_and_never_broken(taken: int, st
     (told,) = [one for one in verify(Run(capture)) if one.id == "mem-preallocated"]
     assert told.status is status
     assert told.observed.startswith(part)
+
+
+def test_memory_on_a_card_on_which_nothing_ran_is_told_of() -> None:
+    capture = over_steps(*[GIB] * 3)
+    capture.executions = ran("MatMul", "", "CPU:0")
+    capture.cards = [Card(float(t), "0000:86:00.0", "Tesla K80", 8 * GIB, GIB, GIB, 0, 0) for t in range(3)]
+    assert said(capture)["gpu-idle-held"] == (Status.WARN, "")
+    capture.executions = ran("MatMul", "", "GPU:0")
+    assert "gpu-idle-held" not in said(capture)
+
+
+WITH_GPU = {"physical": ("CPU:0", "GPU:0"), "logical": ("CPU:0", "GPU:0")}
+
+
+def one_of(capture: Capture, id: str) -> Expectation:
+    (found,) = [one for one in verify(Run(capture)) if one.id == id]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("op", "dtype", "requested", "device", "expected"),
+    [
+        ("MatMul", "float32", "", "CPU:0", (Status.FAIL, "")),
+        ("MatMul", "float32", "CPU:0", "CPU:0", None),
+        ("MatMul", "int32", "", "CPU:0", None),
+        ("MatMul", "float32", "", "GPU:0", (Status.PASS, "")),
+        ("DecodePng", "string", "GPU:0", "CPU:0", (Status.FAIL, "GPU105")),
+        ("DecodePng", "string", "", "CPU:0", None),
+        ("AddV2", "float32", "", "CPU:0", None),
+    ],
+)
+def test_work_on_the_host_beside_a_gpu_is_found_unless_there_is_a_reason(
+    op: str, dtype: str, requested: str, device: str, expected: tuple[Status, str] | None
+) -> None:
+    capture = Capture(**WITH_GPU, executions=Counter({Execution(USED, op, requested, device, dtype): 3}))
+    assert said(capture).get("no-cpu-fallback") == expected
+
+
+def test_without_a_gpu_nothing_falls_back() -> None:
+    assert "no-cpu-fallback" not in said(Capture(logical=("CPU:0",), executions=ran("MatMul", "", "CPU:0")))
+
+
+COPY = Copy("_Send", "CPU:1", "CPU:0", USED, "AddV2", "", 256, in_step=True, mixed=True)
+
+
+@pytest.mark.parametrize(
+    ("copy", "count", "status"),
+    [
+        (COPY, 1, Status.WARN),
+        (COPY._replace(requested="CPU:0"), 1, Status.PASS),
+        (COPY._replace(mixed=False), 1, Status.PASS),
+        (COPY._replace(source="GPU:0"), 1, Status.PASS),
+        (COPY._replace(op="EagerCopy", in_step=False), 40, Status.WARN),
+        (COPY._replace(op="EagerCopy", in_step=False), 2, None),
+        (COPY._replace(in_step=False), 9, None),
+    ],
+)
+def test_copies_of_a_step_that_nobody_asked_for_are_found(copy: Copy, count: int, status: Status | None) -> None:
+    found = said(Capture(copies=Counter({copy: count}))).get("copies")
+    assert (found[0] if found else None) is status
+
+
+def test_copies_of_a_strategy_are_its_own() -> None:
+    assert "copies" not in said(Capture(copies=Counter({COPY: 1}), strategies=[MIRRORED]))
+
+
+def stepped(taken: int, name: str = "step") -> dict[tuple[str, Where | None], Steps]:
+    return {(name, USED): Steps(name, USED, taken, 1.0, 0.1)}
+
+
+@pytest.mark.parametrize(
+    ("wait", "status", "observed"),
+    [
+        (Wait(100, 3.0, 10.0, 100), Status.WARN, "30% of the time, 30.0 ms for each of 100 elements"),
+        (Wait(100, 1.0, 10.0, 100), Status.PASS, "10% of the time, moderate, 10.0 ms for each of 100 elements"),
+        (Wait(100, 0.1, 10.0, 100), Status.PASS, "1% of the time, 1.0 ms for each of 100 elements"),
+        (Wait(100, 0.03, 0.1, 100), Status.PASS, "30% of the time, 0.3 ms for each of 100 elements"),
+        (Wait(5, 3.0, 4.0, 5), Status.INCONCLUSIVE, "no loop over a dataset was seen with 50 elements and steps"),
+    ],
+)
+def test_the_share_of_a_loop_that_waits_is_judged(wait: Wait, status: Status, observed: str) -> None:
+    found = one_of(Capture(steps=stepped(100), waits={USED: wait}), "input-wait")
+    assert (found.status, found.observed) == (status, observed)
+
+
+def test_a_loop_in_which_nothing_is_trained_may_wait() -> None:
+    capture = Capture(waits={USED: Wait(100, 3.0, 4.0, 0)})
+    assert "input-wait" not in said(capture)
+
+
+def eager(busy: int, taken: int, name: str = "step") -> Capture:
+    """So many steps, of which some came after 40 operations each."""
+    steps = Steps(name, USED, taken, 1.0, 0.1, busy, 40 * busy)
+    return Capture(steps={(name, USED): steps}, executions=ran("MatMul", "", "CPU:0"))
+
+
+def test_steps_of_many_eager_operations_are_found() -> None:
+    found = one_of(eager(48, 50, EAGER_STEP), "eager-hot-loop")
+    assert (found.status, found.code, found.where) == (Status.WARN, "GPU508", USED)
+    assert found.observed == "40 for each of 48 steps of 50"
+    assert said(eager(5, 50))["eager-hot-loop"] == (Status.PASS, "")
+    assert said(eager(3, 3))["eager-hot-loop"] == (Status.INCONCLUSIVE, "")
+
+
+def test_what_makes_steps_eager_is_named() -> None:
+    capture = eager(48, 50, EAGER_STEP)
+    capture.calls.append(Call("tf.config.run_functions_eagerly", {"0": "True"}, "", MADE))
+    assert said(capture)["eager-hot-loop"] == (Status.WARN, "GPU506")
+
+
+def test_what_xla_compiles_is_named_and_devices_inside_it_are_found() -> None:
+    function = Function("step", USED, 1, True, "CPU:0")
+    capture = Capture(compiled={"step": MADE}, functions={("step", USED): function})
+    assert said(capture) == {"xla-opaque": (Status.SKIP, ""), "retrace": (Status.PASS, "")}
+    capture.inner_devices.add(InnerDevice(USED, "step", "CPU:0"))
+    assert said(capture)["xla-opaque"][0] is Status.SKIP
+    capture.inner_devices.add(InnerDevice(USED, "step", "CPU:1"))
+    found = [one for one in verify(Run(capture)) if one.id == "xla-opaque"]
+    assert [(one.status, one.where) for one in found] == [(Status.WARN, USED), (Status.SKIP, MADE)]
+
+
+def test_a_strategy_on_devices_that_are_not_there_is_told_of_once() -> None:
+    missing = MIRRORED._replace(devices=("GPU:0", "GPU:1"))
+    capture = Capture(logical=("CPU:0",), strategies=[missing], executions=ran("MatMul", "", "CPU:0"))
+    assert said(capture) == {"device-exists": (Status.FAIL, "GPU107")}
+
+
+def growth(*devices: str, error: str = "") -> list[Call]:
+    name = "tf.config.experimental.set_memory_growth"
+    return [Call(name, {"0": device, "1": "True"}, error, USED) for device in devices]
+
+
+def test_growth_that_is_set_for_all_gpus_holds() -> None:
+    two = {"physical": ("CPU:0", "GPU:0", "GPU:1"), "logical": ("CPU:0", "GPU:0", "GPU:1")}
+    assert said(Capture(**two, calls=growth("GPU:0", "GPU:1")))["growth-set"] == (Status.PASS, "")
+    assert said(Capture(**two, calls=growth("GPU:0")))["growth-set"] == (Status.FAIL, "GPU303")
+    assert "growth-set" not in said(Capture(**two, calls=growth("GPU:0", error="RuntimeError: late")))
+    assert "growth-set" not in said(Capture(**two))
+
+
+RUN = ReplicaRun(USED, "step", 2, False, False, True, False, 8)
+
+
+def test_replicas_that_are_given_the_same_are_found() -> None:
+    steps = stepped(9)
+    assert said(Capture(steps=steps, runs=Counter({RUN: 1})))["replica-inputs"] == (Status.PASS, "")
+    same = RUN._replace(divided=False, whole=True, batch=32)
+    found = one_of(Capture(steps=steps, runs=Counter({RUN: 1, same: 1})), "replica-inputs")
+    assert (found.status, found.code, found.observed) == (Status.WARN, "GPU205", "the same batch of 32 for all")
+    neither = RUN._replace(divided=False)
+    assert "replica-inputs" not in said(Capture(steps=steps, runs=Counter({neither: 1})))
+
+
+def test_what_is_not_trained_may_be_given_whole() -> None:
+    same = RUN._replace(divided=False, whole=True)
+    assert "replica-inputs" not in said(Capture(runs=Counter({same: 1})))
+    once = same._replace(eager=True)
+    assert "replica-inputs" not in said(Capture(steps=stepped(9), runs=Counter({once: 1})))
+    assert said(Capture(steps=stepped(9), runs=Counter({once: 20})))["replica-inputs"] == (Status.WARN, "GPU205")
+
+
+@pytest.mark.parametrize(("size", "status"), [(32, Status.PASS), (2, Status.WARN), (-1, None)])
+def test_what_a_replica_gets_of_a_batch_is_told(size: int, status: Status | None) -> None:
+    capture = spread(variable("CPU:0"), variable("CPU:1"))
+    capture.batches.append(Batch(USED, size))
+    found = said(capture).get("replica-batch")
+    assert (found[0] if found else None) is status

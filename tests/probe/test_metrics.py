@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gpulint.probe.agent.gradients import EAGER_STEP
 from gpulint.probe.capture import (
     Capture,
     Card,
@@ -76,6 +77,16 @@ def test_the_share_of_operations_leaves_bookkeeping_out() -> None:
     assert found.evidence == ("3 of 4 there", "AddV2 on CPU:0, 1 times")
 
 
+def test_what_has_no_kernel_for_a_gpu_is_not_missed_there() -> None:
+    capture = ran(MatMul_on_GPU_0=3)
+    capture.executions[Execution(HERE, "DecodePng", "", "CPU:0", "string")] = 5
+    capture.executions[Execution(HERE, "Mul", "", "CPU:0", "int32")] = 5
+    assert value(capture, "ops.on_gpu") == 1
+    assert value(capture, "ops.on_cpu") == 10 / 13
+    capture.executions[Execution(HERE, "MatMul", "CPU:0", "CPU:0", "float32")] = 1
+    assert value(capture, "ops.on_gpu") == 0.75
+
+
 def test_nodes_of_graphs_and_functions_that_xla_compiles_count_as_operations() -> None:
     capture = ran(MatMul_on_CPU_0=1)
     capture.nodes[Node(HERE, "MatMul", "", "GPU:0", "")] = 2
@@ -133,8 +144,23 @@ def test_copies_in_graphs_are_counted() -> None:
         functions={("f", HERE): Function("f", HERE, 1, False, "CPU:0")},
         copies=Counter({Copy("_Send", "GPU:0", "CPU:0"): 2, Copy("_HostSend", "GPU:0", "CPU:0"): 1}),
     )
+    capture.copies[Copy("EagerCopy", "GPU:0", "CPU:0")] = 9
     found = measured(capture, "copies.in_graphs")
     assert found == Measured(3, ("3 from GPU:0 to CPU:0",))
+
+
+def test_copies_of_a_step_are_those_of_one_trace() -> None:
+    capture = Capture(
+        functions={(name, HERE): Function(name, HERE, 2, False, "CPU:0") for name in ("step", "init")},
+        copies=Counter({Copy("_Send", "GPU:0", "CPU:0", in_step=True): 6, Copy("_Send", "CPU:0", "GPU:0"): 40}),
+    )
+    assert reason(capture, "copies.per_step") == "no training step was seen"
+    capture.steps["step", HERE] = Steps("step", HERE, 100, 1.0, 0.1)
+    assert measured(capture, "copies.per_step") == Measured(3, ("6 from GPU:0 to CPU:0",))
+    capture.functions["step", HERE] = capture.functions["step", HERE]._replace(graph=False)
+    assert reason(capture, "copies.per_step") == "no graph was seen of `step`"
+    capture.steps = {(EAGER_STEP, HERE): Steps(EAGER_STEP, HERE, 100, 1.0, 0.1)}
+    assert "eagerly" in reason(capture, "copies.per_step")
 
 
 def test_eager_operations_per_step_are_those_after_the_warm_up() -> None:

@@ -117,6 +117,16 @@ def test_bookkeeping_says_nothing_about_where_a_block_ran() -> None:
     assert one(stated("on", "GPU", ops=Counter({("Const", "CPU:0"): 5}))).status is Status.INCONCLUSIVE
 
 
+def test_what_has_no_kernel_for_a_gpu_need_not_be_on_one() -> None:
+    ops = Counter({("MatMul", "GPU:0"): 3, ("DecodePng", "CPU:0"): 5})
+    capture = Capture(
+        executions=Counter({Execution(LINE, "DecodePng", "", "CPU:0", "string"): 5}), logical=("CPU:0", "GPU:0")
+    )
+    assert one(stated("on", "GPU", ops=ops), capture).status is Status.PASS
+    assert one(stated("on", "CPU:0", ops=Counter({("DecodePng", "CPU:0"): 5})), capture).status is Status.PASS
+    assert one(stated("on", "CPU:1", ops=Counter({("DecodePng", "CPU:0"): 5})), capture).status is Status.FAIL
+
+
 def test_what_is_known_to_be_wrong_is_broken_though_more_is_missing() -> None:
     ops = Counter({("MatMul", "CPU:0"): 3})
     assert one(stated("on", "GPU", ops=ops, missing="no graph was seen of `f`")).status is Status.FAIL

@@ -68,10 +68,20 @@ def test_nothing_is_left_behind(tmp_path: Path) -> None:
     text = (
         DEVICES
         + """
+import keras
+from tensorflow.python.data.ops import iterator_ops
+from tensorflow.python.distribute import input_lib
 from tensorflow.python.eager import context, execute
+from tensorflow.python.framework import ops
 
-def state():
+HOOKED = (
+    keras.Model, tf.GradientTape, *tf.distribute.Strategy.__mro__, ops._EagerTensorBase, iterator_ops.OwnedIterator,
+    input_lib.DistributedIteratorBase,
+)
+
+def state():  # Python makes __annotations__ when somebody asks for them
     return [
+        *({name: own for name, own in vars(cls).items() if name != "__annotations__"} for cls in HOOKED),
         dict(vars(tf.config)), dict(vars(tf.config.experimental)), tf.function, tf.distribute.Strategy.__init__,
         tf.debugging.set_log_device_placement, threading.Thread._bootstrap_inner, list(sys.meta_path),
         execute.execute, list(context.context().op_callbacks), threading.enumerate(), gpulint.expect.is_probed(),
@@ -103,14 +113,15 @@ kept = len(context.context().export_run_metadata().function_graphs)
 with gpulint.watch() as second:
     traced()(x)
 print(json.dumps([
-    all(same), before == inside, seen, kept, [one.name for one in second.capture.functions.values()],
+    all(same), sum(a != b for a, b in zip(before, inside)), seen, kept,
+    [one.name for one in second.capture.functions.values()],
     second.capture.faults + run.capture.faults,
 ]))
 """
     )
-    same, unchanged_inside, in_thread, kept, functions, faults = said(tmp_path, text)
+    same, changed_inside, in_thread, kept, functions, faults = said(tmp_path, text)
     assert same
-    assert not unchanged_inside  # else this shows nothing
+    assert changed_inside >= 14  # else this shows nothing
     assert in_thread == [0]
     assert kept == 0
     assert len(functions) == 1

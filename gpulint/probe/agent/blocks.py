@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from gpulint.probe.agent.devices import short
-from gpulint.probe.agent.graphs import Copied, Graph
+from gpulint.probe.agent.graphs import Graph
+from gpulint.probe.agent.operations import Copied
 
-_ON_HOST = frozenset({"int32", "resource", "string", "variant"})
-"""Types of tensors that TensorFlow keeps in host memory wherever they are said to be."""
+Moved = tuple[str, str, str]
+"""What needs a transfer, or the kind of its node where nobody knows; from where; to where."""
 
 
 @dataclass(slots=True, eq=False)
@@ -20,18 +19,15 @@ class Block:
 
     ran: Counter[tuple[str, str]] = field(default_factory=Counter)
     """(op, device) → how many eager operations ran."""
-    copied: Counter[Copied] = field(default_factory=Counter)
+    copied: Counter[Moved] = field(default_factory=Counter)
     """Inputs of eager operations that came from another device."""
     called: dict[str, str] = field(default_factory=dict)
     """Function → the device that it ran on."""
 
-    def add(self, op: str, inputs: Any, device: str) -> None:
-        """An eager operation ran."""
+    def add(self, op: str, device: str, copied: Iterable[Copied]) -> None:
+        """An eager operation ran, and needed transfers."""
         self.ran[op, device] += 1
-        for tensor in {id(one): one for one in inputs or ()}.values():
-            source = short(getattr(tensor, "device", None) or "")
-            if source and device and source != device and _dtype(tensor) not in _ON_HOST:
-                self.copied[Copied(op, source, device)] += 1
+        self.copied.update(map(_moved, copied))
 
 
 def placed(
@@ -51,12 +47,13 @@ def placed(
     return found, missing(unseen)
 
 
-def copied(block: Block, graphs: Mapping[str, Graph]) -> tuple[Counter[Copied], str]:
+def copied(block: Block, graphs: Mapping[str, Graph]) -> tuple[Counter[Moved], str]:
     """Transfers between devices in a block, and what is missing. Inside of a function that XLA compiles there are
     some, too, that nobody sees."""
     found = Counter(block.copied)
     for name in block.called.keys() & graphs.keys():
-        found.update(graphs[name].copied)
+        for one, count in graphs[name].copied.items():
+            found[_moved(one)] += count
     return found, missing([f"`{name}`" for name in block.called if name not in graphs])
 
 
@@ -65,5 +62,5 @@ def missing(functions: list[str]) -> str:
     return f"no graph was seen of {', '.join(sorted(functions))}" if functions else ""
 
 
-def _dtype(tensor: Any) -> str:
-    return str(getattr(getattr(tensor, "dtype", None), "name", ""))
+def _moved(one: Copied) -> Moved:
+    return one.op or one.kind, one.source, one.target

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 from gpulint.probe.agent.devices import short
+from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.places import Places
 from gpulint.probe.agent.writer import Writer
 
@@ -14,6 +16,8 @@ CONFIGURATION = (
     "config.set_visible_devices",
     "config.set_logical_device_configuration",
     "config.set_soft_device_placement",
+    "config.threading.set_inter_op_parallelism_threads",
+    "config.threading.set_intra_op_parallelism_threads",
     "config.run_functions_eagerly",
     "config.experimental.set_memory_growth",
     "config.experimental.set_visible_devices",
@@ -21,7 +25,14 @@ CONFIGURATION = (
     "config.experimental.set_device_policy",
     "config.experimental_run_functions_eagerly",
     "config.experimental_connect_to_cluster",
+    "data.experimental.enable_debug_mode",
     "debugging.set_log_device_placement",
+    "debugging.enable_check_numerics",
+    "debugging.disable_check_numerics",
+    "debugging.experimental.enable_dump_debug_info",
+    "debugging.experimental.disable_dump_debug_info",
+    "profiler.experimental.start",
+    "profiler.experimental.stop",
 )
 """Functions whose calls are recorded, below `tensorflow`."""
 
@@ -29,15 +40,16 @@ CONFIGURATION = (
 class Calls:
     """Stands before functions of TensorFlow and records their calls; the program sees no difference."""
 
-    def __init__(self, writer: Writer, places: Places, no_jit: bool) -> None:
+    def __init__(self, writer: Writer, places: Places, hooks: Hooks, no_jit: bool) -> None:
         self._writer = writer
+        self._hooks = hooks
         self._places = places
         self._no_jit = no_jit
         self._strategies = 0
-        self._replaced: list[tuple[Any, str, Any, Any]] = []
-        """(owner, name, what was there, the recorder) of each function that is stood before."""
         self.compiled: set[str] = set()
         """Names of functions that XLA compiles."""
+        self.made: Counter[str] = Counter()
+        """How many `tf.function`s were made of Python functions, by name."""
 
     def watch(self, tensorflow: Any) -> list[str]:
         """Put the recorders in place; what could not be watched."""
@@ -46,27 +58,15 @@ class Calls:
             *path, last = name.split(".")
             try:
                 owner = functools.reduce(getattr, path, tensorflow)
-                self._replace(owner, last, self._recorded(f"tf.{name}", getattr(owner, last)))
+                self._hooks.replace(owner, last, self._recorded(f"tf.{name}", getattr(owner, last)))
             except AttributeError:
                 missing.append(name)
         try:
             self._watch_strategies(tensorflow.distribute.Strategy)
-            self._replace(tensorflow, "function", self._function(tensorflow.function))
+            self._hooks.replace(tensorflow, "function", self._function(tensorflow.function))
         except AttributeError as error:
             missing.append(str(error))
         return missing
-
-    def unwatch(self) -> None:
-        """Put back what was there, but for what somebody has replaced since."""
-        for owner, name, original, recorder in reversed(self._replaced):
-            if getattr(owner, name, None) is recorder:
-                setattr(owner, name, original)
-        self._replaced.clear()
-
-    def _replace(self, owner: Any, name: str, recorder: Any) -> None:
-        original = vars(owner).get(name, getattr(owner, name))
-        setattr(owner, name, recorder)
-        self._replaced.append((owner, name, original, recorder))
 
     def _recorded(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -105,7 +105,7 @@ class Calls:
                     where=self._places.here(2),
                 )
 
-        self._replace(owner, "__init__", made)
+        self._hooks.replace(owner, "__init__", made)
 
     def _function(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """`tf.function` that notes which functions XLA compiles, or leaves them uncompiled (`--no-jit`)."""
@@ -116,12 +116,18 @@ class Calls:
                 if self._no_jit:
                     keywords["jit_compile"] = False
                 elif func is not None:
-                    self.compiled.add(getattr(func, "__name__", ""))
+                    self._compiles(getattr(func, "__name__", ""))
             if func is None:
                 return functools.partial(traced, **keywords)
+            self.made[getattr(func, "__name__", "")] += 1
             return function(func, *arguments, **keywords)
 
         return traced
+
+    def _compiles(self, name: str) -> None:
+        if name not in self.compiled:
+            self.compiled.add(name)
+            self._writer.write("compiled", name=name, where=self._places.here(3))
 
 
 def _text(value: Any) -> str:

@@ -4,36 +4,59 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gpulint.probe.agent.devices import short
-from gpulint.probe.agent.operations import Created, graph_of
+from gpulint.probe.agent.operations import Copied, Created, graph_of
 from gpulint.probe.agent.places import Place
 
 _ONEDNN = re.compile(r"^_Mkl(?:Native)?(?=[A-Z])")
-_REPLICA = re.compile(r"(?:^|/)replica_\d+(?=/)")
+_REPLICA = re.compile(r"(?:^|/)replica_(\d+)(?=/)")
 _COPIES = frozenset({"_Send", "_HostSend"})
 _ENDS = frozenset({"_Arg", "_Retval", "_DeviceArg", "_DeviceRetval", "Placeholder"})
+_ARRIVALS = {"_Recv": "_Send", "_HostRecv": "_HostSend"}
+_SOURCES = frozenset({*_ARRIVALS, "_Arg", "_DeviceArg", "Const", "ReadVariableOp", "Identity", "IteratorGetNext"})
+"""Nodes whose device says nothing of where the program computes."""
+_GRADIENT = "gradient_tape/"
+_TYPES = ("T", "SrcT", "dtype")
 _BOOKKEEPING = frozenset({"_Arg", "_Retval", "_DeviceArg", "_DeviceRetval", "_Recv", "_HostRecv", "NoOp"})
 
 
+STEP, PIPELINE = "step", "tf.data"
+"""Parts of a program: a function that takes gradients, and one that tf.data calls for its elements."""
+
+_PIPELINE = re.compile(r"^Dataset_")
+"""Names of the graphs of the functions that `map`, `filter` and their like are given."""
+
+
 class Placed(NamedTuple):
-    """A node, as far as it is told of: nodes that are alike are counted together."""
+    """A node, as far as it is told of: nodes that are alike are counted together. `dtype` is that of its first input,
+    as a number, 0 for none; `part` is STEP, PIPELINE or ""; `replica` is that of a strategy that runs it, from 0."""
 
     place: Place | None
     op: str
     requested: str
     assigned: str
     layer: str
+    dtype: int
+    part: str
+    replica: int
 
 
-class Copied(NamedTuple):
-    """A transfer between devices."""
+class Built(NamedTuple):
+    """What is known of the graphs that the program built."""
 
-    op: str
-    source: str
-    target: str
+    created: Mapping[tuple[str, str], Created]
+    """(graph, node) → what was built there."""
+    graphs_of: Mapping[str, list[str]]
+    """Node → the graphs that have one of that name."""
+    sizes: Mapping[str, int]
+    """Graph → how many nodes it has."""
+    awaited: Sequence[str]
+    """The functions of which a graph was run and not seen yet, in order."""
+    is_training: Callable[[str], bool]
+    """Whether a graph takes gradients."""
 
 
 class Graph(NamedTuple):
@@ -44,40 +67,90 @@ class Graph(NamedTuple):
     copied: Counter[Copied]
 
 
-def nodes(
-    graph: Any,
-    created: Mapping[tuple[str, str], Created],
-    graphs_of: Mapping[str, list[str]],
-    sizes: Mapping[str, int],
-    awaited: Sequence[str],
-) -> tuple[str, Counter[Placed], Counter[Copied]]:
-    """The function that a graph is of, its nodes after partitioning, and the copies in it. `graphs_of` are the graphs
-    that have a node of a name, `sizes` says how many nodes each has, `awaited` are the functions of which a graph was
-    run and not seen yet, in order. A graph that is like none is that of one eager operation, which is counted as such:
-    its name is ""."""
-    final = [node for part in graph.partition_graphs for node in part.node]
+def nodes(graph: Any, built: Built) -> tuple[str, Counter[Placed], Counter[Copied]]:
+    """The function that a graph is of, its nodes after partitioning, and the copies in it. A graph that is like none is
+    that of one eager operation, which is counted as such: its name is ""."""
     inner = {_ONEDNN.sub("", node.name) for node in graph.pre_optimization_graph.node if node.op not in _ENDS}
-    own = _own_graph(inner, graphs_of, sizes, awaited)
+    own = _own_graph(inner, built)
     placed: Counter[Placed] = Counter()
-    copied: Counter[Copied] = Counter()
     if not own:
-        return own, placed, copied
+        return own, placed, Counter()
+    part = STEP if built.is_training(own) else PIPELINE if _PIPELINE.match(own) else ""
     requested = {own: {node.name: node.device for node in graph.pre_optimization_graph.node}}
     for function in graph.pre_optimization_graph.library.function:
         requested[_short(function.signature.name)] = {node.name: node.device for node in function.node_def}
-    for node in final:
-        if node.op in _COPIES:
-            source, target = (short(node.attr[end].s.decode()) for end in ("send_device", "recv_device"))
-            if source != target:
-                copied[Copied(node.op, source, target)] += 1
-        if node.op in _COPIES or node.op in _BOOKKEEPING:
-            continue
+
+    def told(node: Any) -> Placed:
         function, name = _original(node, own, requested)
-        found = created.get((function, name))
+        found = built.created.get((function, name))
         asked = short(requested.get(function, {}).get(name, ""))
         op = _ONEDNN.sub("", node.op)
-        placed[Placed(found.place if found else None, op, asked, short(node.device), _layer(name))] += 1
+        place = found.place if found else None
+        return Placed(place, op, asked, short(node.device), _layer(name), _dtype(node), part, _replica(name))
+
+    for node in (node for piece in graph.partition_graphs for node in piece.node):
+        if node.op not in _COPIES and node.op not in _BOOKKEEPING:
+            placed[told(node)] += 1
+    sizes = _sizes(graph, own, requested, built)
+    copied = Counter(
+        Copied(
+            needed.place if needed else None,
+            kind,
+            source,
+            target,
+            needed.op if needed else "",
+            needed.requested if needed else "",
+            sizes.get(name),
+            part == STEP,
+            mixed,
+        )
+        for kind, source, target, name, needed, mixed in _transfers(graph, told)
+    )
     return own, placed, copied
+
+
+def _transfers(graph: Any, told: Callable[[Any], Placed]) -> Iterator[tuple[str, str, str, str, Placed | None, bool]]:
+    """The transfers between devices in a graph: kind of the sending node, both devices, name, and the first node that
+    reads what came, as far as it has a place, with whether it reads from its own device, too."""
+    for piece in graph.partition_graphs:
+        by_name = {node.name: node for node in piece.node}
+        readers: dict[str, tuple[Placed, bool]] = {}
+        for node in piece.node:
+            given = [by_name[name] for name in map(_given, node.input) if name in by_name]
+            received = [one.name for one in given if one.op in _ARRIVALS]
+            for name in received:
+                if name not in readers or readers[name][0].place is None:
+                    beside = any(one.op not in _SOURCES for one in given) and _GRADIENT not in node.name
+                    readers[name] = told(node), beside
+        for node in piece.node:
+            if node.op in _ARRIVALS:
+                source, target = (short(node.attr[end].s.decode()) for end in ("send_device", "recv_device"))
+                if source != target:
+                    edge = node.attr["tensor_name"].s.decode()
+                    yield _ARRIVALS[node.op], source, target, edge, *readers.get(node.name, (None, False))
+
+
+def _given(name: str) -> str:
+    """The node that an input comes from, "" for one that is only waited for."""
+    return "" if name.startswith("^") else name.partition(":")[0]
+
+
+def _sizes(graph: Any, own: str, requested: Mapping[str, Mapping[str, str]], built: Built) -> dict[str, int]:
+    """Bytes of what is sent, by the name of the transfer, where they are known."""
+    found = {}
+    for piece in graph.partition_graphs:
+        by_name = {node.name: node for node in piece.node}
+        for node in piece.node:
+            if node.op in _COPIES and (sent := by_name.get(node.input[0])) is not None:
+                created = built.created.get(_original(sent, own, requested))
+                if created is not None and created.size is not None:
+                    found[node.attr["tensor_name"].s.decode()] = created.size
+    return found
+
+
+def _dtype(node: Any) -> int:
+    """The dtype of a node's first input, by the name that its attribute has in most operations; 0 where it has none."""
+    return next((node.attr[name].type for name in _TYPES if name in node.attr), 0)
 
 
 def _original(node: Any, own: str, requested: Mapping[str, Mapping[str, str]]) -> tuple[str, str]:
@@ -110,32 +183,33 @@ ALIKE = 0.9
 """Share of the names of both from which on two graphs are the same one."""
 
 
-def _own_graph(
-    names: Collection[str],
-    graphs_of: Mapping[str, Collection[str]],
-    sizes: Mapping[str, int],
-    awaited: Sequence[str],
-) -> str:
+def _own_graph(names: Collection[str], built: Built) -> str:
     """The graph that these nodes were built in: TensorFlow does not say.
 
     It has most of them, and least besides; but what nothing needs may have been left out, as most of a step of Keras.
     Functions that do the same have the same names: then it is the one that is awaited, as graphs come in the order in
     which they are run.
     """
-    shared = Counter(graph for name in names for graph in graphs_of.get(name, ()))
+    shared = Counter(graph for name in names for graph in built.graphs_of.get(name, ()))
     if not shared:
         return ""
-    alike = {graph: count / (len(names) + sizes[graph] - count) for graph, count in shared.items()}
+    alike = {graph: count / (len(names) + built.sizes[graph] - count) for graph, count in shared.items()}
     if len(names) == 1 and max(alike.values()) < 1:
         return ""  # an eager operation: a function has an Identity for what it returns
-    order = {graph: -place for place, graph in reversed(list(enumerate(awaited, 1)))}
-    never = -len(awaited) - 1
+    order = {graph: -place for place, graph in reversed(list(enumerate(built.awaited, 1)))}
+    never = -len(built.awaited) - 1
 
     def rank(graph: str) -> tuple[float, ...]:
         is_same = alike[graph] >= ALIKE
         return shared[graph], is_same, graph in order, alike[graph], order.get(graph, never)
 
     return max(shared, key=rank)
+
+
+def _replica(name: str) -> int:
+    """The replica that a node belongs to: the first has no mark."""
+    found = _REPLICA.search(name)
+    return int(found[1]) if found else 0
 
 
 def _layer(name: str) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from gpulint.probe.agent.blocks import Block, copied, missing, placed
-from gpulint.probe.agent.graphs import Copied, Graph
+from gpulint.probe.agent.blocks import Block, Moved, copied, missing, placed
+from gpulint.probe.agent.graphs import Graph
 from gpulint.probe.agent.operations import Operations
 from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.values import Lines, Seen, is_function, look_at, name_of
@@ -50,7 +50,7 @@ class _Stated:
     """What it is about, where that is looked at again when the program ends; the last one of this line."""
     objects: Counter[tuple[str, str]] = field(default_factory=Counter)
     ops: Counter[tuple[str, str]] = field(default_factory=Counter)
-    copies: Counter[Copied] = field(default_factory=Counter)
+    copies: Counter[Moved] = field(default_factory=Counter)
     lines: Lines | None = None
     op: str = ""
     traces: int | None = None

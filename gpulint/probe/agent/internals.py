@@ -2,12 +2,15 @@
 
 Seen working on 2.16 and 2.21: `op_callbacks` (there since 2.4), `context.enable_run_metadata` and
 `export_run_metadata`, which gives each graph once, when it has run for the first time; `context.device_name`,
-`tf_stack.extract_stack`. Graphs are kept until both `disable_run_metadata` and `disable_graph_collection` are called.
-What a TensorFlow has not is in `lost`.
+`tf_stack.extract_stack`, the registries of kernels and operations, the classes of eager tensors and iterators. Graphs
+are kept until both `disable_run_metadata` and `disable_graph_collection` are called. `IteratorGetModelProto` is in 2.21
+and not in 2.16. What a TensorFlow has not is in `lost`.
 """
 
 from __future__ import annotations
 
+import functools
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -21,11 +24,32 @@ class Internals:
         self._callbacks = self._found("operations", "tensorflow.python.framework.op_callbacks", "add_op_callback")
         self._context = self._found("runtime state", "tensorflow.python.eager.context", "context")
         self._stack = self._found("lines of traced code", "tensorflow.python.util.tf_stack", "extract_stack")
+        kernels = self._found("kernels", "tensorflow.python.framework.kernels", "get_registered_kernels_for_op")
+        definitions = self._found("kernels", "tensorflow.python.framework.op_def_registry", "get")
+        self._kernels = kernels if definitions is not None else None
+        self._definitions = definitions
+        tensors = self._found("reads by the host", "tensorflow.python.framework.ops", "_EagerTensorBase._numpy")
+        self.eager_tensor: Any = tensors._EagerTensorBase if tensors is not None else None
+        """The class of eager tensors, whose `_numpy` every read by Python goes through."""
+        owned = self._found("waits for input", "tensorflow.python.data.ops.iterator_ops", "OwnedIterator.__next__")
+        distributed = self._found(
+            "waits for distributed input", "tensorflow.python.distribute.input_lib", "DistributedIteratorBase.__next__"
+        )
+        self.owned_iterator: Any = owned.OwnedIterator if owned is not None else None
+        """The class of iterators that `iter(dataset)` gives."""
+        self.iterators: list[Any] = [
+            *([owned.OwnedIterator] if owned is not None else []),
+            *([distributed.DistributedIteratorBase] if distributed is not None else []),
+        ]
+        """The classes of iterators that are read with `next()`."""
+        model = self._found("waits for input of `fit`", "tensorflow.raw_ops", "IteratorGetModelProto")
+        form = self._found("waits for input of `fit`", "tensorflow.core.framework.model_pb2", "ModelProto")
+        self._model_of = (model, form) if model is not None and form is not None else None
 
     def _found(self, evidence: str, module: str, name: str) -> Any:
         try:
-            found = __import__(module, fromlist=[name])
-            getattr(found, name)
+            found = importlib.import_module(module)
+            functools.reduce(getattr, name.split("."), found)
         except (ImportError, AttributeError) as error:
             self.lost.append((evidence, f"{module}.{name}: {error}"))
             return None
@@ -77,3 +101,30 @@ class Internals:
         """The graphs that were run since the last call: `pre_optimization_graph` and `partition_graphs` of each."""
         metadata = self._context.export_run_metadata()
         return list(metadata.function_graphs) if metadata is not None else []
+
+    def kernels_of(self, op: str) -> list[Any] | None:
+        """The kernels of an operation (`KernelDef`), for all devices; None where there is no registry."""
+        return list(self._kernels.get_registered_kernels_for_op(op).kernel) if self._kernels is not None else None
+
+    def first_input_of(self, op: str) -> Any:
+        """The `ArgDef` of an operation's first input, None for none."""
+        definition = self._definitions.get(op) if self._definitions is not None else None
+        return definition.input_arg[0] if definition is not None and definition.input_arg else None
+
+    @property
+    def reads_models(self) -> bool:
+        """Whether iterators can be asked how they were used."""
+        return self._model_of is not None
+
+    def iterator_gaps(self, iterator: Any) -> tuple[int, list[int]] | None:
+        """How many elements an iterator has given, and the last gaps between requests in µs (`ModelProto`); None for
+        one that does not say. Runs an operation, which calls nobody back."""
+        if self._model_of is None:
+            return None
+        raw_ops, form = self._model_of
+        try:
+            text = raw_ops.IteratorGetModelProto(iterator=iterator._iterator_resource).numpy()
+            model = form.ModelProto.FromString(text)
+            return int(model.nodes[model.output].num_elements), list(model.gap_times)
+        except Exception:  # an iterator without a model, of several devices, or one that has ended
+            return None

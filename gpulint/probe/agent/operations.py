@@ -6,7 +6,7 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpulint.probe.agent.devices import short
@@ -27,10 +27,12 @@ def graph_of(function: str) -> str | None:
 
 
 class Created(NamedTuple):
-    """A node of a graph that was built: its kind, the line that built it and the one of its forward operation."""
+    """A node of a graph that was built: its kind, the line that built it or its forward operation, and the bytes of
+    its first output, None where they are not known or there is nowhere to copy them to."""
 
     op: str
     place: Place | None
+    size: int | None = None
 
 
 class Ran(NamedTuple):
@@ -40,6 +42,36 @@ class Ran(NamedTuple):
     op: str
     requested: str
     device: str
+    dtype: int
+
+
+class Copied(NamedTuple):
+    """Transfers between devices for an operation at one place, `op` being what needs them. `kind` is that of the node,
+    `EAGER_COPY` outside graphs. `in_step`: in the graph of a training step. `mixed`: it also reads what was computed on
+    another device than this."""
+
+    place: Place | None
+    kind: str
+    source: str
+    target: str
+    op: str
+    requested: str
+    size: int | None
+    in_step: bool
+    mixed: bool
+
+
+EAGER_COPY = "EagerCopy"
+
+QUESTION = "IteratorGetModelProto"
+"""The operation by which the agent asks iterators how they were used; no program runs it."""
+
+_ON_HOST = frozenset({0, 7, 20, 21})
+"""`DataType` of what is not copied between devices with an operation: none, texts, resources and variants."""
+
+_INTEGERS = frozenset({3, 9})
+_SMALL = 1024
+"""Bytes up to which integers are shapes and the like, which kernels take from host memory."""
 
 
 class Operations:
@@ -59,13 +91,24 @@ class Operations:
         on_step: Callable[[str, Place | None, float], None],
         on_variable: Callable[[dict[str, Any]], None],
         on_rebuilt: Callable[[], None],
+        on_batch: Callable[[Place | None, int], None],
     ) -> None:
         self._internals = internals
         self._places = places
         self._on_fault, self._on_live, self._on_step, self._on_variable = on_fault, on_live, on_step, on_variable
         self._on_rebuilt = on_rebuilt
+        self._on_batch = on_batch
+        self.several_devices = False
+        """Whether the runtime has more than one device, so that something can be copied."""
+        self.eager = 0
+        """Eager operations so far."""
+        self.compiled: set[str] = set()
+        """Names of functions that XLA compiles, as a whole and on one device."""
+        self.inner_devices: set[tuple[str, Place | None, str]] = set()
+        """(compiled function, place, device) for the devices that it asks for inside."""
         self._lock = threading.Lock()
         self._ran: Counter[Ran] = Counter()
+        self._copied: Counter[Copied] = Counter()
         self.created: dict[tuple[str, str], Created] = {}
         """(graph, node) → what was built there."""
         self.graphs_of: dict[str, list[str]] = {}
@@ -109,11 +152,16 @@ class Operations:
         if step is not None:
             self._on_step(*step)
 
-    def take(self) -> Counter[Ran]:
-        """The eager operations since the last call."""
+    def take(self) -> tuple[Counter[Ran], Counter[Copied]]:
+        """The eager operations since the last call, and the copies that they made."""
         with self._lock:
-            taken, self._ran = self._ran, Counter()
+            taken, self._ran = (self._ran, self._copied), Counter()
+            self._copied = Counter()
         return taken
+
+    def is_training(self, function: str) -> bool:
+        """Whether a function takes gradients, itself or in one that it contains."""
+        return function in self._training
 
     # ------------------------------------------------------------------------------ eager
 
@@ -133,13 +181,23 @@ class Operations:
             for block in self.blocks:
                 block.called[function] = device
             return self._function_ran(function, op_type, place, device)
-        for block in self.blocks:
-            block.add(op_type, inputs, device)
+        if op_type == QUESTION:
+            return None
         if op_type == "VarHandleOp":
             self._variable(op_name, attrs, device, place)
-        ran = Ran(place, op_type, short(self._internals.requested_device), device)
+        elif op_type == "ComputeBatchSize":
+            self._on_batch(place, int(outputs[0]._numpy_internal()))
+        requested = short(self._internals.requested_device)
+        dtype = inputs[0]._datatype_enum() if inputs and hasattr(inputs[0], "_datatype_enum") else 0
+        copied = []
+        if self.several_devices and device:
+            copied = list(_copies(op_type, inputs, outputs[0].device, place, requested))
         with self._lock:
-            self._ran[ran] += 1
+            self.eager += 1
+            self._ran[Ran(place, op_type, requested, device, dtype)] += 1
+            self._copied.update(copied)
+        for block in self.blocks:
+            block.add(op_type, device, copied)
         return None
 
     def _function_ran(
@@ -195,7 +253,11 @@ class Operations:
         if (own, name) not in self.created:
             self.graphs_of.setdefault(name, []).append(own)
             self.sizes[own] += op_type != "Placeholder"
-        self.created[own, name] = Created(op_type, place or self._places.here(3))
+        place = place or self._places.here(3)
+        self.created[own, name] = Created(op_type, place, _size(outputs) if self.several_devices else None)
+        if own in self.compiled and outputs and (device := outputs[0].device) and not device.startswith("/job:"):
+            # Whole names come with the handles of variables; those that `tf.device` was given are partial.
+            self.inner_devices.add((own, place, short(device)))
 
     def _takes_gradients(self, graph: Any) -> None:
         """Calls of a graph that takes gradients, or of one that it is part of, are training steps."""
@@ -210,3 +272,22 @@ class Operations:
                 return forward.place
             name = name.rpartition("/")[0]
         return None
+
+
+def _copies(op: str, inputs: Any, device: str, place: Place | None, requested: str) -> Iterator[Copied]:
+    """The transfers that an eager operation on a device needs: each tensor is copied once."""
+    tensors = [one for one in {id(one): one for one in inputs or ()}.values() if one._datatype_enum() not in _ON_HOST]
+    mixed = len({tensor.device for tensor in tensors}) > 1
+    for tensor in tensors:
+        if tensor.device != device:
+            size = int(tensor.shape.num_elements() or 0) * tensor.dtype.size
+            if tensor._datatype_enum() not in _INTEGERS or size > _SMALL:
+                source, target = short(tensor.device), short(device)
+                yield Copied(place, EAGER_COPY, source, target, op, requested, size, False, mixed)
+
+
+def _size(outputs: Any) -> int | None:
+    """Bytes of the first output, None where its shape is not known."""
+    shape = outputs[0].shape if outputs else None
+    elements = shape.num_elements() if shape is not None else None
+    return int(elements) * int(outputs[0].dtype.size) if elements is not None else None

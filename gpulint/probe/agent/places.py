@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import sysconfig
 from types import FrameType
@@ -19,6 +20,8 @@ CellRows: TypeAlias = "tuple[str, int, list[int]]"
 _GENERATED = "__autograph_generated_file"
 _GPULINT = os.path.join(os.path.dirname(os.path.abspath(gpulint.__file__)), "")
 """In the program's own process are also `gpulint.expect`, `gpulint.watch` and the pytest plug-in."""
+_TRACED = re.compile(r'^ +File "([^"\n]+)", line (\d+), in ', re.MULTILINE)
+"""Frames of the user's code in the message of an error that was raised while a function was traced."""
 
 
 class Places:
@@ -47,6 +50,27 @@ class Places:
                 return self._original() if _GENERATED in path else self.at(path, frame.f_lineno)
             frame = frame.f_back
         return None
+
+    def of(self, error: BaseException) -> Place | None:
+        """The place from which an exception came: what TensorFlow says of traced code, or the innermost frame of the
+        user's in its traceback."""
+        for path, row in reversed(_TRACED.findall(str(error))):
+            if not self.is_foreign(path) and _GENERATED not in path:
+                return self.at(path, int(row))
+        place, traceback = None, error.__traceback__
+        while traceback is not None:
+            path = traceback.tb_frame.f_code.co_filename
+            if not self.is_foreign(path) and _GENERATED not in path:
+                place = self.at(path, traceback.tb_lineno)
+            traceback = traceback.tb_next
+        return place
+
+    def modules(self) -> list[str]:
+        """Files of the modules that were imported from below the directory of the program, or from where it began."""
+        roots = tuple(os.path.join(self._directory, root, "") for root in ("", *sys.path[:1]))
+        paths = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+        own = {os.path.join(self._directory, path) for path in paths if path and not self.is_foreign(path)}
+        return sorted(path for path in own if path.startswith(roots))
 
     def is_foreign(self, path: str) -> bool:
         """Whether a file is none of the user's."""

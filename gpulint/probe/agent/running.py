@@ -16,7 +16,7 @@ import types
 from collections.abc import Sequence
 from typing import NoReturn
 
-from gpulint.probe.agent.arming import Finder
+from gpulint.probe.agent.arming import arm
 from gpulint.probe.agent.session import Options, Session
 
 
@@ -27,8 +27,8 @@ def main(arguments: Sequence[str]) -> NoReturn:
     target, *given = arguments[2:] if mode else arguments[1:]
     session = Session(options)
     _leave_stacks(options.capture)
-    sys.meta_path.insert(0, Finder("tensorflow", session.imported))
     session.started(target)
+    arm(session.awaited)
     atexit.register(session.write_down)
     status, error = 0, None
     try:
@@ -42,10 +42,10 @@ def main(arguments: Sequence[str]) -> NoReturn:
             _run_script(target, given)
     except SystemExit as end:
         failed = end.code not in (None, 0)
-        session.ended(f"SystemExit: {end.code}" if failed else None)
+        session.ended(f"SystemExit: {end.code}" if failed else None, end if failed else None)
         raise
     except BaseException as raised:
-        session.ended(f"{type(raised).__name__}: {raised}")
+        session.ended(f"{type(raised).__name__}: {raised}", raised)
         status = _uncaught(raised)
     else:
         session.ended(error)
@@ -79,12 +79,27 @@ def _run_module(name: str, arguments: Sequence[str]) -> None:
 
 def _uncaught(error: BaseException) -> int:
     """Tell of an exception as the interpreter does, without the frames of this package; the exit status."""
-    traceback = error.__traceback__
-    while traceback is not None and os.path.dirname(traceback.tb_frame.f_code.co_filename) == _HERE:
-        traceback = traceback.tb_next
+    _forget_agent(error, set())
     with contextlib.suppress(Exception):
-        sys.excepthook(type(error), error.with_traceback(traceback), traceback)
+        sys.excepthook(type(error), error, error.__traceback__)
     return 128 + signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
+
+
+def _forget_agent(error: BaseException, seen: set[int]) -> None:
+    """Takes the frames of this package out of the traceback of an exception and of those that it came from."""
+    seen.add(id(error))
+    frames = []
+    traceback = error.__traceback__
+    while traceback is not None:
+        if os.path.dirname(traceback.tb_frame.f_code.co_filename) != _HERE:
+            frames.append(traceback)
+        traceback = traceback.tb_next
+    for frame, following in zip(frames, [*frames[1:], None]):  # noqa: B905
+        frame.tb_next = following
+    error.__traceback__ = frames[0] if frames else None
+    for other in (error.__cause__, error.__context__):
+        if other is not None and id(other) not in seen:
+            _forget_agent(other, seen)
 
 
 _HERE = os.path.dirname(os.path.abspath(__file__))

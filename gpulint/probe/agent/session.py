@@ -6,24 +6,34 @@ import os
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from gpulint.probe.agent import active, graphs
+from gpulint.probe.agent import active, graphs, models
 from gpulint.probe.agent.calls import Calls
 from gpulint.probe.agent.device_memory import DeviceMemory
 from gpulint.probe.agent.devices import short
+from gpulint.probe.agent.functions import FunctionWriter
+from gpulint.probe.agent.guard import guarded
+from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.inline import Inline
 from gpulint.probe.agent.internals import Internals
-from gpulint.probe.agent.operations import Operations
+from gpulint.probe.agent.kernels import Kernels
+from gpulint.probe.agent.operations import Copied, Operations
+from gpulint.probe.agent.placed import PlacedWriter
 from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.steps import Steps
 from gpulint.probe.agent.threads import OWN, watch_threads
+from gpulint.probe.agent.witnesses import Witnesses
 from gpulint.probe.agent.writer import Writer
 
 INTERVAL = 1.0
 """Seconds between two times that the counts are written."""
+
+MAX_MODULES = 500
+"""Modules of the program that are told of."""
 
 BEFORE = "what ran before"
 """Evidence that is lost where TensorFlow is watched from later on: variables, traces and graphs from before."""
@@ -49,24 +59,29 @@ class Session:
         self._options = options
         self._writer = Writer(options.capture)
         self._places = Places()
-        self._calls = Calls(self._writer, self._places, options.no_jit)
+        self._hooks = Hooks()
+        self._calls = Calls(self._writer, self._places, self._hooks, options.no_jit)
+        self._placements: PlacedWriter | None = None
         self._operations: Operations | None = None
         self._internals: Internals | None = None
         self._tensorflow: Any = None
         self._keeps_graphs = False
         self._memory: DeviceMemory | None = None
         self._phase = "build"
-        self._steps = 0
-        self._fresh: dict[tuple[str, Place | None], list[float]] = {}
+        self._steps = Steps()
+        self._witnesses = Witnesses(
+            self._writer, self._places, self._hooks, self.fault, self._stepped, lambda: self._steps.taken
+        )
+        self._functions = FunctionWriter(self._writer, self._calls)
         self._lock = threading.Lock()
         self._faults: set[tuple[str, str]] = set()
         self._stopped = threading.Event()
-        self._traced: dict[str, tuple[int, bool]] = {}
+        self._inner_told = 0
         self._process = os.getpid()
         self._writing: threading.Thread | None = None
         self._unwatch_threads: Callable[[], None] | None = None
         self._placed: Counter[graphs.Placed] = Counter()
-        self._copied: Counter[graphs.Copied] = Counter()
+        self._copied: Counter[Copied] = Counter()
         self.graphs: dict[str, graphs.Graph] = {}
         """Function → what its graphs hold."""
         self.inline = Inline(self._places, self, self._writer.write, self.fault)
@@ -89,12 +104,24 @@ class Session:
             self.fault("source", error)
         active.add(self)
 
+    @property
+    def awaited(self) -> Mapping[str, Callable[[ModuleType], None]]:
+        """Module → what is to be called as soon as the program has imported it."""
+        return {"tensorflow": self.imported, **dict.fromkeys(models.NAMES, self.keras_imported)}
+
     def imported(self, tensorflow: ModuleType) -> None:
         """TensorFlow has just been imported by the program."""
         try:
             self._arm(tensorflow)
         except Exception as error:
             self.fault("arming", error)
+
+    def keras_imported(self, keras: ModuleType) -> None:
+        """Keras has just been imported, by the program or by TensorFlow."""
+        try:
+            self._witnesses.keras_imported(keras)
+        except Exception as error:
+            self.fault("Keras", error)
 
     def _arm(self, tensorflow: Any) -> None:
         self._tensorflow = tensorflow
@@ -108,7 +135,11 @@ class Session:
             self._stepped,
             self._variable_made,
             self.harvest,
+            self._batch_found,
         )
+        self._operations.compiled = self._calls.compiled
+        cuda = bool(tensorflow.test.is_built_with_cuda())
+        self._placements = PlacedWriter(self._writer, tensorflow, Kernels(self._internals, cuda))
         self._unwatch_threads = watch_threads(self._internals, self._operations, self.fault)
         self._internals.watch_operations(self._operations)
         if self._internals.is_live:
@@ -117,9 +148,9 @@ class Session:
             tensorflow.debugging.set_log_device_placement(True)
         for name in self._calls.watch(tensorflow):
             self._internals.lost.append(("calls", name))
+        self._witnesses.watch(tensorflow, self._internals)
         for evidence, reason in self._internals.lost:
             self._writer.write("lost", evidence=evidence, reason=reason)
-        cuda = bool(tensorflow.test.is_built_with_cuda())
         self._writer.write("tensorflow", tensorflow=tensorflow.__version__, keras=None, cuda=cuda)
         self._operations.look_alive()
         self._enter("build")
@@ -127,7 +158,7 @@ class Session:
         self._writing.start()
 
     def _became_live(self) -> None:
-        assert self._internals is not None
+        assert self._internals is not None and self._operations is not None
         self._keeps_graphs = self._internals.keep_graphs()
         self._memory = DeviceMemory(self._tensorflow, lambda: True)
         config = self._tensorflow.config
@@ -135,14 +166,16 @@ class Session:
             short(device.name.replace("physical_device:", "device:")) for device in config.list_physical_devices()
         ]
         logical = [short(device.name) for device in config.list_logical_devices()]
+        self._operations.several_devices = len(logical) > 1
         self._writer.write("devices", physical=physical, logical=logical)
+        self._witnesses.moment("runtime")
 
     # ---------------------------------------------------------------------------- running
 
     def _enter(self, phase: str) -> None:
         if self._operations is not None:
             self._write_operations(self._operations)
-            self._write_steps()
+            self._steps.write(self._writer)
         self._write_memory()
         self._phase = phase
         self._writer.write("phase", name=phase)
@@ -156,15 +189,22 @@ class Session:
     def _variable_made(self, fields: dict[str, Any]) -> None:
         self._writer.write("variable", **fields)
 
+    def _batch_found(self, place: Place | None, size: int) -> None:
+        """A dataset is divided among replicas: the size of the batches that it gives, -1 where it gives no such."""
+        self._writer.write("batch", where=place, size=size)
+
     def _stepped(self, function: str, place: Place | None, seconds: float) -> None:
-        self._steps += 1
-        if self._steps == 1:
-            self._enter("warm-up")
-        elif self._steps == self._options.warmup + 1:
-            self._enter("steps")
-        with self._lock:
-            self._fresh.setdefault((function, place), []).append(seconds)
-        if self._options.steps and self._steps >= self._options.warmup + self._options.steps:
+        taken = self._steps.taken + 1
+        try:
+            if taken == 1:
+                self._enter("warm-up")
+            elif taken == self._options.warmup + 1:
+                self._enter("steps")
+            self._steps.add(function, place, seconds, self._operations.eager if self._operations else 0)
+            self._witnesses.stepped(place)
+        except Exception as error:
+            self.fault("steps", error)
+        if self._options.steps and taken >= self._options.warmup + self._options.steps:
             raise SystemExit(0)
 
     def _write_on(self) -> None:
@@ -178,9 +218,10 @@ class Session:
             return
         try:
             self._write_operations(operations)
-            self._write_steps()
+            self._witnesses.write()
+            self._steps.write(self._writer)
             self.harvest()
-            self._write_functions(operations)
+            self._functions.write(operations, self.graphs)
             self._write_memory()
             self._write_graphs()
             self.inline.write_down()
@@ -188,37 +229,15 @@ class Session:
             self.fault("writing", error)
 
     def _write_operations(self, operations: Operations) -> None:
-        rows = [
-            [*self._numbered(ran.place), ran.op, ran.requested, ran.device, count]
-            for ran, count in operations.take().items()
-        ]
-        if rows:
-            self._writer.write("ops", rows=rows)
-
-    def _write_steps(self) -> None:
-        with self._lock:
-            fresh, self._fresh = self._fresh, {}
-        for (name, where), seconds in fresh.items():
-            self._writer.write(
-                "steps",
-                name=name,
-                where=where,
-                count=len(seconds),
-                seconds=round(sum(seconds), 6),
-                slowest=round(max(seconds), 6),
-            )
-
-    def _write_functions(self, operations: Operations) -> None:
-        for name, traces in list(operations.traces.items()):
-            known = len(traces), name in self.graphs
-            is_internal = name.startswith("__")  # the forward and backward halves of a function
-            if not is_internal and self._traced.get(name) != known:
-                self._traced[name] = known
-                where, device = operations.called_at[name]
-                jit = name in self._calls.compiled
-                self._writer.write(
-                    "function", name=name, where=where, traces=known[0], jit=jit, device=device, graph=known[1]
-                )
+        assert self._placements is not None
+        ran, copied = operations.take()
+        self._placements.operations(ran)
+        self._placements.copies(copied)
+        asked = operations.inner_devices
+        if len(asked) > self._inner_told:
+            self._inner_told = len(asked)
+            rows = [[*self._writer.numbered(place), name, device] for name, place, device in list(asked)]
+            self._writer.write("inner", rows=rows)
 
     @property
     def operations(self) -> Operations | None:
@@ -247,7 +266,10 @@ class Session:
         if operations is None:
             return
         awaited = [name for name in operations.awaited if name not in self.compiled]
-        own, placed, copied = graphs.nodes(graph, operations.created, operations.graphs_of, operations.sizes, awaited)
+        built = graphs.Built(
+            operations.created, operations.graphs_of, operations.sizes, awaited, operations.is_training
+        )
+        own, placed, copied = graphs.nodes(graph, built)
         if not own:
             return
         if own in awaited:
@@ -264,17 +286,9 @@ class Session:
         with self._lock:
             placed, self._placed = self._placed, Counter()
             copied, self._copied = self._copied, Counter()
-        if placed:
-            rows = [
-                [*self._numbered(node.place), node.op, node.requested, node.assigned, node.layer, count]
-                for node, count in placed.items()
-            ]
-            self._writer.write("nodes", rows=rows)
-        if copied:
-            self._writer.write("copies", rows=[[*copy, count] for copy, count in copied.items()])
-
-    def _numbered(self, place: Place | None) -> tuple[int | None, int]:
-        return (self._writer.file(place[0], *place[2:]), place[1]) if place is not None else (None, 0)
+        if self._placements is not None:
+            self._placements.nodes(placed)
+            self._placements.copies(copied)
 
     # ----------------------------------------------------------------------------- ending
 
@@ -295,24 +309,27 @@ class Session:
             self._faults.add((where, text))
             self._writer.write("fault", where=where, error=text)
 
-    def ended(self, error: str | None) -> None:
-        """The program has come to its end, or an exception has ended it."""
+    def ended(self, error: str | None, raised: BaseException | None = None) -> None:
+        """The program has come to its end, or an exception, `raised`, has ended it."""
         self._stopped.set()
         if self._is_own:
             self.inline.look_again()
             self.write_down()
             self.inline.write_down()  # also where TensorFlow was never imported
-            self._writer.write("exit", error=error)
+            self._witnesses.moment("end")
+            self._writer.write("modules", paths=self._places.modules()[:MAX_MODULES])
+            where = guarded("the error", self.fault, self._places.of)(raised) if raised else None
+            self._writer.write("exit", error=error, where=where)
 
     def disarm(self) -> None:
         """Watch nothing any more, and leave TensorFlow and Python as they were. After `ended`."""
         active.remove(self)
         if self._writing is not None and self._writing is not threading.current_thread():
             self._writing.join()
+        self._hooks.put_back()
         if self._operations is not None and self._internals is not None:
             self._operations.is_over = True
             self._internals.forget_operations(self._operations)
-            self._calls.unwatch()
             if self._unwatch_threads is not None:
                 self._unwatch_threads()
             if self._keeps_graphs and not active.SESSIONS:

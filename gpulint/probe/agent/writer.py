@@ -7,6 +7,7 @@ import hashlib
 import os
 import threading
 
+from gpulint.probe.agent.places import Place
 from gpulint.probe.recorder import Recorder
 from gpulint.sources.decoding import Undecodable, decode
 
@@ -59,3 +60,7 @@ class Writer(Recorder):
                 text = decode(path, data).text
                 self._left -= len(data)
         self.write("source", path=path, modified=modified, digest=hashlib.sha256(data).hexdigest(), text=text)
+
+    def numbered(self, place: Place | None) -> tuple[int | None, int]:
+        """A place as rows have it: the number of its file, null for none, and its row."""
+        return (self.file(place[0], *place[2:]), place[1]) if place is not None else (None, 0)

@@ -12,6 +12,7 @@ _EXPECTED = "takes effect"
 _CODES = (
     ("cannot be modified after being initialized", "GPU301"),
     ("cannot be modified once initialized", "GPU301"),
+    ("cannot be modified after initialization", "GPU301"),
     ("Memory growth cannot differ", "GPU303"),
     ("when virtual devices configured", "GPU306"),
 )

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from gpulint.knowledge.devices import parse_device
 from gpulint.probe.capture import Capture, Stated
-from gpulint.probe.checks.placement import is_bookkeeping
 from gpulint.probe.checks.stated import NO_GPU, lacks_gpu
 from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
 from gpulint.probe.metrics import SHOWN, is_on, told
+from gpulint.probe.reasons import bound, is_bookkeeping
 
 _ON, _TRACES, _COPIES = "expect-on", "expect-traces", "expect-copies"
 
@@ -36,7 +36,10 @@ def _on(run: Run, stated: Stated) -> Expectation:
     if without_gpu and run.settings.probe_without_gpu == "skip":
         return undecided(_ON, Status.SKIP, stated.subject, expected, NO_GPU)
     ops = stated.ops or _in_lines(run.capture, stated)
-    seen = stated.objects + Counter({key: n for key, n in ops.items() if key[1] and not is_bookkeeping(key[0])})
+    free = bound(run.capture) if device.is_gpu else set()
+    seen = stated.objects + Counter(
+        {key: n for key, n in ops.items() if key[1] and key not in free and not is_bookkeeping(key[0])}
+    )
     elsewhere = Counter({key: count for key, count in seen.items() if not is_on(key[1], stated.expected)})
     if elsewhere:
         devices = Counter[str]()

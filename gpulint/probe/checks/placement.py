@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from gpulint.probe.capture import Where
 from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
+from gpulint.probe.reasons import has_gpu, is_free
 
 _ID = "scope-placement"
 
@@ -21,14 +22,13 @@ def check(run: Run) -> Iterator[Expectation]:
     for node, count in capture.nodes.items():
         if node.requested and node.assigned:
             asked[node.where, node.requested][node.op, node.assigned] += count
-    has_gpu = any(name.startswith("GPU") for name in capture.physical)
     for (where, requested), seen in asked.items():
         if where is None:
             continue
         subject = f"operations under {requested}"
         expected = f"on {requested}"
-        if requested.startswith("GPU") and not has_gpu:
-            yield undecided(_ID, Status.SKIP, subject, expected, "this machine has no GPU")
+        if requested.startswith("GPU") and not has_gpu(capture):
+            yield undecided(_ID, Status.SKIP, subject, expected, "TensorFlow has no GPU here")
             continue
         elsewhere = Counter(
             {(op, device): count for (op, device), count in seen.items() if device != requested and not is_free(op)}
@@ -53,37 +53,3 @@ def check(run: Run) -> Iterator[Expectation]:
             fix=f"this run has no {requested}: name a device that exists" if missing else "",
             level=Level.ERROR if missing else Level.WARN,
         )
-
-
-def is_free(op: str) -> bool:
-    """Whether an operation need not run where it is asked to: it is bookkeeping, or runs where its variable is."""
-    return is_bookkeeping(op) or op.endswith("VariableOp") or op.startswith("Resource") or op in _OF_VARIABLES
-
-
-_OF_VARIABLES = frozenset({"VarIsInitializedOp", "VariableShape", "DestroyResourceOp"})
-
-
-def is_bookkeeping(op: str) -> bool:
-    """Whether TensorFlow keeps an operation on the host whatever is asked: constants, pipelines, strings, control."""
-    return op in _BOOKKEEPING or op.startswith(_OF_PIPELINES) or op.endswith(("Dataset", "DatasetV2", "DatasetV3"))
-
-
-_BOOKKEEPING = frozenset(
-    {
-        *("Const", "Identity", "IdentityN", "NoOp", "Placeholder", "_EagerConst", "RemoteCall", "GetOptions"),
-        *("PyFunc", "EagerPyFunc", "PyFuncStateless", "Print", "PrintV2", "Assert", "StringFormat", "StringJoin"),
-        *("SaveV2", "RestoreV2", "MergeV2Checkpoints", "ShardedFilename", "LookupTableFindV2", "HashTableV2"),
-        *("Shape", "ShapeN", "Size", "Rank", "BroadcastGradientArgs", "BroadcastArgs", "OptionsDataset"),
-        *("StatefulPartitionedCall", "PartitionedCall", "If", "While", "StatelessIf", "StatelessWhile", "Case"),
-    }
-)
-_OF_PIPELINES = (
-    "Iterator",
-    "Optional",
-    "Anonymous",
-    "MakeIterator",
-    "DeleteIterator",
-    "MultiDevice",
-    "Summary",
-    "Write",
-)

@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from gpulint.probe.capture import Capture
-from gpulint.probe.checks.placement import is_bookkeeping
 from gpulint.probe.expectation import Expectation, Level, Run, violated
+from gpulint.probe.reasons import is_bookkeeping
 
 _ID = "sources-disagree"
 _ONEDNN = re.compile(r"^_Mkl(?:Native)?(?=[A-Z])")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from gpulint.probe.capture import Capture, Strategy
@@ -10,15 +11,19 @@ from gpulint.probe.memory import variable_balance
 
 _SPREAD = "strategy-spread"
 _MIRRORED = "variables-mirrored"
+MIXED = ("Mixing different tf.distribute.Strategy", "must only be passed a variable created in this")
+"""What TensorFlow and Keras raise for a variable that a strategy has not made."""
+
 SHOWN = 3
 """Variables that are named as evidence."""
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """For each strategy with several replicas: variables and operations on its devices."""
+    """For each strategy with several replicas whose devices are there: variables and operations on them."""
     for strategy in run.capture.strategies:
         devices = tuple(dict.fromkeys(strategy.devices))
-        if strategy.replicas < 2:
+        is_there = not run.capture.logical or set(devices) <= set(run.capture.logical)
+        if strategy.replicas < 2 or not is_there:
             continue
         subject = f"{strategy.cls} of {strategy.replicas} replicas"
         if len(devices) < strategy.replicas:
@@ -57,17 +62,36 @@ def _mirrored(capture: Capture, strategy: Strategy, subject: str) -> Iterator[Ex
     observed = ", ".join(f"{device}: {size:,} bytes" for device, size in found.sizes.items())
     if found.verdict == "inconclusive":
         yield undecided(_MIRRORED, Status.INCONCLUSIVE, subject, expected, found.reason)
-    elif found.verdict == "fail":
-        uneven = sorted(found.uneven, key=lambda variable: -variable.bytes)
-        yield violated(
-            _MIRRORED,
-            subject,
-            expected,
-            observed,
-            code="GPU201",
-            where=uneven[0].where,
-            evidence=tuple(f"{one.name} ({one.bytes:,} bytes) only on {one.device}" for one in uneven[:SHOWN]),
-            fix="build it inside `with strategy.scope():`",
-        )
-    else:
+        return
+    if found.verdict != "fail":
         yield held(_MIRRORED, subject, expected, observed, where=strategy.where)
+        return
+    uneven = sorted(found.uneven, key=lambda variable: -variable.bytes)
+    reached = _reached(capture, strategy)
+    if not reached and not any(text in capture.error for text in MIXED):
+        reason = f"{observed}; the replicas were not seen to use what is on one device only"
+        yield undecided(_MIRRORED, Status.INCONCLUSIVE, subject, expected, reason)
+        return
+    yield violated(
+        _MIRRORED,
+        subject,
+        expected,
+        observed,
+        code="GPU201",
+        where=uneven[0].where,
+        evidence=(*(f"{one.name} ({one.bytes:,} bytes) only on {one.device}" for one in uneven[:SHOWN]), *reached),
+        fix="build it inside `with strategy.scope():`",
+    )
+
+
+def _reached(capture: Capture, strategy: Strategy) -> tuple[str, ...]:
+    """What replicas other than the first read or change on devices that are not theirs, by device."""
+    devices = set(strategy.devices)
+    counts = Counter[tuple[int, str]]()
+    for node, count in capture.nodes.items():
+        if node.replica and node.op.endswith("VariableOp") and node.assigned in devices:
+            if node.assigned != strategy.devices[node.replica % len(strategy.devices)]:
+                counts[node.replica, node.assigned] += count
+    return tuple(
+        f"replica {replica} uses variables of {device}, {count} times" for (replica, device), count in counts.items()
+    )

@@ -15,16 +15,18 @@ def check(run: Run) -> Iterator[Expectation]:
     for function in run.capture.functions.values():
         subject = f"traces of `{function.name}`"
         expected = f"at most {most}"
-        if function.traces > most:
+        several = f" of {function.made} functions" if function.made > 1 else ""
+        observed = f"{function.traces}{several}"
+        if function.traces_of_each > most:
             yield violated(
                 _ID,
                 subject,
                 expected,
-                str(function.traces),
+                observed,
                 code="GPU504",
                 where=function.where,
                 fix="pass tensors instead of Python values, and make the function once",
                 level=Level.WARN,
             )
         else:
-            yield held(_ID, subject, expected, str(function.traces), where=function.where)
+            yield held(_ID, subject, expected, observed, where=function.where)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gpulint.probe.capture import Where
+from gpulint.probe.capture import Capture, Where
 from gpulint.probe.expectation import Expectation
+from gpulint.probe.reasons import OPAQUE, reason
 from gpulint.probe.report import Report
 
 VERSION = 1
@@ -39,27 +40,13 @@ def content(report: Report) -> dict[str, Any]:
         },
         "environment": {
             "tensorflow": capture.tensorflow.get("tensorflow"),
-            "keras": capture.tensorflow.get("keras"),
+            "keras": capture.keras or None,
             "python": capture.process.get("python"),
             "lost": [{"evidence": evidence, "reason": reason} for evidence, reason in capture.lost],
         },
         "devices": [{"name": name, "physical": name in capture.physical} for name in capture.logical],
         "expectations": [_expectation(one) for one in report.expectations],
-        "placements": [
-            {**_place(ran.where), "op": ran.op, "requested": ran.requested, "assigned": ran.device, "count": count}
-            for ran, count in sorted(capture.executions.items(), key=str)
-        ]
-        + [
-            {
-                **_place(node.where),
-                "op": node.op,
-                "requested": node.requested,
-                "assigned": node.assigned,
-                "layer": node.layer,
-                "count": count,
-            }
-            for node, count in sorted(capture.nodes.items(), key=str)
-        ],
+        "placements": _placements(capture),
         "variables": [
             {
                 "name": one.name,
@@ -72,8 +59,18 @@ def content(report: Report) -> dict[str, Any]:
             for one in capture.variables
         ],
         "copies": [
-            {"op": one.op, "from": one.source, "to": one.target, "count": count}
-            for one, count in sorted(capture.copies.items())
+            {
+                **_place(one.where),
+                "op": one.op,
+                "from": one.source,
+                "to": one.target,
+                "for": one.consumer or None,
+                "bytes": one.bytes,
+                "in_step": one.in_step,
+                "mixed": one.mixed,
+                "count": count,
+            }
+            for one, count in sorted(capture.copies.items(), key=str)
         ],
         "memory": [
             {"t": one.t, "phase": one.phase, "devices": {name: list(pair) for name, pair in one.devices.items()}}
@@ -86,7 +83,14 @@ def content(report: Report) -> dict[str, Any]:
             for one in capture.strategies
         ],
         "functions": [
-            {"name": one.name, **_place(one.where), "traces": one.traces, "jit": one.jit, "device": one.device}
+            {
+                "name": one.name,
+                **_place(one.where),
+                "traces": one.traces,
+                "made": one.made,
+                "jit": one.jit,
+                "device": one.device,
+            }
             for one in capture.functions.values()
         ],
         "steps": [
@@ -99,6 +103,47 @@ def content(report: Report) -> dict[str, Any]:
         },
         "faults": capture.faults,
     }
+
+
+def _placements(capture: Capture) -> list[dict[str, Any]]:
+    eager = [
+        {
+            **_place(ran.where),
+            "op": ran.op,
+            "dtype": ran.dtype or None,
+            "requested": ran.requested,
+            "assigned": ran.device,
+            "count": count,
+            "reason": reason(ran, capture) or None,
+        }
+        for ran, count in sorted(capture.executions.items(), key=str)
+    ]
+    nodes = [
+        {
+            **_place(node.where),
+            "op": node.op,
+            "dtype": node.dtype or None,
+            "requested": node.requested,
+            "assigned": node.assigned,
+            "layer": node.layer,
+            "count": count,
+            "reason": reason(node, capture) or None,
+        }
+        for node, count in sorted(capture.nodes.items(), key=str)
+    ]
+    units = [
+        {
+            **_place(where),
+            "op": name,
+            "dtype": None,
+            "requested": "",
+            "assigned": next((one.device for one in capture.functions.values() if one.name == name), ""),
+            "count": 1,
+            "reason": OPAQUE,
+        }
+        for name, where in sorted(capture.compiled.items())
+    ]
+    return [*eager, *nodes, *units]
 
 
 def _expectation(one: Expectation) -> dict[str, Any]:

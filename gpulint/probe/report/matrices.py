@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpulint.probe.capture import Capture, Log
-from gpulint.probe.checks.placement import is_bookkeeping
+from gpulint.probe.reasons import is_bookkeeping
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,46 @@
+"""Gradients that are taken eagerly: each is a training step that no function contains."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.hooks import Hooks
+from gpulint.probe.agent.places import Place, Places
+
+EAGER_STEP = "GradientTape.gradient"
+"""Stands for the name of the function in records of such steps."""
+
+
+class Gradients:
+    """Stands before `GradientTape.gradient` and tells of the calls outside traced functions."""
+
+    def __init__(
+        self, places: Places, hooks: Hooks, fault: Fault, on_step: Callable[[str, Place | None, float], None]
+    ) -> None:
+        self._places, self._hooks, self._on_step = places, hooks, on_step
+        self._note = guarded("eager steps", fault, self._step)
+        self._last: dict[Place | None, float] = {}
+
+    def watch(self, tensorflow: Any) -> None:
+        """Raises AttributeError where there is no such method."""
+        gradient = tensorflow.GradientTape.gradient
+
+        @functools.wraps(gradient)
+        def taken(*arguments: Any, **keywords: Any) -> Any:
+            found = gradient(*arguments, **keywords)
+            # Replicas run in threads of their own that have a number: the first counts for all.
+            if not tensorflow.inside_function() and not getattr(threading.current_thread(), "replica_id", 0):
+                self._note()
+            return found
+
+        self._hooks.replace(tensorflow.GradientTape, "gradient", taken)
+
+    def _step(self) -> None:
+        place, now = self._places.here(), time.perf_counter()
+        before, self._last[place] = self._last.get(place, now), now
+        self._on_step(EAGER_STEP, place, now - before)

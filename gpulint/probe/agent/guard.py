@@ -1,0 +1,25 @@
+"""Keeping the agent's own faults out of the program."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+Fault = Callable[[str, BaseException], None]
+"""Is told of what went wrong, and in which part of the agent."""
+
+
+def guarded(where: str, fault: Fault, note: Callable[..., Any]) -> Callable[..., Any]:
+    """`note`, whose exceptions are told of instead of raised; it gives None then. SystemExit goes on its way: it is how
+    the agent ends a program."""
+
+    @functools.wraps(note)
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        try:
+            return note(*arguments, **keywords)
+        except Exception as error:
+            fault(where, error)
+            return None
+
+    return call

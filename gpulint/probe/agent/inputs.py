@@ -1,0 +1,141 @@
+"""How long the program waits for its input."""
+
+from __future__ import annotations
+
+import functools
+import time
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.hooks import Hooks
+from gpulint.probe.agent.internals import Internals
+from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.tally import Tally
+
+FIRST = 2
+"""Elements of an iterator that are not timed: making the first fills buffers."""
+
+WINDOW = 32
+"""Steps over which iterators inside functions are looked at; they remember the last 100 gaps."""
+
+_PER_DEVICE = "PerDeviceGenerator"
+"""End of the names of the datasets that stand for the part of one replica: what reads them is a buffer, not a step."""
+
+PAUSE = 1.0
+"""Seconds between two such looks: one takes about as long as an eager operation."""
+
+
+class Inputs:
+    """Times `next()` of the iterators of datasets, and asks those that are read inside functions.
+
+    A loop over a dataset calls `next()` in Python: its time is the wait. Keras `fit` reads its iterator inside the
+    function that it trains with; there the iterator itself knows how long it was left alone between two requests
+    (`ModelProto.gap_times`, microseconds, since TensorFlow 2.17), and what is left of the time is the wait.
+    """
+
+    def __init__(self, places: Places, hooks: Hooks, fault: Fault, steps: Callable[[], int]) -> None:
+        """`steps` gives the number of training steps so far."""
+        self._places, self._hooks, self._steps = places, hooks, steps
+        self._internals: Internals | None = None
+        self.seen = Tally("input")
+        self._read: weakref.WeakKeyDictionary[Any, _Reading] = weakref.WeakKeyDictionary()
+        self._inside: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._note = guarded("waits for input", fault, self._advanced)
+        self._keep = guarded("waits for input", fault, self._made)
+        self._window: tuple[int, float, list[tuple[Any, int]]] | None = None
+        self._due = 0.0
+
+    def watch(self, internals: Internals) -> None:
+        """Put the clocks in place."""
+        self._internals = internals
+        for iterator in internals.iterators:
+            self._hooks.replace(iterator, "__next__", self._timed(iterator.__next__))
+        if internals.owned_iterator is not None and internals.reads_models:
+            owned = internals.owned_iterator
+            self._hooks.replace(owned, "__init__", self._noted(owned.__init__))
+
+    # ------------------------------------------------------------------------- in Python
+
+    def _timed(self, advance: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        @functools.wraps(advance)
+        def timed(iterator: Any) -> Any:
+            began = time.perf_counter()
+            element = advance(iterator)
+            self._note(iterator, began, time.perf_counter())
+            return element
+
+        return timed
+
+    def _advanced(self, iterator: Any, began: float, ended: float) -> None:
+        reading = self._read.get(iterator)
+        if reading is None:
+            reading = self._read[iterator] = _Reading(self._places.here())
+            self._inside.discard(iterator)
+        steps = self._steps()
+        if reading.taken >= FIRST:
+            numbers = (1, ended - began, ended - reading.last, steps - reading.steps)
+            self.seen.add(reading.place, numbers=numbers)
+        reading.taken, reading.last, reading.steps = reading.taken + 1, ended, steps
+
+    # ------------------------------------------------------------------ inside a function
+
+    def _noted(self, construct: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(construct)
+        def noted(iterator: Any, *arguments: Any, **keywords: Any) -> None:
+            construct(iterator, *arguments, **keywords)
+            self._keep(iterator, arguments[0] if arguments else keywords.get("dataset"))
+
+        return noted
+
+    def _made(self, iterator: Any, dataset: Any) -> None:
+        if not _is_of_replica(dataset):
+            self._inside.add(iterator)
+
+    def stepped(self, place: Place | None) -> None:
+        """A training step has ended that was called at `place`."""
+        if self._window is not None:
+            if self._steps() >= self._window[0] + WINDOW:
+                self._close(place)
+        elif self._inside and time.perf_counter() >= self._due:
+            before = [(iterator, given[0]) for iterator in list(self._inside) if (given := self._given(iterator))]
+            self._window = (self._steps(), time.perf_counter(), before)
+
+    def _close(self, place: Place | None) -> None:
+        assert self._window is not None
+        steps, began, before = self._window
+        self._window = None
+        now = time.perf_counter()
+        self._due = now + PAUSE
+        for iterator, count in before:
+            given = self._given(iterator)
+            if given is None:
+                continue
+            taken = given[0] - count
+            if 0 < taken <= len(given[1]):
+                waited = max(now - began - sum(given[1][-taken:]) / 1e6, 0.0)
+                self.seen.add(place, numbers=(taken, waited, now - began, self._steps() - steps))
+
+    def _given(self, iterator: Any) -> tuple[int, list[int]] | None:
+        """How many elements an iterator has given, and the last gaps between them in µs."""
+        return self._internals.iterator_gaps(iterator) if self._internals is not None else None
+
+
+def _is_of_replica(dataset: Any) -> bool:
+    """Whether a dataset gives one replica its part of another."""
+    while dataset is not None:
+        if type(dataset).__name__.endswith(_PER_DEVICE):
+            return True
+        dataset = getattr(dataset, "_input_dataset", None)
+    return False
+
+
+class _Reading:
+    """An iterator that is read in Python: where, how many elements it gave, when the last and after how many steps."""
+
+    __slots__ = ("last", "place", "steps", "taken")
+
+    def __init__(self, place: Place | None) -> None:
+        self.place = place
+        self.taken, self.last, self.steps = 0, 0.0, 0

@@ -1,0 +1,87 @@
+"""What `strategy.run` hands to the replicas."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.hooks import Hooks
+from gpulint.probe.agent.places import Places
+from gpulint.probe.agent.tally import Tally
+
+PER_REPLICA = "PerReplica"
+"""Class of values of which each replica gets its own part (`tensorflow/python/distribute/values.py`)."""
+
+MAX_LEAVES = 50
+"""Values among the arguments that are looked at."""
+
+
+class Replicas:
+    """Stands before `run` of the strategies with several replicas, and counts its calls by what they were given.
+
+    Inside a traced function a call is counted when it is traced; `eager` ones each time.
+    """
+
+    def __init__(self, places: Places, hooks: Hooks, fault: Fault) -> None:
+        self._places, self._hooks = places, hooks
+        self._note = guarded("replicas", fault, self._count)
+        self._tensorflow: Any = None
+        self.calls = Tally("runs")
+
+    def watch(self, tensorflow: Any) -> None:
+        """Raises AttributeError where there is no such method."""
+        self._tensorflow = tensorflow
+        base = next(cls for cls in tensorflow.distribute.Strategy.__mro__ if "run" in vars(cls))
+        self._hooks.replace(base, "run", self._counted(base.run))
+
+    def _counted(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(run)
+        def counted(strategy: Any, fn: Any, args: Any = (), kwargs: Any = None, *rest: Any, **options: Any) -> Any:
+            self._note(strategy, fn, (args, kwargs))
+            return run(strategy, fn, args, kwargs, *rest, **options)
+
+        return counted
+
+    def _count(self, strategy: Any, fn: Any, given: Any) -> None:
+        if strategy.num_replicas_in_sync < 2:
+            return
+        tensorflow = self._tensorflow
+        divided, whole, batch = False, False, None
+        for leaf in _leaves(given):
+            if type(leaf).__name__ == PER_REPLICA:
+                divided = True
+                batch = batch or _length(leaf.values[0])
+            elif tensorflow.is_tensor(leaf) and _length(leaf):
+                whole = True
+                batch = batch or _length(leaf)
+        self.calls.add(
+            self._places.here(),
+            str(getattr(fn, "__name__", type(fn).__name__)),
+            int(strategy.num_replicas_in_sync),
+            not tensorflow.inside_function(),
+            hasattr(fn, "get_concrete_function"),
+            divided,
+            whole,
+            batch,
+        )
+
+
+def _leaves(given: Any) -> Iterator[Any]:
+    left, seen = [given], 0
+    while left and seen < MAX_LEAVES:
+        value = left.pop(0)
+        if isinstance(value, (tuple, list)):
+            left += value
+        elif isinstance(value, dict):
+            left += value.values()
+        else:
+            seen += 1
+            yield value
+
+
+def _length(tensor: Any) -> int | None:
+    """The first dimension, None for scalars and where it is not known."""
+    shape: Any = getattr(tensor, "shape", None)
+    return int(shape[0]) if getattr(shape, "rank", None) and shape[0] is not None else None

@@ -1,0 +1,115 @@
+"""Everything that a run left behind, summed up."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpulint.probe.records import (
+    Batch,
+    Call,
+    Card,
+    Copy,
+    Execution,
+    Function,
+    InnerDevice,
+    Kernel,
+    ModelCall,
+    Node,
+    Read,
+    ReplicaRun,
+    Sample,
+    SourceText,
+    Stated,
+    Steps,
+    Strategy,
+    Variable,
+    Wait,
+    Where,
+)
+
+
+@dataclass(slots=True)
+class Log:
+    """What the placement log of one stream says in sum."""
+
+    lines: int = 0
+    placements: int = 0
+    torn: int = 0
+    placed: Counter[tuple[str, str]] = field(default_factory=Counter)
+    ran: Counter[tuple[str, str]] = field(default_factory=Counter)
+    messages: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Capture:
+    """Everything that a run left behind, summed up."""
+
+    start: dict[str, Any] = field(default_factory=dict)
+    end: dict[str, Any] = field(default_factory=dict)
+    process: dict[str, Any] = field(default_factory=dict)
+    tensorflow: dict[str, Any] = field(default_factory=dict)
+    error: str = ""
+    """What ended the program, "" where it came to its end."""
+    error_at: Where | None = None
+    """Where that was raised."""
+    lost: list[tuple[str, str]] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    physical: tuple[str, ...] = ()
+    logical: tuple[str, ...] = ()
+    strategies: list[Strategy] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    executions: Counter[Execution] = field(default_factory=Counter)
+    nodes: Counter[Node] = field(default_factory=Counter)
+    copies: Counter[Copy] = field(default_factory=Counter)
+    variables: list[Variable] = field(default_factory=list)
+    functions: dict[tuple[str, Where | None], Function] = field(default_factory=dict)
+    stated: dict[int, Stated] = field(default_factory=dict)
+    """By id."""
+    steps: dict[tuple[str, Where | None], Steps] = field(default_factory=dict)
+    phase: str = ""
+    """The last that the program was in."""
+    eager: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """(phase, op) → how many eager operations ran."""
+    taken: Counter[str] = field(default_factory=Counter)
+    """How many training steps were taken in each phase."""
+    kernels: dict[tuple[str, str], Kernel] = field(default_factory=dict)
+    """(op, dtype) → what the registry of the TensorFlow that ran says; empty where it has no GPU kernels."""
+    compiled: dict[str, Where | None] = field(default_factory=dict)
+    """Functions that XLA compiles, with the place that asked for it."""
+    inner_devices: set[InnerDevice] = field(default_factory=set)
+    runs: Counter[ReplicaRun] = field(default_factory=Counter)
+    batches: list[Batch] = field(default_factory=list)
+    waits: dict[Where | None, Wait] = field(default_factory=dict)
+    reads: Counter[Read] = field(default_factory=Counter)
+    model_calls: dict[ModelCall, tuple[int, float]] = field(default_factory=dict)
+    """How often each was made, and the seconds of all together."""
+    modules: tuple[str, ...] = ()
+    """Files of the program's own modules that it imported."""
+    environment: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Moment ("query", "runtime", "end") → variables that devices depend on."""
+    keras: str = ""
+    """Version of the Keras that the program imported, "" for none."""
+    memory: list[Sample] = field(default_factory=list)
+    resident: list[tuple[float, int]] = field(default_factory=list)
+    cards: list[Card] = field(default_factory=list)
+    sources: dict[str, SourceText] = field(default_factory=dict)
+    logs: dict[str, Log] = field(default_factory=lambda: defaultdict(Log))
+    torn: int = 0
+    """Lines that could not be read."""
+
+    @property
+    def operations(self) -> Counter[str]:
+        """How many operations ran, and nodes of graphs are, on each device."""
+        seen = Counter[str]()
+        for ran, count in self.executions.items():
+            seen[ran.device] += count
+        for node, count in self.nodes.items():
+            seen[node.assigned] += count
+        return seen
+
+    @property
+    def seconds(self) -> float:
+        """How long the program ran, 0 where nobody saw its end."""
+        return float(self.end.get("seconds", 0))

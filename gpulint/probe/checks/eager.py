@@ -1,0 +1,74 @@
+"""A training step is a few calls from Python, not an operation at a time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from gpulint.probe.agent.gradients import EAGER_STEP
+from gpulint.probe.agent.steps import FEW
+from gpulint.probe.capture import Capture, Steps, Where
+from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
+from gpulint.probe.reasons import is_bookkeeping
+
+_ID = "eager-hot-loop"
+_SUBJECT = "operations that Python runs one by one"
+_EXPECTED = f"at most {FEW} for each step"
+NEEDED = 10
+"""Steps below which nothing is said."""
+
+MOST = 0.5
+"""Share of the steps that may come after many operations: the first of each epoch, and those that are validated."""
+
+SHOWN = 3
+"""Operations that are named as evidence."""
+
+
+def check(run: Run) -> Iterator[Expectation]:
+    """Each kind of training step, by the eager operations from one to the next."""
+    capture = run.capture
+    if not capture.steps:
+        return
+    enough = [one for one in capture.steps.values() if one.taken >= NEEDED]
+    if not enough:
+        most = max(one.taken for one in capture.steps.values())
+        reason = f"{most} training steps, {NEEDED} are needed"
+        yield undecided(_ID, Status.INCONCLUSIVE, _SUBJECT, _EXPECTED, reason)
+    for one in enough:
+        if one.busy <= MOST * one.taken:
+            yield held(_ID, _SUBJECT, _EXPECTED, f"more after {one.busy} of {one.taken} steps", where=one.where)
+            continue
+        hot = _often(capture, one)
+        yield violated(
+            _ID,
+            _SUBJECT,
+            _EXPECTED,
+            f"{one.operations / one.busy:.0f} for each of {one.busy} steps of {one.taken}",
+            code=_code(capture, one),
+            where=one.where,
+            evidence=tuple(f"{op}, {count} times" for op, count in hot.most_common(SHOWN)),
+            fix="decorate the step with `tf.function`",
+            level=Level.WARN,
+        )
+
+
+def _often(capture: Capture, steps: Steps) -> Counter[str]:
+    """Operations of the file that takes the steps, those that were run at least as often."""
+    counts = Counter[str]()
+    for ran, count in capture.executions.items():
+        if _path(ran.where) == _path(steps.where) and not is_bookkeeping(ran.op):
+            counts[ran.op] += count
+    return Counter({op: count for op, count in counts.items() if count >= steps.busy})
+
+
+def _path(where: Where | None) -> str:
+    return where.path if where is not None else ""
+
+
+def _code(capture: Capture, steps: Steps) -> str:
+    """The rule that speaks of what makes the steps eager."""
+    if any(call.name.endswith("run_functions_eagerly") and not call.error for call in capture.calls):
+        return "GPU506"
+    if any(one.eager and not one.traced for one in capture.runs):
+        return "GPU207"
+    return "GPU508" if steps.name == EAGER_STEP else ""

@@ -1,0 +1,53 @@
+"""Work for which the GPU is there does not run on the host."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from gpulint.probe.capture import Execution, Node, Where
+from gpulint.probe.expectation import Expectation, Run, held, violated
+from gpulint.probe.reasons import NO_KERNEL, has_gpu, is_heavy, reason
+
+_ID = "no-cpu-fallback"
+_EXPECTED = "on a GPU"
+
+
+def check(run: Run) -> Iterator[Expectation]:
+    """Heavy operations on the host of a machine with a GPU, by line, where nothing explains them; and operations that
+    were asked for a GPU and have no kernel there."""
+    capture = run.capture
+    if not has_gpu(capture):
+        return
+    lost: dict[tuple[Where | None, str, str], Counter[str]] = defaultdict(Counter)
+    on_gpu = 0
+    placed: list[tuple[Execution | Node, int]] = [*capture.executions.items(), *capture.nodes.items()]
+    for one, count in placed:
+        device = one.device if isinstance(one, Execution) else one.assigned
+        on_gpu += count if is_heavy(one.op) and device.startswith("GPU") else 0
+        if not device.startswith("CPU"):
+            continue
+        why = reason(one, capture)
+        pinned = one.requested.startswith("GPU")
+        if (is_heavy(one.op) and not why) or (pinned and why.startswith(NO_KERNEL)):
+            lost[one.where, why, one.requested][_named(one)] += count
+    for (where, why, requested), ops in lost.items():
+        pinned = requested.startswith("GPU")
+        named = ", ".join(op for op, _ in ops.most_common(3))
+        yield violated(
+            _ID,
+            f"{named} asked for {requested}" if pinned else named,
+            _EXPECTED,
+            f"{sum(ops.values())} on the host" + (f": {why}" if why else ", for no reason that is known"),
+            code="GPU105" if why.startswith(NO_KERNEL) else "",
+            where=where,
+            fix="leave it out of the `tf.device` scope, or use an operation that has a GPU kernel"
+            if why
+            else "look for what keeps it there: a variable or a table on the host, or soft placement",
+        )
+    if on_gpu and not lost:
+        yield held(_ID, "heavy operations", _EXPECTED, f"{on_gpu} there, none on the host without a reason")
+
+
+def _named(one: Execution | Node) -> str:
+    return f"{one.op}[{one.dtype}]" if one.dtype else one.op

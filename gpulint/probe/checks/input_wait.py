@@ -1,0 +1,37 @@
+"""Training does not wait for its input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
+from gpulint.probe.waiting import HIGH, NEEDED, judge
+
+_ID = "input-wait"
+_SUBJECT = "waiting for input"
+_EXPECTED = f"less than {HIGH:.0%} of the time"
+
+
+def check(run: Run) -> Iterator[Expectation]:
+    """Each loop over a dataset in which steps were taken, by the share of its time that `next()` took."""
+    capture = run.capture
+    steps = sum(one.taken for one in capture.steps.values())
+    judged = {where: judge(wait) for where, wait in capture.waits.items() if wait.steps}
+    for where, one in judged.items():
+        if not one.enough:
+            continue
+        if one.is_high:
+            yield violated(
+                _ID,
+                _SUBJECT,
+                _EXPECTED,
+                one.text,
+                where=where,
+                fix="give the pipeline `num_parallel_calls`, `cache` and `prefetch`, or do less for each element",
+                level=Level.WARN,
+            )
+        else:
+            yield held(_ID, _SUBJECT, _EXPECTED, one.text, where=where)
+    if steps and not any(one.enough for one in judged.values()):
+        reason = f"no loop over a dataset was seen with {NEEDED} elements and steps"
+        yield undecided(_ID, Status.INCONCLUSIVE, _SUBJECT, _EXPECTED, reason)
