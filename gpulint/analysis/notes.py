@@ -176,7 +176,8 @@ def strategy_name(strategy: Strategy) -> str:
     return strategy.library.rpartition(".")[2]
 
 
-def _home(context: Context) -> str:
+def home(context: Context) -> str:
+    """Where the variables of what is made here live."""
     if context.strategy is not None:
         strategy = context.strategy
         if strategy.is_multi_replica:
@@ -222,7 +223,7 @@ def _made(kind: str, attribute: str) -> Callable[[Any], _Described]:
     def describe(event: Any) -> _Described:
         made: Object = getattr(event, attribute)
         name = library_name(made) or kind
-        return kind, f"{name}: {_home(event.where.context)}"
+        return kind, f"{name}: {home(event.where.context)}"
 
     return describe
 

@@ -41,6 +41,11 @@ RECURSION_LIMIT = 60_000
 _SPEAKS_OF_TENSORFLOW = re.compile(rb"tensorflow|keras", re.IGNORECASE)
 
 
+def speaks_of_tensorflow(data: bytes) -> bool:
+    """Whether a file's content names TensorFlow or Keras at all: others are not looked at."""
+    return _SPEAKS_OF_TENSORFLOW.search(data) is not None
+
+
 @dataclass(slots=True)
 class CheckResult:
     """What a run found. `errors` are faults of gpulint itself or of a rule, one line each, with tracebacks."""
@@ -52,10 +57,17 @@ class CheckResult:
     analysed: int = 0
 
 
-class Checker:
-    """One run over a set of files."""
+class Superseded(Exception):
+    """A run that nobody waits for any more."""
 
-    def __init__(self, finder: SettingsFinder, catalogue: Catalogue) -> None:
+
+class Checker:
+    """One run over a set of files. It ends with Superseded, between two files, once `is_wanted` says no."""
+
+    def __init__(
+        self, finder: SettingsFinder, catalogue: Catalogue, is_wanted: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._is_wanted = is_wanted
         self._finder = finder
         self._catalogue = catalogue
         self._selections: dict[Settings, Selection] = {}
@@ -70,7 +82,7 @@ class Checker:
     def check(self, files: Sequence[str], given: Mapping[str, bytes] | None = None) -> CheckResult:
         """Check files by path; `given` is the content, by path, of those that are not on disk as they are.
 
-        Raises SettingsError.
+        Raises SettingsError and Superseded.
         """
         shown = {os.path.abspath(path): path for path in files}
         self._given = {os.path.abspath(path): data for path, data in (given or {}).items()}
@@ -103,6 +115,8 @@ class Checker:
 
     def _run(self, paths: Iterable[str]) -> None:
         for path in paths:
+            if not self._is_wanted():
+                raise Superseded
             try:
                 self._check_file(path)
             except RecursionError:
@@ -113,7 +127,7 @@ class Checker:
 
     def _check_file(self, path: str) -> None:
         source = self._read(path, report=True)
-        if source is None or not _SPEAKS_OF_TENSORFLOW.search(source.data):
+        if source is None or not speaks_of_tensorflow(source.data):
             return
         settings = self._finder.of_file(path)
         selection = self._selection(path)
