@@ -250,12 +250,10 @@ class SettingsFinder:
         self._overrides = overrides
         self._known: dict[str, Settings] = {}
 
-    def within(
-        self, root: str, fixed: Settings | None = None, table: Mapping[str, Any] | None = None
-    ) -> SettingsFinder:
+    def within(self, root: str, fixed: Settings | None, table: Mapping[str, Any]) -> SettingsFinder:
         """One of the same kind for another root, with `fixed` in place of its own and a table on top of the others."""
         own = None if self._isolated else self._fixed
-        return SettingsFinder(fixed or own, self._isolated, (*self._overrides, table or {}), root)
+        return SettingsFinder(fixed or own, self._isolated, (*self._overrides, table), root)
 
     def of_directory(self, directory: str) -> Settings:
         """Raises SettingsError."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from lsprotocol import types
 
 from gpulint.linting.engine import SYNTAX_ERROR
 from gpulint.linting.finding import Finding
-from gpulint.places import Span
 from gpulint.server.ignoring import ignore
 from gpulint.server.positions import Ruler
 
@@ -18,15 +18,22 @@ EXPLAIN = "gpulint.explain"
 
 _SAFE, _DISPLAY = "safe", "display"
 
-Related = Callable[[Finding], types.Diagnostic]
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What an action changes. `takes_versions`: the client checks which version of it an edit is for."""
+
+    uri: str
+    version: int | None
+    text: str
+    takes_versions: bool
 
 
 def actions(
     findings: Sequence[Finding],
-    text: str,
-    document: types.OptionalVersionedTextDocumentIdentifier,
+    document: Document,
     ruler: Ruler,
-    as_diagnostic: Related,
+    as_diagnostic: Callable[[Finding], types.Diagnostic],
 ) -> Iterator[types.CodeAction]:
     """The actions for some findings of one document, fixes first."""
     for finding in findings:
@@ -41,7 +48,7 @@ def actions(
                 edit=edit,
             )
     for finding in findings:
-        found = None if finding.code == SYNTAX_ERROR else ignore(text, ruler.lines, finding.span, finding.code)
+        found = None if finding.code == SYNTAX_ERROR else ignore(document.text, ruler.lines, finding.span, finding.code)
         if found is not None:
             yield types.CodeAction(
                 title=f"Ignore {finding.code} ({finding.name}) with a comment",
@@ -52,13 +59,11 @@ def actions(
     for code, name in dict.fromkeys((finding.code, finding.name) for finding in findings):
         title = f"Explain {code} ({name})"
         yield types.CodeAction(
-            title=title, kind=types.CodeActionKind.QuickFix, command=types.Command(title, EXPLAIN, [code])
+            title=title, kind=types.CodeActionKind.QuickFix, command=types.Command(title, EXPLAIN, arguments=[code])
         )
 
 
-def fix_edit(
-    finding: Finding, document: types.OptionalVersionedTextDocumentIdentifier, ruler: Ruler
-) -> types.WorkspaceEdit | None:
+def fix_edit(finding: Finding, document: Document, ruler: Ruler) -> types.WorkspaceEdit | None:
     """The edits of a finding's fix for its document; None where it has none that a program can apply."""
     fix: Any = getattr(finding, "fix", None)
     if fix is None or fix.applicability == _DISPLAY:
@@ -66,7 +71,9 @@ def fix_edit(
     return _edit(document, [types.TextEdit(ruler.range(edit.span), edit.content) for edit in fix.edits])
 
 
-def _edit(
-    document: types.OptionalVersionedTextDocumentIdentifier, edits: Sequence[types.TextEdit]
-) -> types.WorkspaceEdit:
-    return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(document, list(edits))])
+def _edit(document: Document, edits: Sequence[types.TextEdit]) -> types.WorkspaceEdit:
+    """Edits of one document, of the version that they are for where the client knows versions."""
+    if document.takes_versions:
+        identifier = types.OptionalVersionedTextDocumentIdentifier(document.version, document.uri)
+        return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(identifier, list(edits))])
+    return types.WorkspaceEdit(changes={document.uri: list(edits)})

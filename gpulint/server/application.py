@@ -21,8 +21,8 @@ from gpulint.server.folders import Folders
 from gpulint.server.options import WORKSPACE, BadOption, Options, read_options
 from gpulint.server.positions import overlaps
 from gpulint.server.predictions import Predictions
-from gpulint.server.views import View, identity
 from gpulint.server.session import Session
+from gpulint.server.views import View, identity
 from gpulint.settings import SettingsError, SettingsFinder
 
 logger = logging.getLogger(__name__)
@@ -77,6 +77,7 @@ class Server(LanguageServer):
         self._folders = self._read_folders()
         self.session.analyst = Analyst(self._folders)
         self.changed(everything=True)
+        self._refresh_hints()
 
     def changed(self, *, typed: bool = False, everything: bool = False) -> None:
         """Check again: the editor's state, or what is on disk, is another one."""
@@ -88,6 +89,12 @@ class Server(LanguageServer):
         if came_or_went:
             self.session.analyst.forget_files()
         self.changed(typed=True, everything=True)
+        self._refresh_hints()
+
+    def _refresh_hints(self) -> None:
+        """Have the client ask for hints again: what they say depends on more than their document."""
+        if get_capability(self.client_capabilities, "workspace.inlay_hint.refresh_support", False):
+            self.workspace_inlay_hint_refresh(None)
 
     def stop(self) -> None:
         """End the session."""
@@ -217,8 +224,9 @@ class Server(LanguageServer):
         ruler = view.ruler(path)
         first, last = ruler.place(params.range.start), ruler.place(params.range.end)
         found = [one for one in view.findings(path) if overlaps(one.span, first, last)]
-        document = types.OptionalVersionedTextDocumentIdentifier(buffer.uri, buffer.version)
-        return list(actions.actions(found, buffer.text, document, ruler, view.diagnostic))
+        takes_versions = get_capability(self.client_capabilities, "workspace.workspace_edit.document_changes", False)
+        document = actions.Document(buffer.uri, buffer.version, buffer.text, bool(takes_versions))
+        return list(actions.actions(found, document, ruler, view.diagnostic))
 
     async def hinted(self, params: types.InlayHintParams) -> list[types.InlayHint]:
         """`textDocument/inlayHint`."""

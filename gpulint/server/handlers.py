@@ -24,11 +24,7 @@ def server(finder: SettingsFinder, installed: bool = True) -> Server:
     _lifetime(made)
     _documents(made)
     _workspace(made)
-    made.feature(types.TEXT_DOCUMENT_HOVER)(made.hovered)
-    made.feature(types.TEXT_DOCUMENT_INLAY_HINT)(made.hinted)
-    kinds = types.CodeActionOptions([types.CodeActionKind.QuickFix])
-    made.feature(types.TEXT_DOCUMENT_CODE_ACTION, kinds)(made.acted)
-    made.command(EXPLAIN)(made.explained)
+    _requests(made)
     return made
 
 
@@ -38,8 +34,14 @@ def _lifetime(server: Server) -> None:
         server.start(params)
         if server.pulls:
             options = types.DiagnosticOptions(True, True, identifier=SECTION)
-            server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)(server.pulled)
-            server.feature(types.WORKSPACE_DIAGNOSTIC)(server.pulled_all)
+
+            @server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)
+            async def pulled(params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
+                return await server.pulled(params)
+
+            @server.feature(types.WORKSPACE_DIAGNOSTIC)
+            async def pulled_all(params: types.WorkspaceDiagnosticParams) -> types.WorkspaceDiagnosticReport:
+                return await server.pulled_all(params)
 
     @server.feature(types.INITIALIZED)
     async def initialized(params: types.InitializedParams) -> None:
@@ -110,3 +112,21 @@ def _workspace(server: Server) -> None:
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
     def folders_changed(params: types.DidChangeWorkspaceFoldersParams) -> None:
         server.reread()
+
+
+def _requests(server: Server) -> None:
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    async def hovered(params: types.HoverParams) -> types.Hover | None:
+        return await server.hovered(params)
+
+    @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
+    async def hinted(params: types.InlayHintParams) -> list[types.InlayHint]:
+        return await server.hinted(params)
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions([types.CodeActionKind.QuickFix]))
+    async def acted(params: types.CodeActionParams) -> list[types.CodeAction]:
+        return await server.acted(params)
+
+    @server.command(EXPLAIN)
+    async def explained(code: str) -> None:
+        await server.explained(code)

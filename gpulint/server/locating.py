@@ -16,10 +16,14 @@ from gpulint.syntax.spans import spans
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A name or dotted chain of names that is bound: by what assignment, to what; None where that is not one value."""
+    """A name or dotted chain of names that is bound by a statement.
+
+    `origin` is the expression that is evaluated for it, `value` the one whose value it gets; None where there is none.
+    """
 
     statement: int
     target: int
+    origin: int | None
     value: int | None
 
 
@@ -72,18 +76,19 @@ class Located:
                 continue
             bound = next((one for one in found if one.target == number), None)
             if bound is None and (scope == self.scopes[number][0] or len(found) == 1):
-                before = [one for one in found if one.statement < number and not self._holds(one, number)]
-                bound = before[-1] if before else found[0] if len(found) == 1 else None
+                before = [one for one in found if one.statement < number and not self._comes_before(number, one)]
+                last = max(before, key=lambda one: one.statement, default=None)
+                bound = last or (found[0] if len(found) == 1 else None)
             if bound is not None and bound.value is not None:
                 yield bound.value
             return
 
-    def _holds(self, binding: Binding, number: int) -> bool:
-        while (parent := self.parents.get(number)) is not None:
-            if parent == binding.statement:
-                return True
-            number = parent
-        return False
+    def _comes_before(self, number: int, binding: Binding) -> bool:
+        """Whether a node is evaluated for a binding, and so before it."""
+        node: int | None = number
+        while node is not None and node != binding.origin:
+            node = self.parents.get(node)
+        return node is not None
 
 
 def _extent(span: Span) -> tuple[int, int]:
@@ -132,36 +137,38 @@ def _bind(found: Located, enclosing: Enclosing) -> None:
             found.imported.update((alias or name).partition(".")[0] for name, alias in node.names)
         elif isinstance(node, ir.FunctionDef):
             for parameter in node.parameters:
-                found.bindings.setdefault((number, parameter.name), []).append(Binding(number, number, None))
+                found.bindings.setdefault((number, parameter.name), []).append(Binding(number, number, None, None))
     for number, node in found.nodes.items():
-        for target, value in _targets(node):
+        for target, origin, value in _targets(node):
             name = dotted(target)
             if name is not None and (scopes := found.scopes.get(target.number, ())):
-                binding = Binding(number, target.number, value.number if value is not None else None)
+                numbers = (one.number if one is not None else None for one in (origin, value))
+                binding = Binding(number, target.number, *numbers)
                 found.bindings.setdefault((scopes[0], name), []).append(binding)
 
 
-def _targets(node: ir.Node) -> Iterator[tuple[ir.Expr, ir.Expr | None]]:
-    """What a statement or expression binds, and to what."""
-    pairs: list[tuple[ir.Expr, ir.Expr | None]] = []
+def _targets(node: ir.Node) -> Iterator[tuple[ir.Expr, ir.Expr | None, ir.Expr | None]]:
+    """What a statement or expression binds, what is evaluated for that, and whose value it gets."""
+    pairs: list[tuple[ir.Expr, ir.Expr | None, ir.Expr | None]] = []
     match node:
         case ir.Assign():
-            pairs = [(target, node.value) for target in node.targets]
+            pairs = [(target, node.value, node.value) for target in node.targets]
         case ir.AugAssign():
-            pairs = [(node.target, None)]
+            pairs = [(node.target, node.value, None)]
         case ir.Walrus():
-            pairs = [(node.target, node.value)]
+            pairs = [(node.target, node.value, node.value)]
         case ir.For() | ir.Clause():
-            pairs = [(node.target, None)]
+            pairs = [(node.target, node.iterable, None)]
         case ir.With():
-            pairs = [(target, None) for _, target in node.items if target is not None]
+            pairs = [(target, manager, None) for manager, target in node.items if target is not None]
     while pairs:
-        target, value = pairs.pop(0)
+        target, origin, value = pairs.pop(0)
         if isinstance(target, ir.Sequence_):
-            whole = isinstance(value, ir.Sequence_) and len(value.elements) == len(target.elements)
-            values = value.elements if whole and isinstance(value, ir.Sequence_) else (None,) * len(target.elements)
-            pairs += list(zip(target.elements, values, strict=True))
+            values: tuple[ir.Expr | None, ...] = (None,) * len(target.elements)
+            if isinstance(value, ir.Sequence_) and len(value.elements) == len(target.elements):
+                values = tuple(value.elements)
+            pairs += [(one, origin, part) for one, part in zip(target.elements, values, strict=True)]
         elif isinstance(target, ir.Starred):
-            pairs.append((target.value, None))
+            pairs.append((target.value, origin, None))
         else:
-            yield target, value
+            yield target, origin, value

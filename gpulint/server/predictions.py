@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from gpulint.analysis import Plan, Project, analyse, events
 from gpulint.analysis.contexts import callers
-from gpulint.analysis.notes import MAY, UNKNOWN, Note, notes, pipeline, shown, strategy_name
+from gpulint.analysis.notes import MAY, UNKNOWN, Note, described, notes, pipeline, shown, strategy_name
 from gpulint.analysis.questions import possible
 from gpulint.analysis.values import Dataset, Function, Strategy, Traced, Value
 from gpulint.places import Site, Span
@@ -52,44 +54,38 @@ def predict(source: Source, project: Project, target: str) -> Predictions:
     syntax = project.syntax_of(plan.path)
     assert syntax is not None, "it was analysed"
     located = locate(source, syntax)
-    devices = Devices(plan, lambda site: _place(site, plan.path, located))
+
+    def place(site: Site) -> str:
+        """A place in words."""
+        span = located.spans.get(site.node) if site.path == plan.path else None
+        return f"line {span.row}" if span is not None else f"`{os.path.basename(site.path)}`"
+
     told: dict[int, dict[str, None]] = defaultdict(dict)
-    for site, text in (
-        *_noted(plan, located),
-        *_steps(plan),
-        *_batches(plan),
-        *_run_by_replicas(plan),
-        *devices.told(),
-    ):
+    said = chain(_noted(plan, place), _steps(plan), _batches(plan), _run_by_replicas(plan), Devices(plan, place).told())
+    for site, text in chain(said, _noted(plan, place, of_runtime=True)):
         if site.path == plan.path:
             told[site.node][text] = None
-    for number, made in _made_by_calls(plan, located).items():
+    for number, made in _made_by_calls(plan, place).items():
         if number not in told:
             told[number] = made
     plan.release()
-    return Predictions(located, dict(told), [*_batch_hints(plan, located), *_device_hints(plan, located, devices)])
-
-
-def _place(site: Site, path: str, located: Located) -> str:
-    """A place in words."""
-    span = located.spans.get(site.node) if site.path == path else None
-    return f"line {span.row}" if span is not None else f"`{site.path.replace(chr(92), '/').rpartition('/')[2]}`"
+    return Predictions(located, dict(told), [*_batch_hints(plan, located), *_device_hints(plan, located)])
 
 
 # ------------------------------------------------------------------------------------ words
 
 
-def _noted(plan: Plan, located: Located) -> Iterator[tuple[Site, str]]:
-    """The notes of `gpulint plan`, but for those that depend on callers that are not known."""
-    for note in sorted(notes(plan), key=lambda note: note.kind == "runtime"):
-        if note.kind != "dataset" and (note.certainty != UNKNOWN or note.scopes):
-            yield note.site, _worded(note, plan, located)
+def _noted(plan: Plan, place: Callable[[Site], str], of_runtime: bool = False) -> Iterator[tuple[Site, str]]:
+    """The notes of `gpulint plan`, but for those that depend on callers that are not known; either those about the
+    state of the runtime or the others."""
+    for note in notes(plan):
+        is_told = note.kind != "dataset" and (note.kind == "runtime") == of_runtime
+        if is_told and (note.certainty != UNKNOWN or note.scopes):
+            yield note.site, _worded(note, place)
 
 
-def _worded(note: Note, plan: Plan, located: Located) -> str:
-    text = (
-        note.text.format(*(_place(site, plan.path, located) for site in note.mentions)) if note.mentions else note.text
-    )
+def _worded(note: Note, place: Callable[[Site], str]) -> str:
+    text = note.text.format(*map(place, note.mentions)) if note.mentions else note.text
     if note.scopes:
         text += f" (in {' › '.join(note.scopes)})"
     return f"{text}, when {note.because}" if note.certainty == MAY else text
@@ -126,31 +122,21 @@ def _run_by_replicas(plan: Plan) -> Iterator[tuple[Site, str]]:
                 yield site, f"replica function: {replicated(event.strategy)} runs it"
 
 
-def _made_by_calls(plan: Plan, located: Located) -> dict[int, dict[str, None]]:
-    """For calls of the program's own functions, what they make."""
+_RETURNED = (events.ModelBuilt, events.OptimizerBuilt, events.StrategyBuilt, events.DatasetBatched)
+
+
+def _made_by_calls(plan: Plan, place: Callable[[Site], str]) -> dict[int, dict[str, None]]:
+    """For calls of the program's own functions, what they make and where."""
     found: dict[int, dict[str, None]] = defaultdict(dict)
-    made = (events.ModelBuilt, events.OptimizerBuilt, events.StrategyBuilt, events.DatasetBatched)
-    of_kind = {id(event.where): event for event in plan.events if isinstance(event, made)}
-    by_site: dict[tuple[Site, str], set[Site]] = defaultdict(set)
-    for event in of_kind.values():
-        for caller in callers(event.where.caller):
-            if caller.site is not None and caller.site.path == plan.path:
-                by_site[event.site, type(event).__name__].add(caller.site)
-    if not by_site:
-        return found
-    kinds = {
-        "model": "ModelBuilt",
-        "optimizer": "OptimizerBuilt",
-        "strategy": "StrategyBuilt",
-        "dataset": "DatasetBatched",
-    }
-    for note in notes(plan):
-        if note.certainty == UNKNOWN and not note.scopes:
+    for event in plan.events:
+        if not isinstance(event, _RETURNED) or (said := described(event)) is None:
             continue
-        via = {site for _, site in note.via}
-        for site in by_site.get((note.site, kinds.get(note.kind, "")), ()):
-            if site in via:
-                found[site.node][f"{_worded(note, plan, located)} ({_place(note.site, plan.path, located)})"] = None
+        _, text, *mentioned = said
+        if event.where.caller.known or event.where.context.strategy is not None:
+            for caller in callers(event.where.caller):
+                if caller.site is not None and caller.site.path == plan.path:
+                    whole = text.format(*map(place, mentioned)) if mentioned else text
+                    found[caller.site.node][f"{whole} ({place(event.site)})"] = None
     return found
 
 
@@ -191,7 +177,7 @@ def _batch_hints(plan: Plan, located: Located) -> Iterator[Hint]:
     for number, texts in shares.items():
         (text, *others) = texts
         if text is not None and not others and number in located.spans:
-            yield Hint(located.spans[number], "batch", f"{text} per replica")
+            yield Hint(located.spans[number], "batch", text if "/" in text else f"{text} per replica")
 
 
 # ----------------------------------------------------------------------------------- devices
@@ -202,7 +188,7 @@ MAX_HINTED = 4
 """Devices that a hint names."""
 
 
-def _device_hints(plan: Plan, located: Located, devices: Devices) -> Iterator[Hint]:
+def _device_hints(plan: Plan, located: Located) -> Iterator[Hint]:
     """The devices of `with tf.device(…)`, and of what is made under a scope."""
     found: dict[int, dict[str | None, None]] = defaultdict(dict)
     for event in plan.events:
