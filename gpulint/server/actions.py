@@ -74,6 +74,6 @@ def fix_edit(finding: Finding, document: Document, ruler: Ruler) -> types.Worksp
 def _edit(document: Document, edits: Sequence[types.TextEdit]) -> types.WorkspaceEdit:
     """Edits of one document, of the version that they are for where the client knows versions."""
     if document.takes_versions:
-        identifier = types.OptionalVersionedTextDocumentIdentifier(document.version, document.uri)
+        identifier = types.OptionalVersionedTextDocumentIdentifier(uri=document.uri, version=document.version)
         return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(identifier, list(edits))])
     return types.WorkspaceEdit(changes={document.uri: list(edits)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import sys
 from collections.abc import Callable, Coroutine
@@ -168,7 +169,7 @@ class Editor:
                 types.TextDocumentIdentifier(uri), types.Range(start, end), types.CodeActionContext([])
             )
         )
-        return [one for one in found or () if isinstance(one, types.CodeAction)]
+        return [one if isinstance(one, types.CodeAction) else _with_command(one) for one in found or ()]
 
     async def hints(self, uri: str) -> list[tuple[int, str]]:
         """(line, text) of all hints of a document; lines from 1."""
@@ -177,6 +178,13 @@ class Editor:
             types.InlayHintParams(types.TextDocumentIdentifier(uri), whole)
         )
         return [(one.position.line + 1, str(one.label).strip()) for one in found or ()]
+
+
+def _with_command(misread: types.Command) -> types.CodeAction:
+    """An action with a command, which lsprotocol's converter takes for a command with a dict for its name."""
+    command = ast.literal_eval(misread.command)
+    named = types.Command(command["title"], command["command"], arguments=command["arguments"])
+    return types.CodeAction(misread.title, command=named)
 
 
 def capabilities(**changes: Any) -> types.ClientCapabilities:
@@ -217,6 +225,9 @@ def edit(
             assert server is not None
             assert await asyncio.wait_for(server.wait(), PATIENCE) == 0
         finally:
+            server = editor.client._server
+            if server is not None and server.returncode is None:
+                server.kill()
             await editor.client.stop()
 
     asyncio.run(run())

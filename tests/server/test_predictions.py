@@ -124,7 +124,7 @@ def test_a_call_in_a_chain_over_several_rows_is_found_at_its_name() -> None:
 
 
 def test_a_call_of_the_programs_own_builder_tells_what_it_makes() -> None:
-    text = "from other import build\nstrategy = tf.distribute.MirroredStrategy()\nwith strategy.scope():\n    m = build()\n"
+    text = "from other import build\ns = tf.distribute.MirroredStrategy()\nwith s.scope():\n    m = build()\n"
     other = "def build():\n    return tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
     said = ["Sequential: one copy on each replica of MirroredStrategy (`other.py`)"]
     assert at(text, "build()", other=other) == said
