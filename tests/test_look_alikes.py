@@ -167,6 +167,22 @@ STEPS = [
         set(),
     ),
     (
+        "a read by one of the workers",
+        "import horovod.tensorflow as hvd\nfor x in data:\n    y = step(x)\n    if hvd.rank() == 0: print(float(y))",
+        {"GPU501"},
+    ),
+    (
+        "a read by one of the workers, now and then",
+        """
+        import horovod.tensorflow as hvd
+        for i, x in enumerate(data):
+            y = step(x)
+            if hvd.rank() == 0 and i % 100 == 0:
+                print(float(y))
+        """,
+        set(),
+    ),
+    (
         "the size of a tensor",
         "for x in data:\n    y = step(x)\n    if y.shape[0] != y.shape[1]: raise ValueError",
         set(),
@@ -204,6 +220,37 @@ STEPS = [
 @pytest.mark.parametrize(("case", "code", "expected"), STEPS, ids=[case for case, _, _ in STEPS])
 def test_a_training_loop(case: str, code: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(STEP + textwrap.dedent(code) + "\n", tmp_path) == expected
+
+
+SUMS = """
+sums = [tf.Variable(tf.zeros_like(v), trainable=False) for v in model.trainable_variables]
+
+def gradients(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2) / 4
+    return tape.gradient(loss, model.trainable_variables)
+
+for i, x in enumerate(data):
+    for total, gradient in zip(sums, gradients(x)):
+"""
+
+APPLY = "optimizer.apply_gradients(zip(sums, model.trainable_variables))\n"
+EMPTY = "for total in sums: total.assign(tf.zeros_like(total))\n"
+NOW_AND_THEN = "    if i % 4 == 3:\n        "
+ADD, REPLACE = ("        total.assign_add(gradient)\n", "        total.assign(gradient)\n")
+
+SUMMED = [
+    ("added up", ADD + NOW_AND_THEN + APPLY + "        " + EMPTY, set()),
+    ("overwritten", REPLACE + NOW_AND_THEN + APPLY, {"GPU212"}),
+    ("replaced and applied", REPLACE + "    " + APPLY, set()),
+    ("applied at every step", ADD + "    " + APPLY + NOW_AND_THEN + EMPTY, {"GPU212"}),
+    ("applied and emptied at every step", ADD + "    " + APPLY + "    " + EMPTY, set()),
+]
+
+
+@pytest.mark.parametrize(("case", "code", "expected"), SUMMED, ids=[case for case, _, _ in SUMMED])
+def test_sums_of_gradients(case: str, code: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(STEP + SUMS + code + "\n", tmp_path) - {"GPU508"} == expected
 
 
 FIT = """
@@ -470,7 +517,22 @@ def train(strategy):
 
 """
 
+CHIEF = """
+import tempfile
+
+strategy = Strategy()
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+chief = os.environ["TF_CONFIG"].count("chief")
+"""
+
 MAYBE_ALONE = [
+    (
+        "a path of each worker's own",
+        CHIEF + "path = 'a' if chief else tempfile.mkdtemp()\nmodel.save(f'{path}/m.keras')",
+        set(),
+    ),
+    ("one path for all workers", CHIEF + "path = 'a'\nmodel.save(f'{path}/m.keras')", {"GPU703"}),
     ("without a cluster", "train(Strategy())", {"GPU701"}),
     (
         "for several workers only",
@@ -521,6 +583,16 @@ REMOVED = [
         "from tensorflow.keras.wrappers.scikit_learn import KerasClassifier",
         {"GPU901"},
     ),
+    (
+        "behind a version as numbers",
+        """
+        import tensorflow as tf
+        VERSION = tuple(int(part) for part in tf.__version__.split(".")[:2])
+        if VERSION < (2, 0):
+            tf.Session()
+        """,
+        set(),
+    ),
     ("behind an except", "import tensorflow as tf\ntry:\n    tf.Session()\nexcept AttributeError:\n    pass", set()),
     ("a default", "import tensorflow as tf\nSession = getattr(tf, 'Session', None)", set()),
     ("compat.v1", "import tensorflow.compat.v1 as tf\ntf.Session()", set()),
@@ -548,7 +620,7 @@ REMOVED = [
 
 @pytest.mark.parametrize(("case", "code", "expected"), REMOVED, ids=[case for case, _, _ in REMOVED])
 def test_a_removed_name(case: str, code: str, expected: set[str], tmp_path: Path) -> None:
-    assert codes_in(code + "\n", tmp_path) == expected
+    assert codes_in(textwrap.dedent(code) + "\n", tmp_path) == expected
 
 
 HALF = """

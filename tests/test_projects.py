@@ -66,3 +66,30 @@ def test_a_function_of_another_file(case: str, runtime: str, main: str, expected
 def test_a_test_file_is_no_caller_that_counts(tmp_path: Path) -> None:
     called = "import os\nimport runtime\nos.environ['CUDA_VISIBLE_DEVICES'] = '0'\nruntime.prepare()\n# tensorflow"
     assert codes_in(tmp_path, runtime=GROWTH, test_runtime=called) == {"GPU303"}
+
+
+def test_a_file_that_only_sets_the_environment_is_read(tmp_path: Path) -> None:
+    assert codes_in(tmp_path, environment="import os\n\nos.environ['TF_GPU_THREAD_COUNT'] = 2\n") == {"GPU304"}
+
+
+def test_a_strategy_with_a_fall_back_initialises_the_runtime_either_way(tmp_path: Path) -> None:
+    program = """
+        import tensorflow as tf
+
+
+        def choose():
+            try:
+                return tf.distribute.MirroredStrategy()
+            except ValueError:
+                return tf.distribute.OneDeviceStrategy("/cpu:0")
+
+
+        def main():
+            strategy = choose()
+            tf.config.threading.set_inter_op_parallelism_threads(2)
+            return strategy
+
+
+        main()
+    """
+    assert codes_in(tmp_path, main=program) == {"GPU301"}

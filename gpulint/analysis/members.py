@@ -278,6 +278,8 @@ def tensor_attribute(interp: Interpreter, receiver: Tensor | PerReplica, name: s
         return Tensor(interp.site(node), shape_of=True)
     if name == "values" and isinstance(receiver, PerReplica):
         return Items("tuple", None, receiver.value)
+    if name in ("values", "indices") and isinstance(receiver, Tensor) and receiver.gradient is not None:
+        return Tensor(interp.site(node), receiver.device, receiver.dtype, gradient=receiver.gradient)
     if name in ("dtype", "device", "name", "backing_device"):
         return Unknown(("attribute", symbol_of(receiver), name))
     return Bound(receiver, name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -41,8 +40,6 @@ class Project:
         self._read = read
         self._syntax: dict[str, ir.Module | None] = {}
         self._outlines: dict[str, Outline | None] = {}
-        self.idle_runs: Counter[int] = Counter()
-        """For each function definition (by id), how often it was run and did nothing of note."""
         self.definition_words: dict[int, frozenset[str]] = {}
         """The names that the body of a definition (by id) reads."""
         self.memory: dict[Any, Any] = {}
@@ -53,6 +50,11 @@ class Project:
         self._packages: dict[str, str] = {}
         self.scopes: dict[str, tuple[ModuleScope, str, Site | None]] = {}
         """Modules already run for an importer, by path, with what their import does to the runtime and where."""
+
+    def forget(self) -> None:
+        """Forget what programs made of the modules, which can depend on their order; keep what the files say."""
+        self.scopes.clear()
+        self.memory.clear()
 
     def syntax_of(self, path: str) -> ir.Module | None:
         """The lowered module at `path`; None when it cannot be read or parsed."""

@@ -371,6 +371,16 @@ def gradients_in(value: Value | None, depth: int = 0) -> tuple[Tensor, ...]:
     return ()
 
 
+def accumulators_in(value: Value | None) -> tuple[Variable, ...]:
+    """The variables that stand for gradients in a `grads_and_vars` argument."""
+    if not isinstance(value, Items):
+        return ()
+    parts = value.items if value.items is not None else (value.element,)
+    pairs = [part.items for part in parts if isinstance(part, Items) and part.items is not None]
+    firsts = [pair[0] for pair in pairs if len(pair) == 2]
+    return tuple(first for first in firsts if isinstance(first, Variable))
+
+
 def method(interp: Interpreter, receiver: Tensor | PerReplica, name: str, site: Site) -> Value:
     """`tensor.method(…)`."""
     if isinstance(receiver, PerReplica):

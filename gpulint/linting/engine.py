@@ -10,14 +10,15 @@ import sys
 import threading
 import traceback
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from gpulint.analysis import Plan, Project, analyse
 from gpulint.analysis.questions import is_test
-from gpulint.linting.dispatch import Raised, reports_of, without_explained, without_guessed
-from gpulint.linting.finding import Finding, Related
+from gpulint.linting.dispatch import Candidate, Raised, reports_of, without_explained, without_guessed
+from gpulint.linting.finding import Finding, Related, Silenced
+from gpulint.linting.portions import portions
 from gpulint.linting.prose import Prose
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.linting.silence import silence
@@ -38,11 +39,12 @@ STACK_BYTES = 512 * 1024 * 1024
 RECURSION_LIMIT = 60_000
 """Python frames on that stack."""
 
-_SPEAKS_OF_TENSORFLOW = re.compile(rb"tensorflow|keras", re.IGNORECASE)
+_SPEAKS_OF_TENSORFLOW = re.compile(rb"(?i:tensorflow|keras)|\b(?:TF_[A-Z]|CUDA_VISIBLE_DEVICES)")
+"""Names, or environment variables that TensorFlow reads."""
 
 
 def speaks_of_tensorflow(data: bytes) -> bool:
-    """Whether a file's content names TensorFlow or Keras at all: others are not looked at."""
+    """Whether a file's content is about TensorFlow at all: others are not looked at."""
     return _SPEAKS_OF_TENSORFLOW.search(data) is not None
 
 
@@ -51,53 +53,88 @@ class CheckResult:
     """What a run found. `errors` are faults of gpulint itself or of a rule, one line each, with tracebacks."""
 
     findings: list[Finding] = field(default_factory=list)
-    suppressed: list[Finding] = field(default_factory=list)
+    suppressed: list[Silenced] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)
     files: int = 0
     analysed: int = 0
 
 
-class Superseded(Exception):
-    """A run that nobody waits for any more."""
+@dataclass(slots=True)
+class Examined:
+    """What some programs gave: what they and their imports are reported for, which functions of other files they call,
+    and what went wrong with them."""
+
+    candidates: list[Candidate] = field(default_factory=list)
+    called: set[Site] = field(default_factory=set)
+    unreadable: list[Finding] = field(default_factory=list)
+    errors: list[tuple[str, str]] = field(default_factory=list)
+    analysed: int = 0
 
 
 class Checker:
-    """One run over a set of files. It ends with Superseded, between two files, once `is_wanted` says no."""
+    """One run over a set of files."""
 
-    def __init__(
-        self, finder: SettingsFinder, catalogue: Catalogue, is_wanted: Callable[[], bool] = lambda: True
-    ) -> None:
-        self._is_wanted = is_wanted
+    def __init__(self, finder: SettingsFinder, catalogue: Catalogue) -> None:
         self._finder = finder
         self._catalogue = catalogue
         self._selections: dict[Settings, Selection] = {}
         self._projects: dict[tuple[str, ...], Project] = {}
         self._sources: dict[str, Source | None] = {}
-        self._given: dict[str, bytes] = {}
+        self._given: Mapping[str, bytes] = {}
         self._result = CheckResult()
+        self._examined = Examined()
         self._raised: list[Raised] = []
-        self._called: set[Site] = set()
         self._prose = Prose(self._read, self._syntax)
 
-    def check(self, files: Sequence[str], given: Mapping[str, bytes] | None = None) -> CheckResult:
+    def check(
+        self,
+        files: Sequence[str],
+        given: Mapping[str, bytes] | None = None,
+        examine: Callable[[Sequence[tuple[str, ...]], Collection[str]], Iterable[Examined]] | None = None,
+    ) -> CheckResult:
         """Check files by path; `given` is the content, by path, of those that are not on disk as they are.
 
-        Raises SettingsError and Superseded.
+        `examine` says, in order, what portions of the files give, given all that are checked; without it that is
+        found out here. Raises SettingsError.
         """
         shown = {os.path.abspath(path): path for path in files}
         self._given = {os.path.abspath(path): data for path, data in (given or {}).items()}
         for path in shown:
             self._selection(path)
-        on_deep_stack(lambda: self._run(list(shown)))
+        split = portions(list(shown))
+        if examine is not None:
+            parts = list(examine(split, shown.keys()))
+        else:
+            parts = [self.examine(portion, shown, self._given) for portion in split]
+        return self._settled(shown, parts)
+
+    def examine(
+        self,
+        paths: Sequence[str],
+        shown: Collection[str],
+        given: Mapping[str, bytes],
+        begun: Callable[[str], None] = lambda path: None,
+    ) -> Examined:
+        """What programs give for the files in `shown`, whatever was examined before. All paths are absolute.
+
+        `begun` is called with each path before anything is done with it.
+        """
+        self._given, self._raised, self._examined = given, [], Examined()
+        for project in self._projects.values():
+            project.forget()
+        on_deep_stack(lambda: self._run(paths, begun))
         by_file: dict[str, list[Raised]] = defaultdict(list)
-        for raised in without_explained(without_guessed(self._raised, self._called)):
+        for raised in self._raised:
             by_file[raised.report.site.path].append(raised)
-        found = [finding for path in shown for finding in self._placed(path, by_file[path], shown)]
-        found += [self._shown(finding, shown) for finding in self._result.findings]
-        found.sort(key=lambda one: (one.span.path, one.span.row, one.span.column, one.code, one.message))
-        self._result.findings = self._fingerprinted(found)
-        self._result.files = len(shown)
-        return self._result
+        for path, own in by_file.items():
+            if path in shown:
+                begun(path)
+                self._examined.candidates += self._candidates(path, own)
+        return self._examined
+
+    def selected(self) -> Selection:
+        """The rules that are on in the working directory. Raises SettingsError."""
+        return self._selection(os.path.abspath("*"))
 
     def plan(self, source: Source, settings: Settings) -> Plan:
         """The whole Plan of one file. Raises CannotParse."""
@@ -107,23 +144,22 @@ class Checker:
 
     def line(self, path: str, row: int) -> str:
         """The text of a row (from 1) of a file that was read, "" where there is none."""
-        source = self._sources.get(os.path.abspath(path))
+        source = self._read(os.path.abspath(path))
         lines = source.text.splitlines() if source is not None else []
         return lines[row - 1] if row <= len(lines) else ""
 
     # ---------------------------------------------------------------------------- running
 
-    def _run(self, paths: Iterable[str]) -> None:
+    def _run(self, paths: Iterable[str], begun: Callable[[str], None]) -> None:
         for path in paths:
-            if not self._is_wanted():
-                raise Superseded
+            begun(path)
             try:
                 self._check_file(path)
             except RecursionError:
                 self._unreadable(path, "the program is nested too deeply to analyse", 1, 1)
             except Exception as error:  # the edge of the run: one file's fault is said, and the others go on
                 message = f"{path}: internal error: {type(error).__name__}: {error}"
-                self._result.errors.append((message, traceback.format_exc()))
+                self._examined.errors.append((message, traceback.format_exc()))
 
     def _check_file(self, path: str) -> None:
         source = self._read(path, report=True)
@@ -131,7 +167,7 @@ class Checker:
             return
         settings = self._finder.of_file(path)
         selection = self._selection(path)
-        self._result.analysed += 1
+        self._examined.analysed += 1
         try:
             plan = analyse(source, self._project(settings), settings.target_tensorflow, selection.subjects_of(path))
         except CannotParse as error:
@@ -139,7 +175,7 @@ class Checker:
             return
         self._raised += reports_of(plan, selection.rules_of(path))
         if plan.is_complete and not is_test(path):
-            self._called |= plan.borrowed
+            self._examined.called |= plan.borrowed
         plan.release()
 
     def _read(self, path: str, report: bool = False) -> Source | None:
@@ -164,20 +200,7 @@ class Checker:
             return file.read()
 
     def _unreadable(self, path: str, message: str, row: int, column: int) -> None:
-        rule = self._catalogue.rule(SYNTAX_ERROR)
-        assert rule is not None, "the shipped pack has it"
-        self._result.findings.append(
-            Finding(
-                rule.code,
-                rule.name,
-                rule.severity,
-                Span(path, row, column, row, column + 1),
-                message,
-                rule.why,
-                rule.instead,
-                noqa_row=row,
-            )
-        )
+        self._examined.unreadable.append(unreadable(self._catalogue, path, message, row, column))
 
     def _selection(self, path: str) -> Selection:
         settings = self._finder.of_file(path)
@@ -195,29 +218,57 @@ class Checker:
 
     # --------------------------------------------------------------------------- placing
 
-    def _placed(self, path: str, raised: list[Raised], shown: dict[str, str]) -> list[Finding]:
-        """The findings of one file, with positions, after suppressions."""
-        source = self._sources.get(path)
+    def _candidates(self, path: str, raised: list[Raised]) -> list[Candidate]:
+        """The reports about one file, with positions."""
+        selection = self._selection(path)
+        off = selection.ignored_in(path)
+        contexts = self._contexts(path, [one.report.site.node for one in raised])
+        spans = self._spans([site for one in raised for site in one.sites])
+        found: list[Candidate] = []
+        for one in raised:
+            said = one.report.unless
+            if one.rule.code in off or one.report.site not in spans:
+                continue
+            if said is not None and self._prose.has(said, spans):
+                continue
+            found.append(Candidate(_finding(one, spans, contexts, selection), one.report, one.entry))
+        return found
+
+    def _settled(self, shown: dict[str, str], parts: Iterable[Examined]) -> CheckResult:
+        """What the parts of a run come to."""
+        by_file: dict[str, list[Candidate]] = defaultdict(list)
+        candidates: list[Candidate] = []
+        called: set[Site] = set()
+        found: list[Finding] = []
+        for part in parts:
+            candidates += part.candidates
+            called |= part.called
+            found += [self._shown(finding, shown) for finding in part.unreadable]
+            self._result.errors += part.errors
+            self._result.analysed += part.analysed
+        for candidate in without_explained(without_guessed(candidates, called), self._catalogue):
+            by_file[candidate.report.site.path].append(candidate)
+        for path in shown:
+            found += self._kept(path, by_file[path], shown)
+        found.sort(key=lambda one: (one.span.path, one.span.row, one.span.column, one.code, one.message))
+        self._result.findings = self._fingerprinted(found)
+        self._result.files = len(shown)
+        return self._result
+
+    def _kept(self, path: str, candidates: list[Candidate], shown: dict[str, str]) -> list[Finding]:
+        """The findings of one file, each once, after suppressions."""
+        source = self._read(path)
         if source is None:
             return []
         selection = self._selection(path)
         off = selection.ignored_in(path)
         found: dict[tuple[Span, str], Finding] = {}
-        if raised:
-            contexts = self._contexts(path, [one.report.site.node for one in raised])
-            spans = self._spans([site for one in raised for site in one.sites])
-            for one in raised:
-                said = one.report.unless
-                if one.rule.code in off or one.report.site not in spans:
-                    continue
-                if said is not None and self._prose.has(said, spans):
-                    continue
-                finding = _finding(one, spans, contexts, selection)
-                key = (finding.span, finding.code)
-                if key not in found or found[key].confidence.value > finding.confidence.value:
-                    found[key] = finding
+        for finding, _, _ in candidates:
+            key = (finding.span, finding.code)
+            if key not in found or found[key].confidence.value > finding.confidence.value:
+                found[key] = finding
         kept, suppressed = silence(list(found.values()), source, selection, self._catalogue)
-        self._result.suppressed += [self._shown(finding, shown) for finding in suppressed]
+        self._result.suppressed += [Silenced(self._shown(finding, shown), reason) for finding, reason in suppressed]
         return [self._shown(finding, shown) for finding in kept if finding.code not in off]
 
     def _syntax(self, path: str) -> ir.Module | None:
@@ -265,6 +316,14 @@ class Checker:
             digest = hashlib.sha256(f"{base}\0{counts[base]}".encode(errors="replace")).hexdigest()[:16]
             result.append(replace(finding, fingerprint=digest))
         return result
+
+
+def unreadable(catalogue: Catalogue, path: str, message: str, row: int = 1, column: int = 1) -> Finding:
+    """The finding for a file that could not be analysed, and why."""
+    rule = catalogue.rule(SYNTAX_ERROR)
+    assert rule is not None, "the shipped pack has it"
+    span = Span(path, row, column, row, column + 1)
+    return Finding(rule.code, rule.name, rule.severity, span, message, rule.why, rule.instead, noqa_row=row)
 
 
 def _finding(raised: Raised, spans: dict[Site, Span], contexts: dict[int, str], selection: Selection) -> Finding:

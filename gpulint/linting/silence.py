@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.linting.finding import Finding
+from gpulint.linting.finding import Finding, Silenced
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.places import Span
 from gpulint.sources import suppressions
@@ -10,22 +10,27 @@ from gpulint.sources.source import Source
 
 UNUSED = "GPU002"
 TROUBLES = {"unknown": "GPU003", "malformed": "GPU004", "unmatched": "GPU005"}
+ABOUT_COMMENTS = frozenset({UNUSED, *TROUBLES.values()})
+"""Codes of findings about suppression comments, which no comment silences."""
 
 
 def silence(
     found: list[Finding], source: Source, selection: Selection, catalogue: Catalogue
-) -> tuple[list[Finding], list[Finding]]:
+) -> tuple[list[Finding], list[Silenced]]:
     """(findings that stay, findings that a comment silences)."""
     comments, troubles = suppressions.read(source.text, catalogue.code)
     if not comments and not troubles:
         return found, []
     used: set[suppressions.Suppression] = set()
     kept: list[Finding] = []
-    silenced: list[Finding] = []
+    silenced: list[Silenced] = []
     for finding in found:
         covering = [comment for comment in comments if _covers(comment, finding)]
         used.update(covering)
-        (silenced if covering else kept).append(finding)
+        if covering:
+            silenced.append(Silenced(finding, next((one.reason for one in covering if one.reason), "")))
+        else:
+            kept.append(finding)
     kept += [
         _about(
             source,

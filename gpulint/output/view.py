@@ -2,43 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding, Severity
-
-FORMATS = ("text", "concise", "json", "github")
-"""Names of the output formats; each is the module of that name in this package."""
+from gpulint.linting.rule import Rule
+from gpulint.output import formats
+from gpulint.output.escapes import encodable
+from gpulint.places import Span
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How to show a result. `line` gives the text of a row (from 1) of a file, "" where there is none."""
+    """How to show a result. `line` gives the text of a row (from 1) of a file, "" where there is none.
+
+    `rules` are those that were on; `status` is the exit status that the run is going to have.
+    """
 
     color: bool
     line: Callable[[str, int], str]
+    rules: Sequence[type[Rule]] = ()
+    status: int = 0
 
 
 def render(name: str, result: CheckResult, view: View) -> str:
-    """The result in the format `name`; raises KeyError for a format that does not exist."""
-    from importlib import import_module
-
-    if name not in FORMATS:
-        raise KeyError(name)
-    module = import_module(f"gpulint.output.{name}")
-    text: str = module.render(result, view)
-    return text
+    """The result in the format `name`, as text that can be encoded. Raises KeyError where there is no such format."""
+    text: str = formats.module_of(name).render(result, view)
+    return encodable(text)
 
 
-def printable(text: str) -> str:
-    """Text without control characters, which a terminal or a log would obey."""
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+def url(name: str) -> str:
+    """The page of a rule."""
+    return f"https://gpulint.readthedocs.io/rules/{name}/"
 
 
-def url(finding: Finding) -> str:
-    """The page of a finding's rule."""
-    return f"https://gpulint.readthedocs.io/rules/{finding.name}/"
+def fix_of(finding: Finding) -> Any:
+    """The fix that a finding carries (`applicability`, `message`, `edits` of `span` and `content`), or None."""
+    return getattr(finding, "fix", None)
+
+
+def cell_of(span: Span) -> int | None:
+    """The cell of a notebook that a place is in, counted from 0; None in other files."""
+    cell: int | None = getattr(span, "cell", None)
+    return cell
 
 
 def counts(result: CheckResult) -> tuple[int, int, int]:

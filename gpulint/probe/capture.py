@@ -20,7 +20,10 @@ sizes are bytes; devices are short names such as `GPU:0`.
 | nodes | agent | rows of [file, row, op, requested, assigned, layer, count]: nodes of graphs, when they are known |
 | copies | agent | rows of [op, from, to, count]: transfers between devices in graphs |
 | variable | agent | name, shape, dtype, bytes, device, where |
-| function | agent | name, where, traces, jit, device: the last record of a name and place counts |
+| function | agent | name, where, traces, jit, device, graph (nodes were seen): the last of a name and place counts |
+| expectation | agent | id, form ("on", "copies", "traces", "that"), expected, subject, where, and what was seen: |
+| | | objects, ops: rows of [name, device, count]; copies: rows of [op, from, to, count]; |
+| | | lines [path, first, last, op] or null, traces or null, missing (why nothing is seen): the last of an id counts |
 | steps | agent | name, where, count, seconds, slowest: training steps since the last such record |
 | memory | agent | phase, devices {device: [current, peak]} |
 | phase | agent | name: "build", "warm-up" or "steps" begins |
@@ -120,6 +123,28 @@ class Function(NamedTuple):
     traces: int
     jit: bool
     device: str
+    graph: bool = True
+    """Whether its nodes were seen: those of a function that XLA compiles, or that was traced before, were not."""
+
+
+class Stated(NamedTuple):
+    """Something that the program itself expects, with what was seen of it (`gpulint.expect`)."""
+
+    form: str
+    """"on" a device, "copies" between devices, "traces" of a function, or "that": an expression."""
+    expected: str
+    subject: str
+    where: Where | None
+    objects: Counter[tuple[str, str]]
+    """(name, device) of tensors and variables."""
+    ops: Counter[tuple[str, str]]
+    """(op, device) of what ran."""
+    copies: Counter[Copy]
+    lines: tuple[str, int, int, str] | None
+    """File, first and last row, and op ("" for all) of what is meant, where `ops` does not say it."""
+    traces: int | None
+    missing: str
+    """Why nothing, or not everything, was seen."""
 
 
 class Steps(NamedTuple):
@@ -194,7 +219,15 @@ class Capture:
     copies: Counter[Copy] = field(default_factory=Counter)
     variables: list[Variable] = field(default_factory=list)
     functions: dict[tuple[str, Where | None], Function] = field(default_factory=dict)
+    stated: dict[int, Stated] = field(default_factory=dict)
+    """By id."""
     steps: dict[tuple[str, Where | None], Steps] = field(default_factory=dict)
+    phase: str = ""
+    """The last that the program was in."""
+    eager: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """(phase, op) → how many eager operations ran."""
+    taken: Counter[str] = field(default_factory=Counter)
+    """How many training steps were taken in each phase."""
     memory: list[Sample] = field(default_factory=list)
     resident: list[tuple[float, int]] = field(default_factory=list)
     cards: list[Card] = field(default_factory=list)
@@ -294,6 +327,7 @@ def _call(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> No
 def _ops(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
     for file, row, op, requested, device, count in record["rows"]:
         capture.executions[Execution(_place(files, file, row), op, requested, device)] += count
+        capture.eager[capture.phase, op] += count
 
 
 def _nodes(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
@@ -322,6 +356,7 @@ def _variable(capture: Capture, record: dict[str, Any], files: dict[int, str]) -
 def _function(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
     where = _where(record["where"])
     made = Function(record["name"], where, record["traces"], bool(record["jit"]), record["device"])
+    made = made._replace(graph=bool(record.get("graph", True)))
     capture.functions[made.name, where] = made
 
 
@@ -333,6 +368,27 @@ def _steps(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> N
         taken=before.taken + record["count"],
         seconds=before.seconds + record["seconds"],
         slowest=max(before.slowest, record["slowest"]),
+    )
+    capture.taken[capture.phase] += record["count"]
+
+
+def _phase(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+    capture.phase = record["name"]
+
+
+def _expectation(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+    lines = record["lines"]
+    capture.stated[record["id"]] = Stated(
+        record["form"],
+        record["expected"],
+        record["subject"],
+        _where(record["where"]),
+        Counter({(name, device): count for name, device, count in record["objects"]}),
+        Counter({(op, device): count for op, device, count in record["ops"]}),
+        Counter({Copy(op, source, target): count for op, source, target, count in record["copies"]}),
+        (lines[0], lines[1], lines[2], lines[3]) if lines is not None else None,
+        record["traces"],
+        record["missing"],
     )
 
 
@@ -384,6 +440,8 @@ _HANDLERS = {
     "copies": _copies,
     "variable": _variable,
     "function": _function,
+    "expectation": _expectation,
+    "phase": _phase,
     "steps": _steps,
     "memory": _memory,
     "host": _host,

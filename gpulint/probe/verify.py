@@ -2,11 +2,36 @@
 
 from __future__ import annotations
 
-from gpulint.probe.checks import configuration, memory, placement, predictions, spread, traces
-from gpulint.probe.expectation import Expectation, Level, Run, Status
+from collections.abc import Callable, Iterable, Iterator
 
-CHECKS = (predictions.check, configuration.check, spread.check, placement.check, memory.check, traces.check)
+from gpulint.probe.checks import (
+    configuration,
+    inline,
+    memory,
+    placement,
+    predictions,
+    sources,
+    spread,
+    stated,
+    traces,
+)
+from gpulint.probe.expectation import Expectation, Level, Run, Status
+from gpulint.probe.levels import levelled
+
+CHECKS = (
+    inline.check,
+    stated.check,
+    predictions.check,
+    configuration.check,
+    spread.check,
+    placement.check,
+    memory.check,
+    traces.check,
+    sources.check,
+)
 """Every check, in the order of the report."""
+
+Check = Callable[[Run], Iterator[Expectation]]
 
 OF_STRATEGIES = frozenset({"strategy-spread", "variables-mirrored"})
 """Checks that are about a strategy as a whole."""
@@ -14,13 +39,17 @@ OF_STRATEGIES = frozenset({"strategy-spread", "variables-mirrored"})
 _ORDER = tuple(Status)
 
 
-def verify(run: Run) -> list[Expectation]:
+STATED = (inline.check, stated.check)
+"""The checks of what the user states."""
+
+
+def verify(run: Run, checks: Iterable[Check] = CHECKS) -> list[Expectation]:
     """All expectations: broken ones first, then those that the run does not decide, then those that hold.
 
     A violation that a finding had predicted is told of once, as its confirmation: on the same line, or, where it is
     about a strategy as a whole, by the same rule.
     """
-    found = [expectation for check in CHECKS for expectation in check(run)]
+    found = [expectation for check in checks for expectation in check(run)]
     confirmed = {
         (one.code, one.where) for one in found if one.id == "prediction" and one.status in (Status.FAIL, Status.WARN)
     }
@@ -32,7 +61,7 @@ def verify(run: Run) -> list[Expectation]:
         or not one.code
         or not ((one.code, one.where) in confirmed or (one.id in OF_STRATEGIES and one.code in codes))
     ]
-    return sorted(kept, key=lambda one: _ORDER.index(one.status))
+    return sorted(levelled(kept, run.settings), key=lambda one: _ORDER.index(one.status))
 
 
 def exit_status(expectations: list[Expectation], end: dict[str, object], strict: bool) -> int:

@@ -10,8 +10,9 @@ from lsprotocol import types
 
 from gpulint.linting.engine import SYNTAX_ERROR
 from gpulint.linting.finding import Finding
-from gpulint.server.ignoring import ignore
+from gpulint.linting.silence import ABOUT_COMMENTS
 from gpulint.server.positions import Ruler
+from gpulint.sources.ignoring import CannotIgnore, with_ignores
 
 EXPLAIN = "gpulint.explain"
 """The command that shows the page of the rule whose code is its argument."""
@@ -48,13 +49,12 @@ def actions(
                 edit=edit,
             )
     for finding in findings:
-        found = None if finding.code == SYNTAX_ERROR else ignore(document.text, ruler.lines, finding.span, finding.code)
-        if found is not None:
+        if (comment := _ignoring(finding, document.text, ruler)) is not None:
             yield types.CodeAction(
                 title=f"Ignore {finding.code} ({finding.name}) with a comment",
                 kind=types.CodeActionKind.QuickFix,
                 diagnostics=[as_diagnostic(finding)],
-                edit=_edit(document, [types.TextEdit(ruler.range(found[0]), found[1])]),
+                edit=_edit(document, [comment]),
             )
     for code, name in dict.fromkeys((finding.code, finding.name) for finding in findings):
         title = f"Explain {code} ({name})"
@@ -69,6 +69,30 @@ def fix_edit(finding: Finding, document: Document, ruler: Ruler) -> types.Worksp
     if fix is None or fix.applicability == _DISPLAY:
         return None
     return _edit(document, [types.TextEdit(ruler.range(edit.span), edit.content) for edit in fix.edits])
+
+
+def _ignoring(finding: Finding, text: str, ruler: Ruler) -> types.TextEdit | None:
+    """The edit that writes a comment which silences a finding; None where there is no such comment."""
+    if finding.code == SYNTAX_ERROR or finding.code in ABOUT_COMMENTS:
+        return None
+    try:
+        after = with_ignores(text, [(finding.span.row, finding.code)])
+    except CannotIgnore:
+        return None
+    start = _common(text, after)
+    kept = _common(text[start:][::-1], after[start:][::-1])
+    end = len(text) - kept
+    return types.TextEdit(types.Range(_at(text, start, ruler), _at(text, end, ruler)), after[start : len(after) - kept])
+
+
+def _common(first: str, second: str) -> int:
+    """How many characters two texts begin with alike."""
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((index for index, (one, other) in pairs if one != other), min(len(first), len(second)))
+
+
+def _at(text: str, offset: int, ruler: Ruler) -> types.Position:
+    return ruler.position(text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
 
 
 def _edit(document: Document, edits: Sequence[types.TextEdit]) -> types.WorkspaceEdit:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gpulint.analysis import Project
-from gpulint.linting.engine import Checker, CheckResult, on_deep_stack
+from gpulint.linting.engine import Checker, CheckResult, Examined, on_deep_stack
 from gpulint.linting.finding import Finding, Related
 from gpulint.server.buffers import Snapshot
 from gpulint.server.folders import Folder, Folders
@@ -17,6 +17,10 @@ from gpulint.server.predictions import Predictions, predict
 from gpulint.settings import Settings, SettingsError
 from gpulint.sources.discovery import is_left_out
 from gpulint.syntax.parse import CannotParse
+
+
+class Superseded(Exception):
+    """A check that nobody waits for any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,16 @@ class Analyst:
             project = _project(folder.finder.of_directory(folder.root), snapshot)
             programs += self._importers_in(folder).of(shown, snapshot, project)
         given = {path: buffer.data for path, buffer in snapshot.buffers.items()}
-        return Checker(folder.finder, folder.catalogue, is_wanted).check(programs, given)
+        checker = Checker(folder.finder, folder.catalogue)
+
+        def begun(path: str) -> None:
+            if not is_wanted():
+                raise Superseded
+
+        def examine(portions: Sequence[tuple[str, ...]], among: Collection[str]) -> list[Examined]:
+            return [checker.examine(portion, among, given, begun) for portion in portions]
+
+        return checker.check(programs, given, examine)
 
     def _importers_in(self, folder: Folder) -> Importers:
         if folder.root not in self._importers:

@@ -13,6 +13,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from gpulint import __version__
+from gpulint.linting.selection import Catalogue
 from gpulint.output.rule_page import page
 from gpulint.server import actions, hover
 from gpulint.server.analyst import Analyst, Report
@@ -210,8 +211,7 @@ class Server(LanguageServer):
         found = [one for one in view.findings(path) if overlaps(one.span, place, place)]
         predictions = await self._predictions(path) if self._options.hover_devices else None
         predicted = predictions.at(*place) if predictions is not None else None
-        catalogue = self._folders.at(self._folders.root_of(path)).catalogue
-        return hover.hover(found, predicted, catalogue, view.ruler(path))
+        return hover.hover(found, predicted, self._catalogue(path), view.ruler(path))
 
     async def acted(self, params: types.CodeActionParams) -> list[types.CodeAction]:
         """`textDocument/codeAction`."""
@@ -240,6 +240,13 @@ class Server(LanguageServer):
         shown = [one for one in predictions.hints if kinds[one.kind] and overlaps(one.span, first, last)]
         return [hover.inlay(one, ruler) for one in shown]
 
+    def _catalogue(self, path: str) -> Catalogue:
+        """The rules for a file; none where its settings cannot be read, which the report says."""
+        try:
+            return self._folders.at(self._folders.root_of(path)).catalogue
+        except SettingsError:
+            return Catalogue(())
+
     async def _predictions(self, path: str) -> Predictions | None:
         try:
             return await self.session.predictions(path)
@@ -248,14 +255,8 @@ class Server(LanguageServer):
 
     async def explained(self, code: str) -> None:
         """Show the page of a rule."""
-        rule = next(
-            (
-                found
-                for root in (*self._folders.roots, tempfile.gettempdir())
-                if (found := self._folders.at(root).catalogue.rule(code)) is not None
-            ),
-            None,
-        )
+        catalogues = (self._catalogue(path) for path in (*self.snapshot(0).buffers, ""))
+        rule = next((found for one in catalogues if (found := one.rule(code)) is not None), None)
         if rule is None:
             self._say(f"there is no rule `{code}`")
         elif get_capability(self.client_capabilities, "window.show_document.support", False):

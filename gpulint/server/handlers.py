@@ -45,6 +45,7 @@ def _lifetime(server: Server) -> None:
 
     @server.feature(types.INITIALIZED)
     async def initialized(params: types.InitializedParams) -> None:
+        server.changed(everything=True)
         registrations = []
         if _can_register(server, "workspace.did_change_watched_files"):
             patterns = [*(f"**/{name}" for name in FILE_NAMES), "**/*.py"]
@@ -55,7 +56,6 @@ def _lifetime(server: Server) -> None:
             registrations.append(_registration(types.WORKSPACE_DID_CHANGE_CONFIGURATION, changes))
         if registrations:
             await server.client_register_capability_async(types.RegistrationParams(registrations))
-        server.changed(everything=True)
 
     @server.feature(types.SHUTDOWN)
     def shutdown(params: None) -> None:

@@ -36,7 +36,7 @@ def read_options(given: object, before: Options | None = None) -> Options:
     if given is None:
         return options
     if not isinstance(given, Mapping):
-        raise BadOption(f"gpulint: the options must be an object, not {given!r}")
+        raise BadOption(f"the options must be an object, not {given!r}")
     table = given["gpulint"] if isinstance(given.get("gpulint"), Mapping) else given
     for key, value in table.items():
         if key == "configuration":

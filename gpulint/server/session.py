@@ -8,8 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from gpulint.linting.engine import Superseded
-from gpulint.server.analyst import Analyst, Report
+from gpulint.server.analyst import Analyst, Report, Superseded
 from gpulint.server.buffers import Snapshot
 from gpulint.server.predictions import Predictions
 

@@ -16,8 +16,8 @@ from gpulint.sources.comments import Comment, comments_of
 MENTIONS = re.compile(r"#[^\n]*\b(?:gpulint\s*:|noqa)", re.IGNORECASE)
 """Text without a match has no suppression, and need not be tokenized."""
 
-_DIRECTIVE = re.compile(r"#\s*gpulint\s*:\s*(?P<rest>.*)", re.IGNORECASE)
-_FORM = re.compile(r"(?P<kind>ignore|disable|enable|file-ignore)\s*\[(?P<codes>[^\]]*)\](?P<reason>.*)\Z")
+DIRECTIVE = re.compile(r"#\s*gpulint\s*:\s*(?P<rest>.*)", re.IGNORECASE)
+FORM = re.compile(r"(?P<kind>ignore|disable|enable|file-ignore)\s*\[(?P<codes>[^\]]*)\](?P<reason>.*)\Z")
 _NOQA = re.compile(r"#\s*noqa(?P<codes>\s*:\s*[A-Za-z]+[0-9]+(?:[,\s]+[A-Za-z]+[0-9]+)*)?", re.IGNORECASE)
 
 
@@ -58,9 +58,9 @@ def read(text: str, resolve: Callable[[str], str | None]) -> tuple[list[Suppress
     open_blocks: list[tuple[Comment, tuple[str, ...], str]] = []
     comments, dedents, last_row = comments_of(text)
     for comment in comments:
-        if (directive := _DIRECTIVE.search(comment.text)) is not None:
+        if (directive := DIRECTIVE.search(comment.text)) is not None:
             _directive(comment, directive["rest"].strip(), resolve, found, troubles, open_blocks)
-        elif (noqa := _NOQA.search(comment.text)) is not None:
+        if (noqa := _NOQA.search(comment.text)) is not None:
             listed = re.findall(r"[A-Za-z]+[0-9]+", noqa["codes"] or "")
             ours = tuple(code.upper() for code in listed if code.upper().startswith("GPU"))
             if ours or not listed:
@@ -82,7 +82,7 @@ def _directive(
     troubles: list[Trouble],
     open_blocks: list[tuple[Comment, tuple[str, ...], str]],
 ) -> None:
-    form = _FORM.match(rest)
+    form = FORM.match(rest)
     names = [name.strip() for name in form["codes"].split(",") if name.strip()] if form else []
     if form is None or not names:
         message = "write `# gpulint: ignore[GPU101] reason`; there is no form without codes"

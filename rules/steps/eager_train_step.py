@@ -111,7 +111,7 @@ class EagerTrainStep(Rule):
         return iter(())
 
     def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> Iterator[Report]:
-        if event.gradient is not None:
+        if event.gradient is not None and event.is_move:
             self._note(event, (event.gradient,))
         return iter(())
 

@@ -81,6 +81,48 @@ step(tf.ones((4, 4)))
     assert not capture.faults
 
 
+def test_graphs_are_told_from_those_of_functions_that_do_the_same_and_of_eager_operations(tmp_path: Path) -> None:
+    """TensorFlow does not say which function a graph is of."""
+    text = (
+        DEVICES
+        + """
+def make(name, device):
+    def own(x):
+        with tf.device(device):
+            return tf.matmul(x, x)
+    own.__name__ = name
+    return tf.function(own)
+
+@tf.function
+def step(x):
+    with tf.device("CPU:2"):
+        return tf.matmul(x, x)  # one
+
+x = tf.ones((4, 4))
+tf.matmul(x, x)  # eager
+for function in (make("first", "CPU:0"), step, make("third", "CPU:1")):
+    function(x)
+
+@tf.function
+def step(x):
+    return tf.matmul(x, x)  # other
+
+step(x)
+"""
+    )
+    _, capture = probed(tmp_path, text)
+    found = {(node.where.row, node.assigned): count for node, count in capture.nodes.items() if node.where}
+    inner = row_of(text, "return tf.matmul")
+    assert found == {
+        (inner, "CPU:0"): 1,
+        (inner, "CPU:1"): 1,
+        (row_of(text, "# one"), "CPU:2"): 1,
+        (row_of(text, "# other"), "CPU:0"): 1,
+    }
+    assert all(function.graph for function in capture.functions.values())
+    assert not capture.faults
+
+
 FIT = (
     DEVICES
     + """

@@ -51,6 +51,33 @@ def test_a_finding_can_be_ignored_with_a_comment_and_explained(tmp_path: Path, v
     edit(test, tmp_path, client=client)
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_comment_that_ignores_stands_at_the_end_of_the_statement_behind_other_codes(tmp_path: Path, end: str) -> None:
+    start = 'import tensorflow as tf\n\nname = "\U0001f600"\nwith tf.device("/gpu:0"), \\\n    open("\U0001f600"):'
+    text = f"{start}  # gpulint: ignore[GPU102] why\n    tf.ones(2)\n".replace("\n", end)
+
+    async def test(editor: Editor) -> None:
+        uri = editor.open(tmp_path / "a.py", text)
+        ignoring = (await editor.actions(uri, "tf.device"))[0]
+        assert ignoring.edit is not None
+        after = editor.applied(ignoring.edit)[uri]
+        assert after == text.replace("GPU102]", "GPU102, GPU101]")
+        editor.type(uri, after)
+        assert await editor.diagnostics(uri) == []
+
+    edit(test, tmp_path)
+
+
+def test_there_is_no_comment_for_what_is_no_python(tmp_path: Path) -> None:
+    async def test(editor: Editor) -> None:
+        uri = editor.open(tmp_path / "a.py", "import tensorflow as tf\nx = (\n")
+        (found,) = await editor.diagnostics(uri)
+        assert found.code == "GPU001"
+        assert [one.title for one in await editor.actions(uri, "x = (")] == ["Explain GPU001 (syntax-error)"]
+
+    edit(test, tmp_path)
+
+
 def test_hovering_shows_the_predicted_device_and_on_a_finding_the_page_of_its_rule(tmp_path: Path) -> None:
     written(tmp_path, {"train.py": TRAIN, "helper.py": FREE})
 

@@ -11,7 +11,7 @@ from gpulint.doctor.diagnosis import Diagnosis
 from gpulint.doctor.evidence import Evidence
 from gpulint.doctor.report import Report
 from gpulint.linting.finding import Severity
-from gpulint.output.view import printable
+from gpulint.output.escapes import printable
 
 WIDTH = 120
 MAX_EVIDENCE = 6

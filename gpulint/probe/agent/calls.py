@@ -34,6 +34,8 @@ class Calls:
         self._places = places
         self._no_jit = no_jit
         self._strategies = 0
+        self._replaced: list[tuple[Any, str, Any, Any]] = []
+        """(owner, name, what was there, the recorder) of each function that is stood before."""
         self.compiled: set[str] = set()
         """Names of functions that XLA compiles."""
 
@@ -44,15 +46,27 @@ class Calls:
             *path, last = name.split(".")
             try:
                 owner = functools.reduce(getattr, path, tensorflow)
-                setattr(owner, last, self._recorded(f"tf.{name}", getattr(owner, last)))
+                self._replace(owner, last, self._recorded(f"tf.{name}", getattr(owner, last)))
             except AttributeError:
                 missing.append(name)
         try:
             self._watch_strategies(tensorflow.distribute.Strategy)
-            tensorflow.function = self._function(tensorflow.function)
+            self._replace(tensorflow, "function", self._function(tensorflow.function))
         except AttributeError as error:
             missing.append(str(error))
         return missing
+
+    def unwatch(self) -> None:
+        """Put back what was there, but for what somebody has replaced since."""
+        for owner, name, original, recorder in reversed(self._replaced):
+            if getattr(owner, name, None) is recorder:
+                setattr(owner, name, original)
+        self._replaced.clear()
+
+    def _replace(self, owner: Any, name: str, recorder: Any) -> None:
+        original = vars(owner).get(name, getattr(owner, name))
+        setattr(owner, name, recorder)
+        self._replaced.append((owner, name, original, recorder))
 
     def _recorded(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -91,7 +105,7 @@ class Calls:
                     where=self._places.here(2),
                 )
 
-        owner.__init__ = made
+        self._replace(owner, "__init__", made)
 
     def _function(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """`tf.function` that notes which functions XLA compiles, or leaves them uncompiled (`--no-jit`)."""

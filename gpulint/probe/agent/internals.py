@@ -1,7 +1,9 @@
 """Everything of TensorFlow that is no public API, found or given up here.
 
 Seen working on 2.16 and 2.21: `op_callbacks` (there since 2.4), `context.enable_run_metadata` and
-`export_run_metadata`, `context.device_name`, `tf_stack.extract_stack`. What a TensorFlow has not is in `lost`.
+`export_run_metadata`, which gives each graph once, when it has run for the first time; `context.device_name`,
+`tf_stack.extract_stack`. Graphs are kept until both `disable_run_metadata` and `disable_graph_collection` are called.
+What a TensorFlow has not is in `lost`.
 """
 
 from __future__ import annotations
@@ -40,6 +42,11 @@ class Internals:
         self._callbacks.add_op_callback(callback)
         return True
 
+    def forget_operations(self, callback: Callable[..., None]) -> None:
+        """Call back no more for the operations of this thread; those of other threads cannot be reached."""
+        if self._callbacks is not None and callback in self._context.context().op_callbacks:
+            self._callbacks.remove_op_callback(callback)
+
     @property
     def is_live(self) -> bool:
         """Whether the runtime is initialised: what was configured before cannot be changed any more."""
@@ -58,6 +65,13 @@ class Internals:
             self.lost.append(("graphs", f"enable_run_metadata: {error}"))
             return False
         return True
+
+    def drop_graphs(self) -> None:
+        """Keep no more graphs, and none of those that were not asked for."""
+        context = self._context.context()
+        context.disable_run_metadata()
+        context.disable_graph_collection()
+        context.export_run_metadata()
 
     def graphs(self) -> list[Any]:
         """The graphs that were run since the last call: `pre_optimization_graph` and `partition_graphs` of each."""

@@ -8,11 +8,14 @@ import sysconfig
 from types import FrameType
 from typing import Any
 
+import gpulint
+
 Place = tuple[str, int]
 """A file and a row of it, from 1."""
 
 _GENERATED = "__autograph_generated_file"
-_AGENT = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_GPULINT = os.path.join(os.path.dirname(os.path.abspath(gpulint.__file__)), "")
+"""In the program's own process are also `gpulint.expect`, `gpulint.watch` and the pytest plug-in."""
 
 
 class Places:
@@ -25,7 +28,7 @@ class Places:
     def __init__(self) -> None:
         paths = sysconfig.get_paths()
         roots = {os.path.join(paths[name], "") for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-        self._foreign = (*sorted(roots), _AGENT, "<")
+        self._foreign = (*sorted(roots), _GPULINT, "<")
         self._is_foreign: dict[str, bool] = {}
         self._directory = os.getcwd()
         self.extract_stack: Any = None

@@ -6,32 +6,40 @@ import os
 import sys
 import threading
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from gpulint.probe.agent import graphs
+from gpulint.probe.agent import active, graphs
 from gpulint.probe.agent.calls import Calls
 from gpulint.probe.agent.device_memory import DeviceMemory
 from gpulint.probe.agent.devices import short
+from gpulint.probe.agent.inline import Inline
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.operations import Operations
 from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.threads import OWN, watch_threads
 from gpulint.probe.agent.writer import Writer
 
 INTERVAL = 1.0
 """Seconds between two times that the counts are written."""
 
+BEFORE = "what ran before"
+"""Evidence that is lost where TensorFlow is watched from later on: variables, traces and graphs from before."""
+
 
 @dataclass(frozen=True)
 class Options:
     """What the parent asks for. `steps`: end the program after so many training steps, those of the warm-up not
-    counted; 0 lets it run. `warmup`: steps until the program counts as warm."""
+    counted; 0 lets it run. `warmup`: steps until the program counts as warm. `log`: have TensorFlow print where it
+    puts things, for a parent that reads that."""
 
     capture: str
     steps: int = 0
     warmup: int = 3
     no_jit: bool = False
+    log: bool = True
 
 
 class Session:
@@ -53,8 +61,16 @@ class Session:
         self._lock = threading.Lock()
         self._faults: set[tuple[str, str]] = set()
         self._stopped = threading.Event()
-        self._traced: dict[str, int] = {}
+        self._traced: dict[str, tuple[int, bool]] = {}
         self._process = os.getpid()
+        self._writing: threading.Thread | None = None
+        self._unwatch_threads: Callable[[], None] | None = None
+        self._placed: Counter[graphs.Placed] = Counter()
+        self._copied: Counter[graphs.Copied] = Counter()
+        self.graphs: dict[str, graphs.Graph] = {}
+        """Function → what its graphs hold."""
+        self.inline = Inline(self._places, self, self._writer.write, self.fault)
+        """What the program itself expects."""
 
     # --------------------------------------------------------------------------- starting
 
@@ -66,8 +82,7 @@ class Session:
             self._writer.keep(os.path.abspath(main))  # now it is what runs; a module by its name is no file
         except Exception as error:
             self.fault("source", error)
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._forked)
+        active.add(self)
 
     def imported(self, tensorflow: ModuleType) -> None:
         """TensorFlow has just been imported by the program."""
@@ -81,11 +96,19 @@ class Session:
         self._internals = Internals()
         self._places.extract_stack = self._internals.extract_stack
         self._operations = Operations(
-            self._internals, self._places, self.fault, self._became_live, self._stepped, self._variable_made
+            self._internals,
+            self._places,
+            self.fault,
+            self._became_live,
+            self._stepped,
+            self._variable_made,
+            self.harvest,
         )
-        self._watch_threads()
+        self._unwatch_threads = watch_threads(self._internals, self._operations, self.fault)
         self._internals.watch_operations(self._operations)
-        if not self._internals.is_live:
+        if self._internals.is_live:
+            self._writer.write("lost", evidence=BEFORE, reason="TensorFlow was in use when the watching began")
+        elif self._options.log:
             tensorflow.debugging.set_log_device_placement(True)
         for name in self._calls.watch(tensorflow):
             self._internals.lost.append(("calls", name))
@@ -93,25 +116,10 @@ class Session:
             self._writer.write("lost", evidence=evidence, reason=reason)
         cuda = bool(tensorflow.test.is_built_with_cuda())
         self._writer.write("tensorflow", tensorflow=tensorflow.__version__, keras=None, cuda=cuda)
+        self._operations.look_alive()
         self._enter("build")
-        threading.Thread(target=self._write_on, name="gpulint", daemon=True).start()
-
-    def _watch_threads(self) -> None:
-        """TensorFlow calls back for the thread that asked only: have each new thread ask, too."""
-        bootstrap = getattr(threading.Thread, "_bootstrap_inner", None)
-        internals, operations = self._internals, self._operations
-        if bootstrap is None or internals is None or operations is None:
-            return
-
-        def watched(thread: threading.Thread) -> None:
-            if thread.name != "gpulint":
-                try:
-                    internals.watch_operations(operations)
-                except Exception as error:
-                    self.fault("threads", error)
-            bootstrap(thread)
-
-        threading.Thread._bootstrap_inner = watched  # type: ignore[attr-defined]
+        self._writing = threading.Thread(target=self._write_on, name=OWN, daemon=True)
+        self._writing.start()
 
     def _became_live(self) -> None:
         assert self._internals is not None
@@ -127,6 +135,9 @@ class Session:
     # ---------------------------------------------------------------------------- running
 
     def _enter(self, phase: str) -> None:
+        if self._operations is not None:
+            self._write_operations(self._operations)
+            self._write_steps()
         self._write_memory()
         self._phase = phase
         self._writer.write("phase", name=phase)
@@ -163,11 +174,11 @@ class Session:
         try:
             self._write_operations(operations)
             self._write_steps()
+            self.harvest()
             self._write_functions(operations)
             self._write_memory()
-            if operations.fresh_functions and self._keeps_graphs:
-                operations.fresh_functions = False
-                self._write_graphs(operations)
+            self._write_graphs()
+            self.inline.write_down()
         except Exception as error:
             self.fault("writing", error)
 
@@ -194,21 +205,60 @@ class Session:
 
     def _write_functions(self, operations: Operations) -> None:
         for name, traces in list(operations.traces.items()):
+            known = len(traces), name in self.graphs
             is_internal = name.startswith("__")  # the forward and backward halves of a function
-            if not is_internal and self._traced.get(name) != len(traces):
-                self._traced[name] = len(traces)
+            if not is_internal and self._traced.get(name) != known:
+                self._traced[name] = known
                 where, device = operations.called_at[name]
                 jit = name in self._calls.compiled
-                self._writer.write("function", name=name, where=where, traces=len(traces), jit=jit, device=device)
+                self._writer.write(
+                    "function", name=name, where=where, traces=known[0], jit=jit, device=device, graph=known[1]
+                )
 
-    def _write_graphs(self, operations: Operations) -> None:
-        assert self._internals is not None
-        placed: Counter[graphs.Placed] = Counter()
-        copied: Counter[graphs.Copied] = Counter()
-        for graph in self._internals.graphs():
-            nodes, copies = graphs.nodes(graph, operations.created, operations.graphs_of)
-            placed += nodes
-            copied += copies
+    @property
+    def operations(self) -> Operations | None:
+        return self._operations
+
+    @property
+    def compiled(self) -> set[str]:
+        return self._calls.compiled
+
+    def harvest(self) -> None:
+        """Take the graphs that were run since the last time, for every session: TensorFlow gives each once."""
+        operations = self._operations
+        if operations is None or self._internals is None or not self._is_own:
+            return
+        if not (operations.fresh_functions and self._keeps_graphs):
+            return
+        with active.HARVEST:
+            operations.fresh_functions = False
+            for graph in self._internals.graphs():
+                for session in active.SESSIONS:
+                    session.take_graph(graph)
+
+    def take_graph(self, graph: Any) -> None:
+        """A graph was run: count its nodes and copies."""
+        operations = self._operations
+        if operations is None:
+            return
+        awaited = [name for name in operations.awaited if name not in self.compiled]
+        own, placed, copied = graphs.nodes(graph, operations.created, operations.graphs_of, operations.sizes, awaited)
+        if not own:
+            return
+        if own in awaited:
+            operations.awaited.remove(own)
+        known = self.graphs.setdefault(own, graphs.Graph(Counter(), Counter()))
+        for node, count in placed.items():
+            known.placed[node.op, node.assigned] += count
+        known.copied.update(copied)
+        with self._lock:
+            self._placed.update(placed)
+            self._copied.update(copied)
+
+    def _write_graphs(self) -> None:
+        with self._lock:
+            placed, self._placed = self._placed, Counter()
+            copied, self._copied = self._copied, Counter()
         if placed:
             rows = [
                 [*self._numbered(node.place), node.op, node.requested, node.assigned, node.layer, count]
@@ -228,7 +278,8 @@ class Session:
         """Whether this is still the process that was watched first, not a fork of it."""
         return os.getpid() == self._process
 
-    def _forked(self) -> None:
+    def forked(self) -> None:
+        """This is a fork of the process that is watched."""
         self._stopped.set()
         self._writer.abandon()
 
@@ -243,5 +294,22 @@ class Session:
         """The program has come to its end, or an exception has ended it."""
         self._stopped.set()
         if self._is_own:
+            self.inline.look_again()
             self.write_down()
+            self.inline.write_down()  # also where TensorFlow was never imported
             self._writer.write("exit", error=error)
+
+    def disarm(self) -> None:
+        """Watch nothing any more, and leave TensorFlow and Python as they were. After `ended`."""
+        active.remove(self)
+        if self._writing is not None and self._writing is not threading.current_thread():
+            self._writing.join()
+        if self._operations is not None and self._internals is not None:
+            self._operations.is_over = True
+            self._internals.forget_operations(self._operations)
+            self._calls.unwatch()
+            if self._unwatch_threads is not None:
+                self._unwatch_threads()
+            if self._keeps_graphs and not active.SESSIONS:
+                self._internals.drop_graphs()
+        self._writer.close()

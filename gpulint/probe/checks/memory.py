@@ -17,12 +17,14 @@ def check(run: Run) -> Iterator[Expectation]:
     capture = run.capture
     places = memory_limits.places(message for log in capture.logs.values() for message in log.messages)
     limits = {device: place.limit for device, place in places.items() if place.limit}
-    yield from _growths(capture, limits)
-    yield from _balances(capture)
+    yield from _growths(run, limits)
+    yield from _balances(run)
     operations = capture.operations
     for device, place in places.items():
         cards = memory.cards_on(place.bus, capture.cards)
-        if (room := memory.headroom(device, capture.memory, place.limit, cards)) is not None:
+        if (
+            room := memory.headroom(device, capture.memory, place.limit, cards, run.settings.probe_headroom)
+        ) is not None:
             yield _of_headroom(room)
         if (idle := memory.held(device, operations, capture.memory, cards)) is not None:
             yield _of_held(idle)
@@ -31,21 +33,22 @@ def check(run: Run) -> Iterator[Expectation]:
     yield from _foreign(capture)
 
 
-def _growths(capture: Capture, limits: dict[str, int]) -> Iterator[Expectation]:
+def _growths(run: Run, limits: dict[str, int]) -> Iterator[Expectation]:
+    capture, share = run.capture, run.settings.probe_leak
     steps = sum(one.taken for one in capture.steps.values())
     machine = capture.start.get("memory", {})
     cpus = [device for device in capture.logical if device.startswith("CPU:")]
     if machine.get("CPU"):
         limits = {**limits, **dict.fromkeys(cpus, machine["CPU"])}
     # Logical CPUs share one allocator and its numbers.
-    growths = [one for one in memory.leaks(capture.memory, limits, steps) if one.subject not in cpus[1:]]
+    growths = [one for one in memory.leaks(capture.memory, limits, steps, share) if one.subject not in cpus[1:]]
     for growth in growths:
         if growth.verdict != "inconclusive" or growth.subject not in cpus:
             yield _of_growth(growth)
     since = memory.steps_began(capture.memory)
     if since is None or any(one.verdict == "fail" and one.subject in cpus for one in growths):
         return  # what the CPU's allocator keeps is memory of the host
-    host = memory.host_growth(capture.resident, machine.get("host"), since, steps)
+    host = memory.host_growth(capture.resident, machine.get("host"), since, steps, share)
     if host.verdict != "inconclusive":  # nobody expects a short run to say anything of the host
         yield _of_host(host)
 
@@ -72,9 +75,9 @@ def _grown(growth: memory.Growth) -> str:
     return f"{growth.growth / 2**20:+.1f} MiB over {growth.samples} samples"
 
 
-def _balances(capture: Capture) -> Iterator[Expectation]:
-    for strategy in capture.strategies:
-        balance = memory.balance(strategy, capture.memory)
+def _balances(run: Run) -> Iterator[Expectation]:
+    for strategy in run.capture.strategies:
+        balance = memory.balance(strategy, run.capture.memory, uneven=run.settings.probe_imbalance)
         if balance is None or balance.verdict == "inconclusive":
             continue
         subject, expected = f"peaks of memory under {strategy.cls}", f"within {balance.threshold} times of each other"

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from gpulint.output.view import printable
+from gpulint.output.escapes import printable
 from gpulint.probe.capture import Capture
 from gpulint.probe.curves import curves
 from gpulint.probe.expectation import Expectation, Status

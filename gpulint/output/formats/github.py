@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding, Severity
-from gpulint.output.view import View
+from gpulint.output.escapes import printable_rows
+from gpulint.output.view import View, fix_of
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+
+_DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
+"""GitHub's own escapes: of messages, and of properties."""
 
 
 def render(result: CheckResult, view: View) -> str:
@@ -16,19 +21,13 @@ def render(result: CheckResult, view: View) -> str:
 
 def _command(finding: Finding) -> str:
     span = finding.span
-    place = f"file={_property(span.path)},line={span.row},endLine={span.end_row}"
+    place = f"file={printable_rows(span.path).translate(_PROPERTY)},line={span.row},endLine={span.end_row}"
     if span.row == span.end_row:
         place += f",col={span.column},endColumn={span.end_column}"
-    title = _property(f"gpulint ({finding.code})")
-    text = f"{finding.span.path}:{span.row}:{span.column}: {finding.code} {finding.message}"
+    title = f"gpulint ({finding.code})".translate(_PROPERTY)
+    text = f"{span.path}:{span.row}:{span.column}: {finding.code} {finding.message}"
     if finding.instead:
         text += f"\n{finding.why}\nhelp: {finding.instead}"
-    return f"::{_COMMANDS[finding.severity]} title={title},{place}::{_data(text)}"
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    if (fix := fix_of(finding)) is not None:
+        text += f"\nfix ({fix.applicability.value}): {fix.message}"
+    return f"::{_COMMANDS[finding.severity]} title={title},{place}::{printable_rows(text).translate(_DATA)}"

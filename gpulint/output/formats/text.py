@@ -5,8 +5,9 @@ from __future__ import annotations
 from gpulint.confidence import Confidence
 from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding, Severity
+from gpulint.output.escapes import printable
 from gpulint.output.summary import footer
-from gpulint.output.view import View, printable
+from gpulint.output.view import View, cell_of, fix_of
 from gpulint.places import Span
 
 _COLORS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;34"}
@@ -19,11 +20,13 @@ TAB = "    "
 
 def render(result: CheckResult, view: View) -> str:
     """All findings, an empty line between them, then the footer."""
-    blocks = [_block(one, view) for one in result.findings]
+    blocks = [block(one, view) for one in result.findings]
     return "\n".join([*blocks, footer(result)]) + "\n"
 
 
-def _block(finding: Finding, view: View) -> str:
+def block(finding: Finding, view: View, rows: int = MAX_ROWS) -> str:
+    """One finding; of a span of more than `rows` rows the first is shown."""
+
     def paint(text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if view.color else text
 
@@ -32,15 +35,17 @@ def _block(finding: Finding, view: View) -> str:
     width = len(str(max(span.end_row, *(one.span.row for one in finding.related), 1)))
     head = f"{paint(f'{finding.severity.value}[{finding.code}]', color)} {paint(printable(finding.message), '1')}"
     out = [head, f"{'':>{width}} {paint('-->', '34')} {_place(span)}"]
-    out += _excerpt(span, view, width, color, "^")
+    out += _excerpt(span, view, width, color, "^", rows)
     for one in finding.related:
         elsewhere = f" ({_place(one.span)})" if one.span.path != span.path else ""
         out.append(f"{'':>{width}} {paint('::', '34')} {printable(one.message)}{elsewhere}")
-        out += _excerpt(one.span, view, width, "34", "-")
+        out += _excerpt(one.span, view, width, "34", "-", rows)
     if finding.why:
-        out.append(f"{'':>{width}} {paint('= why:', '34')} {finding.why}")
+        out.append(f"{'':>{width}} {paint('= why:', '34')} {printable(finding.why)}")
     if finding.instead:
-        out.append(f"{'':>{width}} {paint('= help:', '34')} {finding.instead}")
+        out.append(f"{'':>{width}} {paint('= help:', '34')} {printable(finding.instead)}")
+    if (fix := fix_of(finding)) is not None:
+        out.append(f"{'':>{width}} {paint('= fix:', '34')} {printable(fix.message)} ({fix.applicability.value})")
     tail = f"{finding.name}"
     if finding.confidence is Confidence.INFERRED:
         tail += ", inferred across calls or conditions"
@@ -49,10 +54,11 @@ def _block(finding: Finding, view: View) -> str:
 
 
 def _place(span: Span) -> str:
-    return f"{printable(span.path)}:{span.row}:{span.column}"
+    cell = cell_of(span)
+    return f"{printable(span.path)}:{f'cell {cell + 1}:' if cell is not None else ''}{span.row}:{span.column}"
 
 
-def _excerpt(span: Span, view: View, width: int, color: str, mark: str) -> list[str]:
+def _excerpt(span: Span, view: View, width: int, color: str, mark: str, most: int) -> list[str]:
     """The rows of a span with a line of marks under each."""
 
     def paint(text: str, code: str) -> str:
@@ -60,7 +66,7 @@ def _excerpt(span: Span, view: View, width: int, color: str, mark: str) -> list[
 
     bar = paint("|", "34")
     lines: list[str] = []
-    last = min(span.end_row, span.row + MAX_ROWS - 1) if span.end_row - span.row < MAX_ROWS else span.row
+    last = span.end_row if span.end_row - span.row < most else span.row
     for row in range(span.row, last + 1):
         text = view.line(span.path, row)
         start = span.column - 1 if row == span.row else len(text) - len(text.lstrip())
