@@ -85,7 +85,7 @@ class Session:
             return
         except Exception as error:  # the edge of the server: one state's fault is said, and the next is checked
             logger.exception("the check failed")
-            report = Report(snapshot, self._report.findings, faults=((f"internal error: {error}", ""),))
+            report = Report(snapshot, self._report.findings, faults=((str(error), ""),))
         if number == self._number:
             self._report, self._everything = report, False
             self._settled.set()

@@ -50,6 +50,7 @@ class View:
         return [self.diagnostic(finding) for finding in self.report.findings.get(path, ())]
 
     def findings(self, path: str) -> Iterable[Finding]:
+        """All findings of a file; none where it was not checked."""
         return self.report.findings.get(path, ())
 
 
