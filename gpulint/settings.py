@@ -250,7 +250,8 @@ def parse_override(text: str) -> Mapping[str, Any]:
 class SettingsFinder:
     """The settings of each file: those of the nearest directory that has any.
 
-    `fixed` are used for every file; with `isolated` no file is read. `overrides` are tables put on top.
+    `fixed` are used for every file; with `isolated` no file is read. `overrides` are tables put on top. `root` is that
+    of settings that come from no file, by default the working directory.
     """
 
     def __init__(
@@ -258,10 +259,18 @@ class SettingsFinder:
         fixed: Settings | None = None,
         isolated: bool = False,
         overrides: tuple[Mapping[str, Any], ...] = (),
+        root: str = "",
     ) -> None:
-        self._fixed = fixed or (Settings(root=os.getcwd()) if isolated else None)
+        self._root = root or os.getcwd()
+        self._isolated = isolated
+        self._fixed = fixed or (Settings(root=self._root) if isolated else None)
         self._overrides = overrides
         self._known: dict[str, Settings] = {}
+
+    def within(self, root: str, fixed: Settings | None, table: Mapping[str, Any]) -> SettingsFinder:
+        """One of the same kind for another root, with `fixed` in place of its own and a table on top of the others."""
+        own = None if self._isolated else self._fixed
+        return SettingsFinder(fixed or own, self._isolated, (*self._overrides, table), root)
 
     def of_directory(self, directory: str) -> Settings:
         """Raises SettingsError."""
@@ -286,7 +295,7 @@ class SettingsFinder:
                     return settings
             parent = os.path.dirname(present)
             if parent == present:
-                return Settings(root=os.getcwd())
+                return Settings(root=self._root)
             present = parent
 
 

@@ -15,6 +15,7 @@ COMMANDS = {
     "plan": "Show what gpulint believes a program will do.",
     "probe": "Run a program and see what its devices do.",
     "rule": "Explain a rule.",
+    "server": "Serve an editor by the Language Server Protocol.",
     "version": "Show the version.",
 }
 """Every command with its one-line help; its module is imported when it is called."""

@@ -45,6 +45,11 @@ _SPEAKS_OF_TENSORFLOW = re.compile(rb"(?i:tensorflow|keras)|\b(?:TF_[A-Z]|CUDA_V
 """Names, or environment variables that TensorFlow reads."""
 
 
+def speaks_of_tensorflow(data: bytes) -> bool:
+    """Whether a file's content is about TensorFlow at all: others are not looked at."""
+    return _SPEAKS_OF_TENSORFLOW.search(data) is not None
+
+
 @dataclass(slots=True)
 class CheckResult:
     """What a run found. `errors` are faults of gpulint itself or of a rule, one line each, with tracebacks."""
@@ -187,7 +192,7 @@ class Checker:
         for source, broken in programs.broken:
             part = "block" if source.cells is None else "cell"
             self._cannot_parse(source, broken, f"nothing in this {part} was checked", f"mend the {part}")
-        if _SPEAKS_OF_TENSORFLOW.search(programs.main.data):
+        if speaks_of_tensorflow(programs.main.data):
             self._examined.analysed += 1
             for source in programs.all:
                 self._check_program(source)
