@@ -17,6 +17,8 @@ from gpulint.probe.agent.devices import short
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.operations import Operations
 from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.simulation import Simulation
+from gpulint.probe.agent.simulation.pieces import Unsupported, missing
 from gpulint.probe.agent.writer import Writer
 
 INTERVAL = 1.0
@@ -26,12 +28,15 @@ INTERVAL = 1.0
 @dataclass(frozen=True)
 class Options:
     """What the parent asks for. `steps`: end the program after so many training steps, those of the warm-up not
-    counted; 0 lets it run. `warmup`: steps until the program counts as warm."""
+    counted; 0 lets it run. `warmup`: steps until the program counts as warm. `simulate_gpus`: how many GPUs are
+    simulated, 0 for none, with `simulate_memory` bytes each, 0 where that is not said."""
 
     capture: str
     steps: int = 0
     warmup: int = 3
     no_jit: bool = False
+    simulate_gpus: int = 0
+    simulate_memory: int = 0
 
 
 class Session:
@@ -47,6 +52,8 @@ class Session:
         self._tensorflow: Any = None
         self._keeps_graphs = False
         self._memory: DeviceMemory | None = None
+        self._simulation: Simulation | None = None
+        self._unsupported: set[tuple[str, str]] = set()
         self._phase = "build"
         self._steps = 0
         self._fresh: dict[tuple[str, Place | None], list[float]] = {}
@@ -65,8 +72,25 @@ class Session:
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forked)
 
+    def refused(self) -> bool:
+        """Whether the GPUs that are asked for cannot be simulated, which is then written down."""
+        gpus, memory = self._options.simulate_gpus, self._options.simulate_memory
+        if not gpus:
+            return False
+        self._writer.write("simulated", gpus=gpus, memory=memory or None)
+        if reason := missing():
+            self._writer.write("refused", reason=reason)
+        return bool(reason)
+
     def imported(self, tensorflow: ModuleType) -> None:
-        """TensorFlow has just been imported by the program."""
+        """TensorFlow has just been imported by the program. Ends it where GPUs cannot be simulated."""
+        if self._options.simulate_gpus:
+            self._simulation = Simulation(self._options.simulate_gpus, self._options.simulate_memory or None)
+            try:
+                self._simulation.install(tensorflow)
+            except Unsupported as error:
+                self._writer.write("refused", reason=str(error))
+                raise SystemExit(2) from None
         try:
             self._arm(tensorflow)
         except Exception as error:
@@ -81,13 +105,14 @@ class Session:
         )
         self._watch_threads()
         self._internals.watch_operations(self._operations)
-        if not self._internals.is_live:
+        if not self._internals.is_live and self._simulation is None:
             tensorflow.debugging.set_log_device_placement(True)
         for name in self._calls.watch(tensorflow):
             self._internals.lost.append(("calls", name))
         for evidence, reason in self._internals.lost:
             self._writer.write("lost", evidence=evidence, reason=reason)
-        cuda = bool(tensorflow.test.is_built_with_cuda())
+        simulation = self._simulation
+        cuda = simulation.built_with_cuda if simulation is not None else bool(tensorflow.test.is_built_with_cuda())
         self._writer.write("tensorflow", tensorflow=tensorflow.__version__, keras=None, cuda=cuda)
         self._enter("build")
         threading.Thread(target=self._write_on, name="gpulint", daemon=True).start()
@@ -118,7 +143,8 @@ class Session:
             short(device.name.replace("physical_device:", "device:")) for device in config.list_physical_devices()
         ]
         logical = [short(device.name) for device in config.list_logical_devices()]
-        self._writer.write("devices", physical=physical, logical=logical)
+        limits = self._simulation.limits() if self._simulation is not None else {}
+        self._writer.write("devices", physical=physical, logical=logical, limits=limits)
 
     # ---------------------------------------------------------------------------- running
 
@@ -161,6 +187,7 @@ class Session:
             self._write_steps()
             self._write_functions(operations)
             self._write_memory()
+            self._write_unsupported()
             if operations.fresh_functions and self._keeps_graphs:
                 operations.fresh_functions = False
                 self._write_graphs(operations)
@@ -197,12 +224,19 @@ class Session:
                 jit = name in self._calls.compiled
                 self._writer.write("function", name=name, where=where, traces=len(traces), jit=jit, device=device)
 
+    def _write_unsupported(self) -> None:
+        found = self._simulation.unsupported() if self._simulation is not None else []
+        if rows := [one for one in found if one not in self._unsupported]:
+            self._unsupported.update(rows)
+            self._writer.write("unsupported", rows=rows)
+
     def _write_graphs(self, operations: Operations) -> None:
         assert self._internals is not None
+        seen = self._simulation.names.seen if self._simulation is not None else str
         placed: Counter[graphs.Placed] = Counter()
         copied: Counter[graphs.Copied] = Counter()
         for graph in self._internals.graphs():
-            nodes, copies = graphs.nodes(graph, operations.created, operations.graphs_of)
+            nodes, copies = graphs.nodes(graph, operations.created, operations.graphs_of, seen)
             placed += nodes
             copied += copies
         if placed:
