@@ -55,10 +55,7 @@ def main() -> None:
     found = {op: joined(rows) for op, rows in found.items()}
     sets = sorted({types for rows in found.values() for row in rows for types in row.types.values()}, key=sorted)
     table = {
-        op: [
-            [{name: sets.index(types) for name, types in sorted(row.types.items())}, sorted(row.host)]
-            for row in rows
-        ]
+        op: [[{name: sets.index(types) for name, types in sorted(row.types.items())}, sorted(row.host)] for row in rows]
         for op, rows in sorted(found.items())
     }
     with open(sys.argv[1], "w", encoding="utf-8") as file:

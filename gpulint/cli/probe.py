@@ -8,7 +8,7 @@ import tempfile
 
 import click
 
-from gpulint.cli import options
+from gpulint.cli import options, sizes
 from gpulint.cli.options import UserError
 from gpulint.linting import pack
 from gpulint.linting.selection import Catalogue, Selection
@@ -16,7 +16,7 @@ from gpulint.probe.capture import Capture, CaptureError, read
 from gpulint.probe.expectation import Run
 from gpulint.probe.log_file import capture_of_log
 from gpulint.probe.report import FORMATS, Report, render
-from gpulint.probe.run import Target, command_line, findings_of
+from gpulint.probe.run import Simulated, Target, command_line, findings_of
 from gpulint.probe.verify import exit_status, verify
 from gpulint.settings import SettingsError, SettingsFinder
 
@@ -41,6 +41,18 @@ _HANG_AFTER = 600.0
     "--warmup", type=click.IntRange(min=0), default=3, show_default=True, metavar="N", help="Steps before those count."
 )
 @click.option("--no-jit", is_flag=True, help="Compile nothing with XLA, so that single operations are seen.")
+@click.option(
+    "--simulate-gpus",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Let logical CPUs stand for N GPUs, so that code for many GPUs is rehearsed without any.",
+)
+@click.option(
+    "--simulate-memory",
+    callback=sizes.size,
+    metavar="SIZE",
+    help="Memory of each simulated GPU, such as 16GiB.",
+)
 @click.option("--output-format", type=click.Choice(FORMATS), default="text", help="Form of the report.")
 @click.option("--output-file", "-o", type=click.Path(dir_okay=False), help="Write the report there.")
 @click.option("--capture", "capture_path", type=click.Path(dir_okay=False), help="Keep what was seen in this file.")
@@ -59,6 +71,8 @@ def command(
     steps: int,
     warmup: int,
     no_jit: bool,
+    simulate_gpus: int | None,
+    simulate_memory: int | None,
     output_format: str,
     output_file: str | None,
     capture_path: str | None,
@@ -82,6 +96,10 @@ def command(
     catalogue = _catalogue(finder, isolated)
     if sum(source is not None for source in (replay, log_path, module or script)) != 1 and not (module and script):
         raise UserError("name one program, --replay CAPTURE or --log FILE")
+    if simulate_memory is not None and simulate_gpus is None:
+        raise UserError("--simulate-memory needs --simulate-gpus N")
+    if simulate_gpus is not None and not (module or script):
+        raise UserError("--simulate-gpus needs a program to run")
     try:
         if replay is not None:
             capture = read(replay)
@@ -90,11 +108,14 @@ def command(
         else:
             given = (script, *arguments) if module and script else arguments
             target = Target(module or script or "", module is not None, tuple(given))
-            capture = _probed(target, capture_path, timeout, hang_after or None, steps, warmup, no_jit)
+            simulated = Simulated(simulate_gpus or 0, simulate_memory or 0)
+            capture = _probed(target, capture_path, timeout, hang_after or None, steps, warmup, no_jit, simulated)
     except CaptureError as error:
         raise UserError(str(error)) from None
     except OSError as error:
         raise UserError(f"{error.filename or replay or log_path}: {error.strerror or error}") from None
+    if capture.refused:
+        raise UserError(f"GPUs cannot be simulated: {capture.refused}")
     expectations = verify(Run(capture, findings_of(capture, finder, catalogue)))
     status = 0 if log_path is not None else exit_status(expectations, capture.end, strict)
     text = render(output_format, Report(capture, expectations, status), not output_file and options.use_color(color))
@@ -125,6 +146,7 @@ def _probed(
     steps: int,
     warmup: int,
     no_jit: bool,
+    simulated: Simulated,
 ) -> Capture:
     from gpulint.probe import launch  # POSIX only, as far as there are pseudo-terminals
     from gpulint.probe.cards import Cards
@@ -137,9 +159,10 @@ def _probed(
     with tempfile.TemporaryDirectory(prefix="gpulint-") as directory:
         path = os.path.abspath(capture_path) if capture_path else os.path.join(directory, "capture.jsonl")
         ended = launch.run(
-            command_line(target, path, steps, warmup, no_jit),
+            command_line(target, path, steps, warmup, no_jit, simulated),
             capture_path=path,
             program=["python", *(["-m"] if target.is_module else []), target.name, *target.arguments],
+            environment=simulated.environment(os.environ),
             timeout=timeout,
             hang_after=hang_after,
             progress=ProgressLine.on(standard_error()),

@@ -9,14 +9,17 @@ sizes are bytes; devices are short names such as `GPU:0`.
 |---|---|---|
 | start | parent | version, gpulint, command, directory, python, platform |
 | process | agent | pid, python, main |
+| simulated | agent | gpus, memory: GPUs are simulated, with so many bytes each (null where nothing is said of it) |
+| refused | agent | reason: why GPUs cannot be simulated; the program was not run |
 | tensorflow | agent | tensorflow, keras (null where it is not loaded), cuda |
 | lost | agent | evidence, reason: what this TensorFlow does not give |
-| devices | agent | physical, logical: names of devices, when the runtime has them |
+| devices | agent | physical, logical: names, when the runtime has them; limits {device: bytes} of simulated GPUs |
 | strategy | agent | id, class, devices, replicas, where |
 | call | agent | name, arguments (short texts by name), outcome ("ok" or the error), where |
 | file | agent | id, path: what the file numbers in rows stand for |
 | ops | agent | rows of [file, row, op, requested, device, count]: eager operations since the last such record |
 | nodes | agent | rows of [file, row, op, requested, assigned, layer, count]: nodes of graphs, when they are known |
+| unsupported | agent | rows of [op, types]: what runs on the CPU of simulated GPUs for want of a kernel |
 | copies | agent | rows of [op, from, to, count]: transfers between devices in graphs |
 | variable | agent | name, shape, dtype, bytes, device, where |
 | function | agent | name, where, traces, jit, device: the last record of a name and place counts |
@@ -176,6 +179,16 @@ class Capture:
     """What ended the program, "" where it came to its end."""
     lost: list[tuple[str, str]] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    simulated: int = 0
+    """How many GPUs were simulated; names of GPUs stand for logical CPUs then."""
+    simulated_memory: int | None = None
+    """Bytes that each of them was said to have."""
+    refused: str = ""
+    """Why GPUs could not be simulated, "" where they could, or nobody asked for them."""
+    limits: dict[str, int] = field(default_factory=dict)
+    """Bytes that each simulated GPU may take, where it is known."""
+    unsupported: set[tuple[str, str]] = field(default_factory=set)
+    """Operations, with their types, that have no kernel for GPUs (simulated GPUs only)."""
     physical: tuple[str, ...] = ()
     logical: tuple[str, ...] = ()
     strategies: list[Strategy] = field(default_factory=list)
@@ -266,6 +279,19 @@ def _exit(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> No
 
 def _devices(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
     capture.physical, capture.logical = tuple(record["physical"]), tuple(record["logical"])
+    capture.limits = {device: int(limit) for device, limit in record.get("limits", {}).items()}
+
+
+def _simulated(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+    capture.simulated, capture.simulated_memory = int(record["gpus"]), record["memory"]
+
+
+def _refused(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+    capture.refused = str(record["reason"])
+
+
+def _unsupported(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+    capture.unsupported |= {(op, types) for op, types in record["rows"]}
 
 
 def _strategy(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
@@ -363,6 +389,9 @@ _HANDLERS = {
     "fault": _fault,
     "exit": _exit,
     "devices": _devices,
+    "simulated": _simulated,
+    "refused": _refused,
+    "unsupported": _unsupported,
     "strategy": _strategy,
     "call": _call,
     "ops": _ops,

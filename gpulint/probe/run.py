@@ -41,7 +41,6 @@ class Simulated:
         return {**own, "TF_CPU_ALLOCATOR_USE_BFC": "true", "TF_CPU_BFC_MEM_LIMIT_IN_MB": str(limit)}
 
 
-
 def command_line(
     target: Target, capture: str, steps: int, warmup: int, no_jit: bool, simulated: Simulated = Simulated()
 ) -> list[str]:

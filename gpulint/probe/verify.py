@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from gpulint.probe.checks import configuration, memory, placement, predictions, spread, traces
+from gpulint.probe.checks import configuration, memory, placement, predictions, simulated, spread, traces
 from gpulint.probe.expectation import Expectation, Level, Run, Status
 
-CHECKS = (predictions.check, configuration.check, spread.check, placement.check, memory.check, traces.check)
+CHECKS = (
+    predictions.check,
+    configuration.check,
+    spread.check,
+    placement.check,
+    memory.check,
+    traces.check,
+    simulated.check,
+)
 """Every check, in the order of the report."""
 
 OF_STRATEGIES = frozenset({"strategy-spread", "variables-mirrored"})
@@ -20,7 +28,12 @@ def verify(run: Run) -> list[Expectation]:
     A violation that a finding had predicted is told of once, as its confirmation: on the same line, or, where it is
     about a strategy as a whole, by the same rule.
     """
-    found = [expectation for check in CHECKS for expectation in check(run)]
+    found = [
+        one
+        for check in CHECKS
+        for one in check(run)
+        if not run.capture.simulated or one.id not in simulated.UNSAID or one.status is Status.SKIP
+    ]
     confirmed = {
         (one.code, one.where) for one in found if one.id == "prediction" and one.status in (Status.FAIL, Status.WARN)
     }

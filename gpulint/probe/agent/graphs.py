@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from gpulint.probe.agent.devices import short
 from gpulint.probe.agent.operations import Created, graph_of
 from gpulint.probe.agent.places import Place
-from gpulint.probe.agent.simulation.graph import ASKED
 
 _ONEDNN = re.compile(r"^_Mkl(?:Native)?(?=[A-Z])")
 _REPLICA = re.compile(r"(?:^|/)replica_\d+(?=/)")
@@ -37,25 +36,22 @@ class Copied(NamedTuple):
 
 
 def nodes(
-    graph: Any,
-    created: Mapping[tuple[str, str], Created],
-    graphs_of: Mapping[str, list[str]],
-    seen: Callable[[str], str] = str,
+    graph: Any, created: Mapping[tuple[str, str], Created], graphs_of: Mapping[str, list[str]]
 ) -> tuple[Counter[Placed], Counter[Copied]]:
     """The nodes of one graph after partitioning, and the copies in it. `graphs_of` are the graphs that have a node of
-    a name, `seen` tells how the program knows a device of the runtime. A graph of which no node is known is that of one eager operation, which is counted as such."""
+    a name. A graph of which no node is known is that of one eager operation, which is counted as such."""
     final = [node for part in graph.partition_graphs for node in part.node]
     own = _own_graph((node.name for node in graph.pre_optimization_graph.node), graphs_of)
     placed: Counter[Placed] = Counter()
     copied: Counter[Copied] = Counter()
     if not own:
         return placed, copied
-    requested = {own: {node.name: _asked(node, seen) for node in graph.pre_optimization_graph.node}}
+    requested = {own: {node.name: node.device for node in graph.pre_optimization_graph.node}}
     for function in graph.pre_optimization_graph.library.function:
-        requested[_short(function.signature.name)] = {node.name: _asked(node, seen) for node in function.node_def}
+        requested[_short(function.signature.name)] = {node.name: node.device for node in function.node_def}
     for node in final:
         if node.op in _COPIES:
-            source, target = (short(seen(node.attr[end].s.decode())) for end in ("send_device", "recv_device"))
+            source, target = (short(node.attr[end].s.decode()) for end in ("send_device", "recv_device"))
             if source != target:
                 copied[Copied(node.op, source, target)] += 1
         if node.op in _COPIES or node.op in _BOOKKEEPING:
@@ -64,13 +60,8 @@ def nodes(
         found = created.get((function, name))
         asked = short(requested.get(function, {}).get(name, ""))
         op = _ONEDNN.sub("", node.op)
-        placed[Placed(found.place if found else None, op, asked, short(seen(node.device)), _layer(name))] += 1
+        placed[Placed(found.place if found else None, op, asked, short(node.device), _layer(name))] += 1
     return placed, copied
-
-
-def _asked(node: Any, seen: Callable[[str], str]) -> str:
-    """The device that a node is asked to be on."""
-    return str(node.attr[ASKED].s.decode()) if ASKED in node.attr else seen(node.device)
 
 
 def _original(node: Any, own: str, requested: Mapping[str, Mapping[str, str]]) -> tuple[str, str]:

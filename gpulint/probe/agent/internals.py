@@ -13,7 +13,9 @@ from typing import Any
 class Internals:
     """The private parts of the TensorFlow that is loaded."""
 
-    def __init__(self) -> None:
+    def __init__(self, told: Callable[[Any], None] | None = None) -> None:
+        """`told` puts a graph into the terms of the program, where the runtime's are others."""
+        self._told = told
         self.lost: list[tuple[str, str]] = []
         """(evidence, reason) for what this TensorFlow does not give."""
         self._callbacks = self._found("operations", "tensorflow.python.framework.op_callbacks", "add_op_callback")
@@ -62,4 +64,8 @@ class Internals:
     def graphs(self) -> list[Any]:
         """The graphs that were run since the last call: `pre_optimization_graph` and `partition_graphs` of each."""
         metadata = self._context.export_run_metadata()
-        return list(metadata.function_graphs) if metadata is not None else []
+        graphs = list(metadata.function_graphs) if metadata is not None else []
+        if self._told is not None:
+            for graph in graphs:
+                self._told(graph)
+        return graphs

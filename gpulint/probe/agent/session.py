@@ -98,7 +98,7 @@ class Session:
 
     def _arm(self, tensorflow: Any) -> None:
         self._tensorflow = tensorflow
-        self._internals = Internals()
+        self._internals = Internals(self._simulation.told if self._simulation is not None else None)
         self._places.extract_stack = self._internals.extract_stack
         self._operations = Operations(
             self._internals, self._places, self.fault, self._became_live, self._stepped, self._variable_made
@@ -232,11 +232,10 @@ class Session:
 
     def _write_graphs(self, operations: Operations) -> None:
         assert self._internals is not None
-        seen = self._simulation.names.seen if self._simulation is not None else str
         placed: Counter[graphs.Placed] = Counter()
         copied: Counter[graphs.Copied] = Counter()
         for graph in self._internals.graphs():
-            nodes, copies = graphs.nodes(graph, operations.created, operations.graphs_of, seen)
+            nodes, copies = graphs.nodes(graph, operations.created, operations.graphs_of)
             placed += nodes
             copied += copies
         if placed:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gpulint.probe.capture import Where
+from gpulint.probe.capture import Capture, Where
 from gpulint.probe.expectation import Expectation
+from gpulint.probe.fallbacks import fallbacks
 from gpulint.probe.report import Report
 
 VERSION = 1
@@ -15,11 +16,13 @@ VERSION = 1
 
 def render(report: Report, color: bool = False) -> str:
     """`run`, `environment`, `devices`, `expectations`, `placements`, `variables`, `copies`, `memory`, `functions`,
-    `steps`, `log`, `faults` and the probe's `status`. Rows start at 1, sizes are bytes, times seconds."""
+    `steps`, `log`, `faults`, `simulated` (null, or what of it was) and the probe's `status`. Rows start at 1, sizes are
+    bytes, times seconds; a simulation tells no times of steps."""
     capture = report.capture
     content = {
         "version": VERSION,
         "status": report.status,
+        "simulated": _simulated(capture),
         "run": {
             "command": capture.start.get("command"),
             "status": capture.end.get("status"),
@@ -76,7 +79,12 @@ def render(report: Report, color: bool = False) -> str:
             for one in capture.functions.values()
         ],
         "steps": [
-            {"name": one.name, **_place(one.where), "count": one.taken, "seconds": one.seconds}
+            {
+                "name": one.name,
+                **_place(one.where),
+                "count": one.taken,
+                "seconds": None if capture.simulated else one.seconds,
+            }
             for one in capture.steps.values()
         ],
         "log": {
@@ -86,6 +94,18 @@ def render(report: Report, color: bool = False) -> str:
         "faults": capture.faults,
     }
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def _simulated(capture: Capture) -> dict[str, Any] | None:
+    if not capture.simulated:
+        return None
+    return {
+        "gpus": capture.simulated,
+        "memory": capture.simulated_memory,
+        "limits": capture.limits,
+        "memory_is_estimate": True,
+        "fallbacks": dict(sorted(fallbacks(capture).items())),
+    }
 
 
 def _expectation(one: Expectation) -> dict[str, Any]:

@@ -33,6 +33,7 @@ def render(report: Report, color: bool = False) -> str:
                     }
                 },
                 "results": [_result(one, rules) for one in broken],
+                **({"properties": {"simulated": report.capture.simulated}} if report.capture.simulated else {}),
             }
         ],
     }

@@ -15,8 +15,10 @@ from gpulint.output.view import printable
 from gpulint.probe.capture import Capture, Where
 from gpulint.probe.checks.placement import is_bookkeeping
 from gpulint.probe.expectation import Expectation, Status
+from gpulint.probe.fallbacks import fallbacks
 from gpulint.probe.report import Report
 
+SIMULATED = "SIMULATED GPUs: logical CPUs stand for them; speed, NCCL, kernels and real memory are not known"
 WIDTH = 120
 MAX_ROWS = 12
 """Rows of a matrix: the operations that ran most."""
@@ -44,6 +46,7 @@ def render(report: Report, color: bool) -> str:
     _operations(console, report.capture)
     _log(console, report.capture)
     _variables(console, report.capture)
+    _fallbacks(console, report.capture)
     _evidence(console, report)
     console.print(f"[bold]{_safe(verdict(report))}[/bold]")
     return written.getvalue()
@@ -73,9 +76,13 @@ def _header(console: Console, capture: Capture) -> None:
         return
     strategies = ", ".join(f"{one.cls} of {one.replicas}" for one in capture.strategies) or "no strategy"
     devices = ", ".join(capture.logical) or "not initialised"
+    if capture.simulated:
+        console.print(f"[bold magenta]{SIMULATED}[/]")
     console.print(_safe(f"TensorFlow {version} on {devices}; {strategies}; {capture.seconds:.1f} s"))
     steps = sum(one.taken for one in capture.steps.values())
-    if steps:
+    if steps and capture.simulated:
+        console.print(f"{steps} training steps")
+    elif steps:
         seconds = sum(one.seconds for one in capture.steps.values())
         console.print(_safe(f"{steps} training steps, {1000 * seconds / steps:.1f} ms each"))
     for evidence, reason in capture.lost:
@@ -138,6 +145,15 @@ def _variables(console: Console, capture: Capture) -> None:
     for one in capture.variables:
         seen[one.name.partition("/replica_")[0]][one.device] += one.bytes
     _matrix(console, "bytes of variables", seen, capture.logical)
+
+
+def _fallbacks(console: Console, capture: Capture) -> None:
+    """What real GPUs would leave to the CPU, as far as a simulation has seen it."""
+    counts = fallbacks(capture)
+    if counts:
+        told = ", ".join(f"{op} ({count:,})" for op, count in counts.most_common(MAX_ROWS))
+        more = f" and {len(counts) - MAX_ROWS} others" if len(counts) > MAX_ROWS else ""
+        console.print(_safe(f"no kernel for GPUs, would run on the CPU: {told}{more}"))
 
 
 def _matrix(console: Console, title: str, seen: dict[str, Counter[str]], logical: tuple[str, ...]) -> None:

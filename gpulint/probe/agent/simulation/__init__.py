@@ -26,11 +26,12 @@ class Simulation:
     def __init__(self, gpus: int, memory: int | None) -> None:
         self._gpus = gpus
         self._memory = memory
-        self.names = Names()
+        self._names = Names()
         self.built_with_cuda = False
         """Whether the TensorFlow below is built for GPUs."""
         self._placing: Placing | None = None
         self._listing: Listing | None = None
+        self._graphs: Graphs | None = None
 
     def install(self, tensorflow: Any) -> None:
         """Put the façade before TensorFlow, which has just been imported. Raises Unsupported."""
@@ -39,11 +40,12 @@ class Simulation:
             self.built_with_cuda = bool(pieces.build.IsGoogleCudaEnabled())
             kernels = Kernels(_registry(pieces) if self.built_with_cuda else None)
             ledger = Ledger()
-            self._placing = placing = Placing(self.names, kernels, pieces)
-            self._listing = Listing(self._gpus, self._memory, self.names, placing, ledger, pieces)
+            self._placing = placing = Placing(self._names, kernels, pieces)
+            self._listing = Listing(self._gpus, self._memory, self._names, placing, ledger, pieces)
             self._listing.install()
-            Eager(self.names, placing, ledger, pieces).install()
-            Graphs(self.names, placing, pieces).install()
+            Eager(self._names, placing, ledger, pieces).install()
+            self._graphs = Graphs(self._names, placing, pieces)
+            self._graphs.install()
             Substitutes(pieces).install(tensorflow)
         except AttributeError as error:
             raise Unsupported(f"this TensorFlow is not as it should be ({error})") from None
@@ -51,6 +53,11 @@ class Simulation:
     def limits(self) -> dict[str, int]:
         """Bytes that each simulated GPU may take, by its name; nothing for those of which nothing is said."""
         return self._listing.limits() if self._listing is not None else {}
+
+    def told(self, graph: Any) -> None:
+        """Put the program's names of devices into a graph of RunMetadata."""
+        if self._graphs is not None:
+            self._graphs.told(graph)
 
     def unsupported(self) -> list[tuple[str, str]]:
         """The operations that the program made and that have no kernel for GPUs, each with its types."""

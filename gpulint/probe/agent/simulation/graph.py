@@ -13,6 +13,8 @@ from gpulint.probe.agent.simulation.placing import Placing
 ASKED = "_gpulint_asked"
 """Attribute of a node that was put elsewhere than the program asks: what it asks for."""
 
+_ENDS = ("send_device", "recv_device")
+
 
 class Graphs:
     """Stands before the devices of operations in graphs."""
@@ -49,6 +51,21 @@ class Graphs:
         operation.device = property(device, doc=operation.device.__doc__)
         operation._set_device_from_string = set_device
         graph._create_op_helper = create
+
+    def told(self, graph: Any) -> None:
+        """Put the program's names of devices into a graph of RunMetadata (FunctionGraphs): as asked for before, as
+        they are after partitioning, and those of the transfers."""
+        seen = self._names.seen
+        before = graph.pre_optimization_graph
+        for nodes in (before.node, *(function.node_def for function in before.library.function)):
+            for node in nodes:
+                node.device = node.attr[ASKED].s.decode() if ASKED in node.attr else seen(node.device)
+        for piece in graph.partition_graphs:
+            for node in piece.node:
+                node.device = seen(node.device)
+                for end in _ENDS:
+                    if end in node.attr:
+                        node.attr[end].s = seen(node.attr[end].s.decode()).encode()
 
     def _remember(self, op: Any, asked: str, real: str) -> None:
         if self._names.seen(real) == asked:
