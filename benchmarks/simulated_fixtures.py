@@ -1,0 +1,62 @@
+"""Every fixture program with a claim about devices, rehearsed with 2, 4 and 8 simulated GPUs.
+
+    python -m benchmarks.simulated_fixtures [-n 2,4,8] [-j STAGES] [PART-OF-NAME…]
+
+With N simulated GPUs a program has to end and compute as it claims; none of its expected findings may be refuted, and
+none may be confirmed that no comment expects. A claim about more GPUs is left out. Ends with 1 where something does not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor
+from queue import Queue
+
+from tests.claims.claim import Claim, parse_claim
+from tests.programs import Program, programs
+from tests.simulation.claims import rehearsed
+from tests.simulation.rehearsal import Stage, stage
+
+Job = tuple[Program, str, Claim, int]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("-n", default="2,4,8", help="numbers of simulated GPUs")
+    parser.add_argument("-j", type=int, default=2, help="programs at once")
+    parser.add_argument("names", nargs="*", help="parts of the names of programs")
+    options = parser.parse_args()
+    jobs: list[Job] = [
+        (program, line.module, parse_claim(line.text), int(gpus))
+        for gpus in options.n.split(",")
+        for program in programs()
+        for line in program.claims
+        if not options.names or any(part in program.name for part in options.names)
+    ]
+    jobs = [job for job in jobs if 0 < max(job[2].gpus, job[2].devices) <= job[3]]
+    free: Queue[Stage] = Queue()
+
+    def run(job: Job) -> list[str]:
+        own = free.get()
+        try:
+            return rehearsed(own, *job)
+        finally:
+            free.put(own)
+
+    failed = 0
+    with ExitStack() as stack, ThreadPoolExecutor(options.j) as pool:
+        for _ in range(options.j):
+            free.put(stack.enter_context(stage()))
+        for (program, module, _, gpus), broken in zip(jobs, pool.map(run, jobs), strict=True):
+            failed += bool(broken)
+            print(f"{'FAIL' if broken else 'ok'}  {gpus}  {program.name}:{module}", flush=True)
+            for sentence in broken:
+                print(f"      {sentence}", flush=True)
+    print(f"{len(jobs)} rehearsals, {failed} failed")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
