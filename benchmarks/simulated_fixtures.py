@@ -3,20 +3,21 @@
     python -m benchmarks.simulated_fixtures [-n 2,4,8] [-j STAGES] [PART-OF-NAME…]
 
 With N simulated GPUs a program has to end and compute as it claims; none of its expected findings may be refuted, and
-none may be confirmed that no comment expects. A claim about more GPUs is left out. Ends with 1 where something does not hold.
+none may be confirmed that no comment expects. A claim is left out where it is about another number of GPUs. Ends with
+1 where something does not hold.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import ExitStack
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from queue import Queue
 
 from tests.claims.claim import Claim, parse_claim
 from tests.programs import Program, programs
-from tests.simulation.claims import rehearsed
+from tests.simulation.claims import is_about, rehearsed
 from tests.simulation.rehearsal import Stage, stage
 
 Job = tuple[Program, str, Claim, int]
@@ -28,14 +29,15 @@ def main() -> None:
     parser.add_argument("-j", type=int, default=2, help="programs at once")
     parser.add_argument("names", nargs="*", help="parts of the names of programs")
     options = parser.parse_args()
+    numbers = [int(gpus) for gpus in options.n.split(",")]
     jobs: list[Job] = [
-        (program, line.module, parse_claim(line.text), int(gpus))
-        for gpus in options.n.split(",")
+        (program, line.module, claim, gpus)
         for program in programs()
         for line in program.claims
-        if not options.names or any(part in program.name for part in options.names)
+        for claim in [parse_claim(line.text)]
+        for gpus in sorted({*numbers, claim.gpus})
+        if is_about(program, claim, gpus) and any(part in program.name for part in options.names or [""])
     ]
-    jobs = [job for job in jobs if 0 < max(job[2].gpus, job[2].devices) <= job[3]]
     free: Queue[Stage] = Queue()
 
     def run(job: Job) -> list[str]:

@@ -47,7 +47,9 @@ class Stage:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
-    def rehearse(self, program: Path, gpus: int, arguments: Sequence[str] = (), seconds: int = SECONDS) -> Rehearsed:
+    def rehearse(
+        self, program: Path, gpus: int, arguments: Sequence[str] = (), seconds: int = SECONDS, no_jit: bool = False
+    ) -> Rehearsed:
         """Runs a program with so many simulated GPUs, in an empty directory."""
         with tempfile.TemporaryDirectory() as directory:
             files = {name: os.path.join(directory, f".{name}") for name in ("stdout", "stderr", "capture")}
@@ -57,6 +59,7 @@ class Stage:
                 "gpus": gpus,
                 "directory": directory,
                 "seconds": seconds,
+                "no_jit": no_jit,
                 **files,
             }
             assert self._process.stdin is not None and self._process.stdout is not None

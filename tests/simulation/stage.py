@@ -1,6 +1,6 @@
 """The child side: runs programs under the agent on simulated GPUs, each in a fork of a process that has TensorFlow.
 
-One job a line on standard input, as JSON: program, args, gpus, capture, directory, seconds, stdout and stderr. The
+One job a line on standard input, as JSON: program, args, gpus, no_jit, capture, directory, seconds, stdout, stderr. The
 answer is the status of the fork. That the agent is armed after the import, as in a real run, is the same here: the
 fork's runtime is not up.
 """
@@ -21,7 +21,7 @@ def rehearse(job: dict[str, Any]) -> None:
     """Runs one program to its end; ends the process by an exception where the program does."""
     import tensorflow
 
-    session = Session(Options(job["capture"], simulate_gpus=job["gpus"]))
+    session = Session(Options(job["capture"], no_jit=job["no_jit"], simulate_gpus=job["gpus"]))
     assert not session.refused()
     session.started(job["program"])
     session.imported(tensorflow)

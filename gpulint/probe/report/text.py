@@ -71,13 +71,13 @@ def _header(console: Console, capture: Capture) -> None:
     version = capture.tensorflow.get("tensorflow")
     if not capture.process:
         return
+    if capture.simulated:
+        console.print(f"[bold magenta]{SIMULATED}[/]")
     if not version:
         console.print("The program did not import TensorFlow.")
         return
     strategies = ", ".join(f"{one.cls} of {one.replicas}" for one in capture.strategies) or "no strategy"
     devices = ", ".join(capture.logical) or "not initialised"
-    if capture.simulated:
-        console.print(f"[bold magenta]{SIMULATED}[/]")
     console.print(_safe(f"TensorFlow {version} on {devices}; {strategies}; {capture.seconds:.1f} s"))
     steps = sum(one.taken for one in capture.steps.values())
     if steps and capture.simulated:

@@ -37,6 +37,8 @@ class Graphs:
             return names.seen(device_of(op)) if asked is None else asked
 
         def set_device(op: Any, asked: str) -> None:
+            if not names.gpus:
+                self._pieces.count_devices()
             real = self._real(op, asked) if names.says_kind(asked) else asked
             put(op, real)
             self._remember(op, asked, real)

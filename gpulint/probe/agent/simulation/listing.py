@@ -133,7 +133,7 @@ class Listing:
             plan = self._pieces.config_proto.ConfigProto()
             if config is not None:
                 plan.CopyFrom(config)
-            self._pieces.context.context().config  # noqa: B018 (counts the devices)
+            self._pieces.count_devices()
             if plan.device_count.get("GPU", 1):
                 plan.device_count["CPU"] = names.cpus + names.gpus
             plan.device_count["GPU"] = 0

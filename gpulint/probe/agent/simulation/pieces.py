@@ -86,6 +86,12 @@ class Pieces:
         self.attributes_proto = _module("tensorflow.core.framework.device_attributes_pb2")
         self.attribute_value = _module("tensorflow.core.framework.attr_value_pb2")
 
+    def count_devices(self) -> None:
+        """See to it that the devices are counted, also before the runtime is up, where a graph is built by itself."""
+        context = self.context.context()
+        if context._context_handle is None:
+            context.config  # noqa: B018 (counts them)
+
     def is_soft(self) -> bool:
         """Whether an operation may go to another device than the one that it is asked to run on."""
         return self.context.context()._soft_device_placement is not False
