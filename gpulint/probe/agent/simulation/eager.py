@@ -52,7 +52,6 @@ class Eager:
     def _fast(self, execute: Any) -> Any:
         """`TFE_Py_FastPathExecute(context, op, name, *inputs, *attributes)`: it reads the thread's device itself."""
         call = self._call
-        definitions = self._pieces.op_definitions
 
         def fast(context: Any, op: str, name: Any, *arguments: Any) -> Any:
             if context._context_handle is None:
@@ -62,7 +61,7 @@ class Eager:
             asked = call.asked if call.real is not None and current == call.real else current
 
             def types(attributes: tuple[str, ...]) -> Types:
-                inputs = len(definitions.get(op).input_arg)
+                inputs = len(self._types.arguments(op))
                 return self._types.of(op, attributes, arguments[:inputs], arguments[inputs:])
 
             placed = self._placing.place(op, types, asked or "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from gpulint.probe.agent.simulation.kernels import Kernel, Kernels, Types
@@ -50,7 +50,8 @@ class Placing:
 
     def type_name(self, value: Any) -> str:
         """The name of a type that TensorFlow gives as a DType, a number of its enumeration, or of NumPy's."""
-        return str(self._pieces.dtypes.as_dtype(value).name).removesuffix("_ref")
+        dtype = value if isinstance(value, self._pieces.dtypes.DType) else self._pieces.dtypes.as_dtype(value)
+        return str(dtype.name).removesuffix("_ref")
 
     def _attributes_of(self, op: str) -> tuple[str, ...] | None:
         return self._kernels.attributes(op) if self._kernels.of(op) is not None else None
@@ -64,25 +65,38 @@ class Placing:
         return Placed(self._names.real(asked, runs, soft), kernel)
 
 
+class _Argument(NamedTuple):
+    """An input: the attribute that says its type, and whether it is a list of tensors of types of their own."""
+
+    attribute: str
+    is_list: bool
+
+
 class CallTypes:
     """The types of an eager operation, from its arguments: inputs, then names and values of attributes."""
 
     def __init__(self, placing: Placing, pieces: Pieces) -> None:
         self._placing = placing
         self._definitions = pieces.op_definitions
-        self._tensors = pieces.ops
+        self._arguments: dict[str, tuple[_Argument, ...]] = {}
 
-    def of(self, op: str, attributes: tuple[str, ...], inputs: Iterable[Any], given: tuple[Any, ...]) -> Types:
+    def arguments(self, op: str) -> tuple[_Argument, ...]:
+        """The inputs that an operation is defined with."""
+        known = self._arguments.get(op)
+        if known is None:
+            defined = self._definitions.get(op).input_arg
+            known = tuple(_Argument(one.type_attr or one.type_list_attr, bool(one.type_list_attr)) for one in defined)
+            self._arguments[op] = known
+        return known
+
+    def of(self, op: str, attributes: tuple[str, ...], inputs: Sequence[Any], given: tuple[Any, ...]) -> Types:
         """The types of attributes. `given` are names and values in turn."""
         named = dict(zip(given[::2], given[1::2], strict=False))
-        arguments = list(self._definitions.get(op).input_arg)
-        flat = list(inputs)
         found = []
         for attribute in attributes:
-            if attribute in named and named[attribute] is not None:
-                found.append((attribute, self._of_value(named[attribute])))
-            else:
-                found.append((attribute, self._of_inputs(attribute, arguments, flat)))
+            value = named.get(attribute)
+            types = self._of_value(value) if value is not None else self._of_inputs(op, attribute, inputs)
+            found.append((attribute, types))
         return tuple(found)
 
     def _of_value(self, value: Any) -> tuple[str, ...]:
@@ -92,16 +106,16 @@ class CallTypes:
         except (TypeError, ValueError):
             return ()
 
-    def _of_inputs(self, attribute: str, arguments: list[Any], inputs: list[Any]) -> tuple[str, ...]:
+    def _of_inputs(self, op: str, attribute: str, inputs: Sequence[Any]) -> tuple[str, ...]:
         """The type of the first input that has it; a plain Python value counts only where nothing else does."""
         plain: tuple[str, ...] = ()
-        for argument, value in zip(arguments, inputs, strict=False):
-            if attribute not in (argument.type_attr, argument.type_list_attr):
+        for argument, value in zip(self.arguments(op), inputs, strict=False):
+            if attribute != argument.attribute:
                 continue
             values = value if isinstance(value, (list, tuple)) else (value,)
             typed = tuple(one.dtype for one in values if hasattr(one, "dtype"))
             if typed:
-                return self._of_value(typed if argument.type_list_attr else typed[:1])
+                return self._of_value(typed if argument.is_list else typed[:1])
             plain = plain or _of_python(value)
         return plain
 
