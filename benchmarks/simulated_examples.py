@@ -52,12 +52,12 @@ RUNS = re.compile(r"(?!\s*[!%]|from __future__ )")
 
 
 def program(path: Path) -> str:
-    """The text of a script, or of the code of a notebook without lines for the shell, after the data."""
+    """The text of a script, or of the code of a notebook, after the data, without lines that cannot stand there."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".ipynb":
-        cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
-        lines = [line.rstrip("\n") for cell in cells for line in [*cell["source"], ""]]
-        text = "\n".join(line if RUNS.match(line) else "pass" for line in lines)
+        cells = [cell["source"] for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+        text = "\n".join(line.rstrip("\n") for cell in cells for line in [*cell, ""])
+    text = "\n".join(line if RUNS.match(line) else "pass" for line in text.split("\n"))
     return f"{DATA}\n{text}\n"
 
 
