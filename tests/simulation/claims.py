@@ -15,7 +15,11 @@ PATIENCE = 30
 """How long a program may run that is said to hang, in seconds."""
 
 
-AT_MOST = {"placement/sharded_inference.py": 4, "strategies/keyword_spotter.py": 4}
+AT_MOST = {
+    "placement/sharded_inference.py": 4,
+    "strategies/keyword_spotter.py": 4,
+    "training/batch_settings": 4,
+}
 """Programs whose own data cannot be spread over more GPUs."""
 
 
