@@ -26,6 +26,8 @@ def main(arguments: Sequence[str]) -> NoReturn:
     is_module = arguments[1] == "-m"
     target, *given = arguments[2:] if is_module else arguments[1:]
     session = Session(options)
+    if session.refused():
+        sys.exit(2)
     _leave_stacks(options.capture)
     session.started(target)
     arm(session.awaited)
