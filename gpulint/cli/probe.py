@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 import click
 
-from gpulint.cli import options
+from gpulint.cli import options, sizes
 from gpulint.cli.options import UserError
 from gpulint.linting import pack
 from gpulint.linting.selection import Catalogue, Selection
@@ -20,7 +20,7 @@ from gpulint.probe.expectation import Run, Wanted
 from gpulint.probe.log_file import capture_of_log
 from gpulint.probe.report import FORMATS, Report, render
 from gpulint.probe.report.file import check_writable, write
-from gpulint.probe.run import Target, command_line, findings_of
+from gpulint.probe.run import Simulated, Target, command_line, findings_of
 from gpulint.probe.verify import exit_status, verify
 from gpulint.probe.wanted import wanted
 from gpulint.settings import Settings, SettingsError, SettingsFinder
@@ -48,6 +48,18 @@ from gpulint.sources.notebook import PYTHON_2, read_notebook
     help="Hold the run against this, such as 'ops.on_gpu>=90%'; can be repeated.",
 )
 @click.option("--no-jit", is_flag=True, help="Compile nothing with XLA, so that single operations are seen.")
+@click.option(
+    "--simulate-gpus",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Let logical CPUs stand for N GPUs, so that code for many GPUs is rehearsed without any.",
+)
+@click.option(
+    "--simulate-memory",
+    callback=sizes.size,
+    metavar="SIZE",
+    help="Memory of each simulated GPU, such as 16GiB.",
+)
 @click.option("--output-format", type=click.Choice(FORMATS), default="text", help="Form of the report.")
 @click.option("--output-file", "-o", type=click.Path(dir_okay=False), help="Write the report there.")
 @click.option("--html", "html_path", metavar="FILE", help="Write the report as a page to this file, too.")
@@ -68,6 +80,8 @@ def command(
     warmup: int | None,
     expect: tuple[str, ...],
     no_jit: bool,
+    simulate_gpus: int | None,
+    simulate_memory: int | None,
     output_format: str,
     output_file: str | None,
     html_path: str | None,
@@ -97,6 +111,10 @@ def command(
     expected = _expected(settings, expect)
     if sum(source is not None for source in (replay, log_path, module or script)) != 1 and not (module and script):
         raise UserError("name one program, --replay CAPTURE or --log FILE")
+    if simulate_memory is not None and simulate_gpus is None:
+        raise UserError("--simulate-memory needs --simulate-gpus N")
+    if simulate_gpus is not None and not (module or script):
+        raise UserError("--simulate-gpus needs a program to run")
     for path in filter(None, (output_file, html_path)):
         _file(check_writable, path)
     try:
@@ -107,11 +125,14 @@ def command(
         else:
             given = (script, *arguments) if module and script else arguments
             target = Target(module or script or "", module is not None, tuple(given))
-            capture = _probed(target, finder, capture_path, settings, no_jit)
+            simulated = Simulated(simulate_gpus or 0, simulate_memory or 0)
+            capture = _probed(target, finder, capture_path, settings, no_jit, simulated)
     except CaptureError as error:
         raise UserError(str(error)) from None
     except OSError as error:
         raise UserError(f"{error.filename or replay or log_path}: {error.strerror or error}") from None
+    if capture.refused:
+        raise UserError(f"GPUs cannot be simulated: {capture.refused}")
     expectations = verify(Run(capture, findings_of(capture, finder, catalogue), expected, settings))
     status = exit_status(expectations, {"status": 0} if log_path else capture.end, settings.probe_strict)
     report = Report(capture, expectations, status)
@@ -154,7 +175,12 @@ def _catalogue(finder: SettingsFinder, isolated: bool) -> Catalogue:
 
 
 def _probed(
-    target: Target, finder: SettingsFinder, capture_path: str | None, settings: Settings, no_jit: bool
+    target: Target,
+    finder: SettingsFinder,
+    capture_path: str | None,
+    settings: Settings,
+    no_jit: bool,
+    simulated: Simulated,
 ) -> Capture:
     from gpulint.probe import launch  # POSIX only, as far as there are pseudo-terminals
     from gpulint.probe.cards import Cards
@@ -167,18 +193,19 @@ def _probed(
         _require_notebook(target)
     opened = Cards.open()
     cards = opened if isinstance(opened, Cards) else None
-    gpus = preflight.gpus_here(cards, os.environ)
+    gpus = simulated.gpus or preflight.gpus_here(cards, os.environ)
     if gpus is not None and not target.is_module:
         for line in preflight.missing_devices(target.name, finder, gpus):
             click.echo(f"gpulint: {line}", err=True)
     with tempfile.TemporaryDirectory(prefix="gpulint-") as directory:
         path = os.path.abspath(capture_path) if capture_path else os.path.join(directory, "capture.jsonl")
         ended = launch.run(
-            command_line(target, path, settings.probe_steps, settings.probe_warmup, no_jit),
+            command_line(target, path, settings.probe_steps, settings.probe_warmup, no_jit, simulated),
             capture_path=path,
             program=["jupyter", "execute", target.name]
             if target.is_notebook
             else ["python", *(["-m"] if target.is_module else []), target.name, *target.arguments],
+            environment=simulated.environment(os.environ),
             timeout=settings.probe_timeout or None,
             hang_after=settings.probe_hang_after or None,
             progress=ProgressLine.on(standard_error()),

@@ -15,6 +15,7 @@ def log(
     rules: Sequence[Mapping[str, Any]],
     results: Sequence[Mapping[str, Any]],
     invocation: Mapping[str, Any] | None = None,
+    properties: Mapping[str, Any] | None = None,
 ) -> str:
     """A log of one run. Columns are code points; `rules` are reporting descriptors."""
     run: dict[str, Any] = {
@@ -33,6 +34,8 @@ def log(
     }
     if invocation is not None:
         run["invocations"] = [invocation]
+    if properties is not None:
+        run["properties"] = properties
     return (
         json_text({"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]})
         + "\n"

@@ -132,6 +132,19 @@ def _exit(capture: Capture, record: dict[str, Any], files: _Files) -> None:
 
 def _devices(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.physical, capture.logical = tuple(record["physical"]), tuple(record["logical"])
+    capture.limits = {device: int(limit) for device, limit in record.get("limits", {}).items()}
+
+
+def _simulated(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+    capture.simulated, capture.simulated_memory = int(record["gpus"]), record["memory"]
+
+
+def _refused(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+    capture.refused = str(record["reason"])
+
+
+def _unsupported(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+    capture.unsupported |= {(op, types) for op, types in record["rows"]}
 
 
 def _strategy(capture: Capture, record: dict[str, Any], files: _Files) -> None:
@@ -333,6 +346,9 @@ _HANDLERS = {
     "fault": _fault,
     "exit": _exit,
     "devices": _devices,
+    "simulated": _simulated,
+    "refused": _refused,
+    "unsupported": _unsupported,
     "strategy": _strategy,
     "call": _call,
     "ops": _ops,

@@ -56,6 +56,16 @@ class Capture:
     """Where that was raised."""
     lost: list[tuple[str, str]] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    simulated: int = 0
+    """How many GPUs were simulated; names of GPUs stand for logical CPUs then."""
+    simulated_memory: int | None = None
+    """Bytes that each of them was said to have."""
+    refused: str = ""
+    """Why GPUs could not be simulated, "" where they could, or nobody asked for them."""
+    limits: dict[str, int] = field(default_factory=dict)
+    """Bytes that each simulated GPU may take, where it is known."""
+    unsupported: set[tuple[str, str]] = field(default_factory=set)
+    """Operations, with their types, that have no kernel for GPUs (simulated GPUs only)."""
     physical: tuple[str, ...] = ()
     logical: tuple[str, ...] = ()
     strategies: list[Strategy] = field(default_factory=list)

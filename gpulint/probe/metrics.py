@@ -16,6 +16,7 @@ from gpulint.probe.agent.gradients import EAGER_STEP
 from gpulint.probe.agent.operations import EAGER_COPY
 from gpulint.probe.agent.session import BEFORE
 from gpulint.probe.capture import Capture, Copy
+from gpulint.probe.checks.simulated import REASON
 from gpulint.probe.reasons import is_bookkeeping, is_bound
 
 Kind = Literal["share", "bytes", "seconds", "number"]
@@ -268,6 +269,8 @@ def _began_late(capture: Capture) -> bool:
 
 
 def _step_mean(capture: Capture, _: str) -> Measured | Unknown:
+    if capture.simulated:
+        return Unknown(REASON)
     taken = sum(one.taken for one in capture.steps.values())
     if taken < 2:
         return Unknown("fewer than two training steps were seen")

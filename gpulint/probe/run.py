@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gpulint.linting.engine import Checker
@@ -32,9 +32,36 @@ class Target:
         return not self.is_module and self.name.endswith(SUFFIX)
 
 
-def command_line(target: Target, capture: str, steps: int, warmup: int, no_jit: bool) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """GPUs that are simulated: how many, and the bytes of memory of each, 0 where nothing is said of it."""
+
+    gpus: int = 0
+    memory: int = 0
+
+    def environment(self, own: Mapping[str, str]) -> dict[str, str]:
+        """The environment in which the program runs. TensorFlow's allocator for the CPU becomes the one that GPUs
+        have, with the memory of all simulated GPUs as its limit (read when the runtime initialises; 2.16 and 2.21)."""
+        if not self.gpus or not self.memory:
+            return dict(own)
+        limit = max(1, self.gpus * self.memory >> 20)
+        return {**own, "TF_CPU_ALLOCATOR_USE_BFC": "true", "TF_CPU_BFC_MEM_LIMIT_IN_MB": str(limit)}
+
+
+def command_line(
+    target: Target, capture: str, steps: int, warmup: int, no_jit: bool, simulated: Simulated = Simulated()
+) -> list[str]:
     """The command line that runs a program under the agent, unbuffered, so that its log is not torn."""
-    options = json.dumps({"capture": capture, "steps": steps, "warmup": warmup, "no_jit": no_jit})
+    options = json.dumps(
+        {
+            "capture": capture,
+            "steps": steps,
+            "warmup": warmup,
+            "no_jit": no_jit,
+            "simulate_gpus": simulated.gpus,
+            "simulate_memory": simulated.memory,
+        }
+    )
     if target.is_notebook:
         return [sys.executable, "-u", os.path.join(os.path.dirname(__file__), "execute.py"), options, target.name]
     main = os.path.join(os.path.dirname(agent.__file__), "__main__.py")

@@ -17,6 +17,7 @@ from gpulint.probe.checks import (
     placement,
     predictions,
     replicas,
+    simulated,
     sources,
     spread,
     stated,
@@ -44,6 +45,7 @@ CHECKS = (
     traces.check,
     xla.check,
     sources.check,
+    simulated.check,
 )
 """Every check, in the order of the report."""
 
@@ -68,7 +70,12 @@ def verify(run: Run, checks: Iterable[Check] = CHECKS) -> list[Expectation]:
     A violation that a finding had predicted is told of once, as its confirmation: on the same line, or, where it is
     about something as a whole, by the same rule.
     """
-    found = [expectation for check in checks for expectation in check(run)]
+    found = [
+        one
+        for check in checks
+        for one in check(run)
+        if not run.capture.simulated or one.id not in simulated.UNSAID or one.status is Status.SKIP
+    ]
     confirmed = {
         (one.code, one.where) for one in found if one.id == "prediction" and one.status in (Status.FAIL, Status.WARN)
     }

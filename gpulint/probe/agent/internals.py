@@ -18,7 +18,9 @@ from typing import Any
 class Internals:
     """The private parts of the TensorFlow that is loaded."""
 
-    def __init__(self) -> None:
+    def __init__(self, told: Callable[[Any], None] | None = None) -> None:
+        """`told` puts a graph into the terms of the program, where the runtime's are others."""
+        self._told = told
         self.lost: list[tuple[str, str]] = []
         """(evidence, reason) for what this TensorFlow does not give."""
         self._callbacks = self._found("operations", "tensorflow.python.framework.op_callbacks", "add_op_callback")
@@ -42,7 +44,9 @@ class Internals:
             *([distributed.DistributedIteratorBase] if distributed is not None else []),
         ]
         """The classes of iterators that are read with `next()`."""
-        model = self._found("waits for input of `fit`", "tensorflow.raw_ops", "IteratorGetModelProto")
+        # Not by `tensorflow.raw_ops`: that path is a second module, which would take the place of the program's.
+        raw_ops = "tensorflow.python.ops.gen_experimental_dataset_ops"
+        model = self._found("waits for input of `fit`", raw_ops, "IteratorGetModelProto")
         form = self._found("waits for input of `fit`", "tensorflow.core.framework.model_pb2", "ModelProto")
         self._model_of = (model, form) if model is not None and form is not None else None
 
@@ -100,7 +104,11 @@ class Internals:
     def graphs(self) -> list[Any]:
         """The graphs that were run since the last call: `pre_optimization_graph` and `partition_graphs` of each."""
         metadata = self._context.export_run_metadata()
-        return list(metadata.function_graphs) if metadata is not None else []
+        graphs = list(metadata.function_graphs) if metadata is not None else []
+        if self._told is not None:
+            for graph in graphs:
+                self._told(graph)
+        return graphs
 
     def kernels_of(self, op: str) -> list[Any] | None:
         """The kernels of an operation (`KernelDef`), for all devices; None where there is no registry."""

@@ -26,6 +26,8 @@ def main(arguments: Sequence[str]) -> NoReturn:
     mode = arguments[1] if arguments[1] in ("-m", "--kernel") else ""
     target, *given = arguments[2:] if mode else arguments[1:]
     session = Session(options)
+    if session.refused():
+        sys.exit(2)
     _leave_stacks(options.capture)
     session.started(target)
     arm(session.awaited)

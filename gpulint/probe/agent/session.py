@@ -24,6 +24,8 @@ from gpulint.probe.agent.kernels import Kernels
 from gpulint.probe.agent.operations import Copied, Operations
 from gpulint.probe.agent.placed import PlacedWriter
 from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.simulation import Simulation
+from gpulint.probe.agent.simulation.pieces import Unsupported, missing
 from gpulint.probe.agent.steps import Steps
 from gpulint.probe.agent.threads import OWN, watch_threads
 from gpulint.probe.agent.witnesses import Witnesses
@@ -43,13 +45,16 @@ BEFORE = "what ran before"
 class Options:
     """What the parent asks for. `steps`: end the program after so many training steps, those of the warm-up not
     counted; 0 lets it run. `warmup`: steps until the program counts as warm. `log`: have TensorFlow print where it
-    puts things, for a parent that reads that."""
+    puts things, for a parent that reads that. `simulate_gpus`: how many GPUs are simulated, 0 for none, with
+    `simulate_memory` bytes each, 0 where that is not said."""
 
     capture: str
     steps: int = 0
     warmup: int = 3
     no_jit: bool = False
     log: bool = True
+    simulate_gpus: int = 0
+    simulate_memory: int = 0
 
 
 class Session:
@@ -67,6 +72,8 @@ class Session:
         self._tensorflow: Any = None
         self._keeps_graphs = False
         self._memory: DeviceMemory | None = None
+        self._simulation: Simulation | None = None
+        self._unsupported: set[tuple[str, str]] = set()
         self._phase = "build"
         self._steps = Steps()
         self._witnesses = Witnesses(
@@ -109,8 +116,25 @@ class Session:
         """Module → what is to be called as soon as the program has imported it."""
         return {"tensorflow": self.imported, **dict.fromkeys(models.NAMES, self.keras_imported)}
 
+    def refused(self) -> bool:
+        """Whether the GPUs that are asked for cannot be simulated, which is then written down."""
+        gpus, memory = self._options.simulate_gpus, self._options.simulate_memory
+        if not gpus:
+            return False
+        self._writer.write("simulated", gpus=gpus, memory=memory or None)
+        if reason := missing():
+            self._writer.write("refused", reason=reason)
+        return bool(reason)
+
     def imported(self, tensorflow: ModuleType) -> None:
-        """TensorFlow has just been imported by the program."""
+        """TensorFlow has just been imported by the program. Ends it where GPUs cannot be simulated."""
+        if self._options.simulate_gpus:
+            self._simulation = Simulation(self._options.simulate_gpus, self._options.simulate_memory or None)
+            try:
+                self._simulation.install(tensorflow)
+            except Unsupported as error:
+                self._writer.write("refused", reason=str(error))
+                raise SystemExit(2) from None
         try:
             self._arm(tensorflow)
         except Exception as error:
@@ -125,7 +149,7 @@ class Session:
 
     def _arm(self, tensorflow: Any) -> None:
         self._tensorflow = tensorflow
-        self._internals = Internals()
+        self._internals = Internals(self._simulation.told if self._simulation is not None else None)
         self._places.extract_stack = self._internals.extract_stack
         self._operations = Operations(
             self._internals,
@@ -138,13 +162,14 @@ class Session:
             self._batch_found,
         )
         self._operations.compiled = self._calls.compiled
-        cuda = bool(tensorflow.test.is_built_with_cuda())
+        simulation = self._simulation
+        cuda = simulation.built_with_cuda if simulation is not None else bool(tensorflow.test.is_built_with_cuda())
         self._placements = PlacedWriter(self._writer, tensorflow, Kernels(self._internals, cuda))
         self._unwatch_threads = watch_threads(self._internals, self._operations, self.fault)
         self._internals.watch_operations(self._operations)
         if self._internals.is_live:
             self._writer.write("lost", evidence=BEFORE, reason="TensorFlow was in use when the watching began")
-        elif self._options.log:
+        elif self._options.log and self._simulation is None:
             tensorflow.debugging.set_log_device_placement(True)
         for name in self._calls.watch(tensorflow):
             self._internals.lost.append(("calls", name))
@@ -166,8 +191,9 @@ class Session:
             short(device.name.replace("physical_device:", "device:")) for device in config.list_physical_devices()
         ]
         logical = [short(device.name) for device in config.list_logical_devices()]
+        limits = self._simulation.limits() if self._simulation is not None else {}
         self._operations.several_devices = len(logical) > 1
-        self._writer.write("devices", physical=physical, logical=logical)
+        self._writer.write("devices", physical=physical, logical=logical, limits=limits)
         self._witnesses.moment("runtime")
 
     # ---------------------------------------------------------------------------- running
@@ -223,6 +249,7 @@ class Session:
             self.harvest()
             self._functions.write(operations, self.graphs)
             self._write_memory()
+            self._write_unsupported()
             self._write_graphs()
             self.inline.write_down()
         except Exception as error:
@@ -281,6 +308,12 @@ class Session:
         with self._lock:
             self._placed.update(placed)
             self._copied.update(copied)
+
+    def _write_unsupported(self) -> None:
+        found = self._simulation.unsupported() if self._simulation is not None else []
+        if rows := [one for one in found if one not in self._unsupported]:
+            self._unsupported.update(rows)
+            self._writer.write("unsupported", rows=rows)
 
     def _write_graphs(self) -> None:
         with self._lock:

@@ -8,9 +8,14 @@ from collections.abc import Iterator, Sequence
 from gpulint.probe.capture import Capture, Card
 from gpulint.probe.cards import on_bus
 from gpulint.probe.expectation import Status
+from gpulint.probe.fallbacks import fallbacks
 from gpulint.probe.memory_limits import places
 from gpulint.probe.report import Report
 from gpulint.probe.sizes import in_words
+
+SIMULATED = "SIMULATED GPUs: logical CPUs stand for them; speed, NCCL, kernels and real memory are not known"
+MAX_LACKING = 12
+"""Operations without a kernel for GPUs that are named."""
 
 
 def header(capture: Capture) -> Iterator[str]:
@@ -19,6 +24,8 @@ def header(capture: Capture) -> Iterator[str]:
     version = capture.tensorflow.get("tensorflow")
     if not capture.process:
         return
+    if capture.simulated:
+        yield SIMULATED
     if not version:
         yield "The program did not import TensorFlow."
         return
@@ -27,7 +34,9 @@ def header(capture: Capture) -> Iterator[str]:
     yield f"TensorFlow {version} on {devices}; {strategies}; {capture.seconds:.1f} s"
     yield from _driver(capture)
     steps = sum(one.taken for one in capture.steps.values())
-    if steps:
+    if steps and capture.simulated:
+        yield f"{steps} training steps"
+    elif steps:
         seconds = sum(one.seconds for one in capture.steps.values())
         yield f"{steps} training steps, {1000 * seconds / steps:.1f} ms each"
     yield from (f"not seen: {evidence} ({reason})" for evidence, reason in capture.lost)
@@ -69,6 +78,14 @@ def _driver(capture: Capture) -> Iterator[str]:
         whose = listed([device for devices in alike for device in devices])
         number = f"{len(alike)} × " if len(alike) > 1 else ""
         yield f"the driver has {number}{name} of {in_words(total)}: {whose if is_used else 'no device of TensorFlow'}"
+
+
+def lacking(capture: Capture) -> Iterator[str]:
+    """What real GPUs would leave to the CPU, as far as a simulation has seen it."""
+    if counts := fallbacks(capture):
+        told = ", ".join(f"{op} ({count:,})" for op, count in counts.most_common(MAX_LACKING))
+        more = f" and {len(counts) - MAX_LACKING} others" if len(counts) > MAX_LACKING else ""
+        yield f"no kernel for GPUs, would run on the CPU: {told}{more}"
 
 
 def verdict(report: Report) -> str:

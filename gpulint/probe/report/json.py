@@ -7,6 +7,7 @@ from typing import Any
 
 from gpulint.probe.capture import Capture, Where
 from gpulint.probe.expectation import Expectation
+from gpulint.probe.fallbacks import fallbacks
 from gpulint.probe.reasons import OPAQUE, reason
 from gpulint.probe.report import Report
 
@@ -21,8 +22,8 @@ def render(report: Report, color: bool = False) -> str:
 
 def content(report: Report) -> dict[str, Any]:
     """`run`, `environment`, `devices`, `expectations`, `placements`, `variables`, `copies`, `memory`, `cards`,
-    `functions`, `strategies`, `steps`, `log`, `faults` and the probe's `status`. Rows start at 1, sizes are bytes,
-    times seconds.
+    `functions`, `strategies`, `steps`, `log`, `faults`, `simulated` (null, or what of it was) and the probe's `status`.
+    Rows start at 1, sizes are bytes, times seconds; a simulation tells no times of steps.
 
     A place in a notebook has `cell`, too: the index among all its cells, from 0; its row counts inside the cell.
     """
@@ -30,6 +31,7 @@ def content(report: Report) -> dict[str, Any]:
     return {
         "version": VERSION,
         "status": report.status,
+        "simulated": _simulated(capture),
         "run": {
             "command": capture.start.get("command"),
             "status": capture.end.get("status"),
@@ -94,7 +96,12 @@ def content(report: Report) -> dict[str, Any]:
             for one in capture.functions.values()
         ],
         "steps": [
-            {"name": one.name, **_place(one.where), "count": one.taken, "seconds": one.seconds}
+            {
+                "name": one.name,
+                **_place(one.where),
+                "count": one.taken,
+                "seconds": None if capture.simulated else one.seconds,
+            }
             for one in capture.steps.values()
         ],
         "log": {
@@ -144,6 +151,18 @@ def _placements(capture: Capture) -> list[dict[str, Any]]:
         for name, where in sorted(capture.compiled.items())
     ]
     return [*eager, *nodes, *units]
+
+
+def _simulated(capture: Capture) -> dict[str, Any] | None:
+    if not capture.simulated:
+        return None
+    return {
+        "gpus": capture.simulated,
+        "memory": capture.simulated_memory,
+        "limits": capture.limits,
+        "memory_is_estimate": True,
+        "fallbacks": dict(sorted(fallbacks(capture).items())),
+    }
 
 
 def _expectation(one: Expectation) -> dict[str, Any]:

@@ -25,6 +25,9 @@ def render(report: Report, color: bool = False) -> str:
         skipped=str(counts[Status.SKIP] + counts[Status.INCONCLUSIVE]),
         time=f"{report.capture.seconds:.3f}",
     )
+    if report.capture.simulated:
+        properties = ElementTree.SubElement(suite, "properties")
+        ElementTree.SubElement(properties, "property", name="simulated", value=str(report.capture.simulated))
     for one in report.expectations:
         suite.append(_case(one))
     program = ElementTree.SubElement(suite, "testcase", classname="program", name="comes to its end")

@@ -15,7 +15,9 @@ def render(report: Report, color: bool = False) -> str:
     """One run. Paths are relative to the working directory where they are below it."""
     broken = [one for one in report.expectations if one.status in _LEVELS and one.where is not None]
     rules = sorted({_rule(one) for one in broken})
-    return sarif.log([{"id": rule} for rule in rules], [_result(one, rules) for one in broken])
+    properties = {"simulated": report.capture.simulated} if report.capture.simulated else None
+    results = [_result(one, rules) for one in broken]
+    return sarif.log([{"id": rule} for rule in rules], results, properties=properties)
 
 
 def _rule(one: Expectation) -> str:

@@ -14,7 +14,7 @@ from gpulint.probe.capture import Capture
 from gpulint.probe.curves import curves
 from gpulint.probe.expectation import Expectation, Status
 from gpulint.probe.report import Report, located
-from gpulint.probe.report.header import header, verdict
+from gpulint.probe.report.header import header, lacking, verdict
 from gpulint.probe.report.matrices import Matrix, logged, operations, variables
 from gpulint.probe.sizes import in_words
 from gpulint.probe.sparkline import sparkline
@@ -49,6 +49,8 @@ def render(report: Report, color: bool) -> str:
     _log(console, report.capture)
     _matrix(console, variables(report.capture))
     _memory(console, report.capture)
+    for line in lacking(report.capture):
+        console.print(_safe(line))
     _evidence(console, report)
     console.print(f"[bold]{_safe(verdict(report))}[/bold]")
     return written.getvalue()

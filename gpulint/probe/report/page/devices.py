@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from gpulint.probe.capture import Capture, Where
+from gpulint.probe.capture import Capture, Steps, Where
 from gpulint.probe.report import Report
-from gpulint.probe.report.header import cards
+from gpulint.probe.report.header import cards, lacking
 from gpulint.probe.report.matrices import Matrix, logged, operations, variables
 from gpulint.probe.report.page.markup import Child, tag
 from gpulint.probe.report.page.parts import chip, code, link, matrix, table
@@ -62,6 +62,7 @@ def section(report: Report, places: Places) -> Iterator[Child]:
         if seen.rows:
             yield tag("h3", title)
             yield matrix(seen)
+    yield from (tag("p", line, class_="hint") for line in lacking(capture))
 
 
 def copies(report: Report, told: Sequence[Mapping[str, Any]], places: Places) -> Iterator[Child]:
@@ -147,19 +148,22 @@ def _functions(capture: Capture, places: Places) -> Iterator[Child]:
     if capture.steps:
         yield tag("h3", "Training steps")
         yield table(
-            ("step", "number", "mean", "slowest", "called at"),
+            ("step", "number", *(() if capture.simulated else ("mean", "slowest")), "called at"),
             (
                 [
                     code(one.name),
                     f"{one.taken:,}",
-                    f"{1000 * one.seconds / max(1, one.taken):.1f} ms",
-                    f"{1000 * one.slowest:.1f} ms",
+                    *(() if capture.simulated else _times(one)),
                     link(places, one.where),
                 ]
                 for one in capture.steps.values()
             ),
-            numbers={1, 2, 3},
+            numbers={1} if capture.simulated else {1, 2, 3},
         )
+
+
+def _times(steps: Steps) -> tuple[str, str]:
+    return f"{1000 * steps.seconds / max(1, steps.taken):.1f} ms", f"{1000 * steps.slowest:.1f} ms"
 
 
 def _logs(capture: Capture) -> list[tuple[str, Matrix]]:

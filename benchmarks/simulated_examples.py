@@ -1,0 +1,100 @@
+"""Public multi-GPU programs, rehearsed with 2, 4 and 8 simulated GPUs.
+
+    python -m benchmarks.simulated_examples [-n 2,4,8] FILE…
+
+The files are scripts and notebooks, such as those of TensorFlow's tutorials on distribution, unchanged but for data
+that would have to be downloaded: MNIST and its like are random here, and small. Prints how each ended, what its
+strategies are, and what the probe says is broken. Ends with 1 where a program fails, or a strategy leaves a GPU idle.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+from gpulint.probe.expectation import Status
+from tests.simulation.rehearsal import Rehearsed, Stage, stage
+
+DATA = """
+import sys, types
+import numpy as np
+import tensorflow as tf
+
+def _images(*shape, classes=10, rows=256):
+    draw = np.random.default_rng(0)
+    def part(rows):
+        return draw.integers(0, 255, (rows, *shape), dtype="uint8"), draw.integers(0, classes, rows).astype("uint8")
+    return lambda *_, **__: (part(rows), part(rows // 4))
+
+tf.keras.datasets.mnist.load_data = tf.keras.datasets.fashion_mnist.load_data = _images(28, 28)
+tf.keras.datasets.cifar10.load_data = _images(32, 32, 3)
+
+class _Splits(types.SimpleNamespace):
+    num_examples = 256
+
+def _load(*_, **given):
+    (x, y), (u, v) = _images(28, 28, 1)()
+    parts = {"train": tf.data.Dataset.from_tensor_slices((x, y.astype("int64"))),
+             "test": tf.data.Dataset.from_tensor_slices((u, v.astype("int64")))}
+    info = types.SimpleNamespace(splits={"train": _Splits(), "test": _Splits()})
+    return (parts, info) if given.get("with_info") else parts
+
+sys.modules["tensorflow_datasets"] = types.SimpleNamespace(load=_load, disable_progress_bar=lambda: None)
+"""
+
+
+RUNS = re.compile(r"(?!\s*[!%]|from __future__ )")
+"""Lines that a script can have where they stand: no magic, and nothing that has to come first."""
+
+
+def program(path: Path) -> str:
+    """The text of a script, or of the code of a notebook, after the data, without lines that cannot stand there."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        cells = [cell["source"] for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+        text = "\n".join(line.rstrip("\n") for cell in cells for line in [*cell, ""])
+    text = "\n".join(line if RUNS.match(line) else "pass" for line in text.split("\n"))
+    return f"{DATA}\n{text}\n"
+
+
+def rehearse(path: Path, stages: Stage, gpus: int) -> bool:
+    """Runs one program and prints what came of it; whether all is as it should be."""
+    with tempfile.TemporaryDirectory() as directory:
+        script = Path(directory) / f"{path.stem}.py"
+        script.write_text(program(path), encoding="utf-8")
+        run = stages.rehearse(script, gpus, seconds=900)
+        expectations = run.expectations()
+    is_well = run.status == 0 and not run.capture.faults
+    print(f"{path.stem}, {gpus} GPUs: status {run.status}{_said(run)}", flush=True)
+    for strategy in run.capture.strategies:
+        print(f"    {strategy.cls} of {strategy.replicas}: {', '.join(strategy.devices)}")
+    for one in expectations:
+        if one.status in (Status.FAIL, Status.WARN) or one.id == "strategy-spread":
+            print(f"    {one.status.value} {one.code or one.id} {one.subject}: {one.observed[:160]}", flush=True)
+        is_well &= one.id != "strategy-spread" or one.status is not Status.FAIL
+    return is_well
+
+
+def _said(run: Rehearsed) -> str:
+    return "".join(f"; fault {fault}" for fault in run.capture.faults) + (
+        f": {run.capture.error[-400:]}" if run.capture.error else ""
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("-n", default="2,4,8", help="numbers of simulated GPUs")
+    parser.add_argument("files", nargs="+", type=Path)
+    options = parser.parse_args()
+    with stage() as stages:
+        done = [rehearse(path, stages, int(gpus)) for path in options.files for gpus in options.n.split(",")]
+    print(f"{len(done)} rehearsals, {done.count(False)} failed")
+    sys.exit(0 if all(done) else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""Every fixture program with a claim about devices, rehearsed with 2, 4 and 8 simulated GPUs.
+
+    python -m benchmarks.simulated_fixtures [-n 2,4,8] [-j STAGES] [PART-OF-NAME…]
+
+With N simulated GPUs a program has to end and compute as it claims; none of its expected findings may be refuted, and
+none may be confirmed that no comment expects. A claim is left out where it is about another number of GPUs. Ends with
+1 where something does not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from queue import Queue
+
+from tests.claims.claim import Claim, parse_claim
+from tests.programs import Program, programs
+from tests.simulation.claims import is_about, rehearsed
+from tests.simulation.rehearsal import Stage, stage
+
+Job = tuple[Program, str, Claim, int]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("-n", default="2,4,8", help="numbers of simulated GPUs")
+    parser.add_argument("-j", type=int, default=2, help="programs at once")
+    parser.add_argument("names", nargs="*", help="parts of the names of programs")
+    options = parser.parse_args()
+    numbers = [int(gpus) for gpus in options.n.split(",")]
+    jobs: list[Job] = [
+        (program, line.module, claim, gpus)
+        for program in programs()
+        for line in program.claims
+        for claim in [parse_claim(line.text)]
+        for gpus in sorted({*numbers, claim.gpus})
+        if is_about(program, claim, gpus) and any(part in program.name for part in options.names or [""])
+    ]
+    free: Queue[Stage] = Queue()
+
+    def run(job: Job) -> list[str]:
+        own = free.get()
+        try:
+            return rehearsed(own, *job)
+        finally:
+            free.put(own)
+
+    failed = 0
+    with ExitStack() as stack, ThreadPoolExecutor(options.j) as pool:
+        for _ in range(options.j):
+            free.put(stack.enter_context(stage()))
+        for (program, module, _, gpus), broken in zip(jobs, pool.map(run, jobs), strict=True):
+            failed += bool(broken)
+            print(f"{'FAIL' if broken else 'ok'}  {gpus}  {program.name}:{module}", flush=True)
+            for sentence in broken:
+                print(f"      {sentence}", flush=True)
+    print(f"{len(jobs)} rehearsals, {failed} failed")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

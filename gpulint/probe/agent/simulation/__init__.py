@@ -1,0 +1,81 @@
+"""Simulated GPUs: logical CPUs that stand for GPUs, so that a program for many GPUs can be rehearsed without any.
+
+TensorFlow's Python code, Keras and the program read and write names of GPUs; the runtime below knows logical CPUs. The
+names are turned where Python calls into the runtime and where its answers come back, so that all that lies above, the
+checks of `tf.config`, strategies, device scopes, works as on a machine with GPUs, because it is the same code.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpulint.probe.agent.simulation.eager import Eager
+from gpulint.probe.agent.simulation.graph import Graphs
+from gpulint.probe.agent.simulation.kernels import Kernel, Kernels, kernel_of
+from gpulint.probe.agent.simulation.ledger import Ledger
+from gpulint.probe.agent.simulation.listing import Listing
+from gpulint.probe.agent.simulation.names import Names
+from gpulint.probe.agent.simulation.pieces import Pieces, Unsupported
+from gpulint.probe.agent.simulation.placing import Placing
+from gpulint.probe.agent.simulation.substitutes import Substitutes
+
+
+class Simulation:
+    """Simulated GPUs in this process. `memory`: bytes of each, None where nothing is said of it."""
+
+    def __init__(self, gpus: int, memory: int | None) -> None:
+        self._gpus = gpus
+        self._memory = memory
+        self._names = Names()
+        self.built_with_cuda = False
+        """Whether the TensorFlow below is built for GPUs."""
+        self._placing: Placing | None = None
+        self._listing: Listing | None = None
+        self._graphs: Graphs | None = None
+
+    def install(self, tensorflow: Any) -> None:
+        """Put the façade before TensorFlow, which has just been imported. Raises Unsupported."""
+        try:
+            pieces = Pieces()
+            self.built_with_cuda = bool(pieces.build.IsGoogleCudaEnabled())
+            kernels = Kernels(_registry(pieces) if self.built_with_cuda else None)
+            ledger = Ledger()
+            self._placing = placing = Placing(self._names, kernels, pieces)
+            self._listing = Listing(self._gpus, self._memory, self._names, placing, ledger, pieces)
+            self._listing.install()
+            Eager(self._names, placing, ledger, pieces).install()
+            self._graphs = Graphs(self._names, placing, pieces)
+            self._graphs.install()
+            Substitutes(pieces).install(tensorflow)
+        except AttributeError as error:
+            raise Unsupported(f"this TensorFlow is not as it should be ({error})") from None
+
+    def limits(self) -> dict[str, int]:
+        """Bytes that each simulated GPU may take, by its name; nothing for those of which nothing is said."""
+        return self._listing.limits() if self._listing is not None else {}
+
+    def told(self, graph: Any) -> None:
+        """Put the program's names of devices into a graph of RunMetadata."""
+        if self._graphs is not None:
+            self._graphs.told(graph)
+
+    def unsupported(self) -> list[tuple[str, str]]:
+        """The operations that the program made and that have no kernel for GPUs, each with its types."""
+        return list(self._placing.unsupported) if self._placing is not None else []
+
+
+def _registry(pieces: Pieces) -> Any:
+    """Asks the registry of a TensorFlow that is built with CUDA."""
+
+    def name_of_type(number: int) -> str:
+        return str(pieces.dtypes.as_dtype(number).name)
+
+    def registered(op: str) -> tuple[Kernel, ...] | None:
+        found = pieces.kernels.get_registered_kernels_for_op(op).kernel
+        if not found:
+            return None  # a function, or an operation of which nothing is known
+        ranked = sorted(found, key=lambda one: one.device_type != "GPU")
+        kernels = [kernel_of(one, name_of_type) for one in ranked]
+        return tuple(kernel for kernel in kernels if kernel is not None)
+
+    return registered

@@ -1,0 +1,106 @@
+"""Operations in graphs: the runtime's graphs name logical CPUs, the program reads GPUs."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from gpulint.probe.agent.simulation.kernels import Types
+from gpulint.probe.agent.simulation.names import Names
+from gpulint.probe.agent.simulation.pieces import Pieces
+from gpulint.probe.agent.simulation.placing import Placing
+
+ASKED = "_gpulint_asked"
+"""Attribute of a node that was put elsewhere than the program asks: what it asks for."""
+
+_ENDS = ("send_device", "recv_device")
+
+
+class Graphs:
+    """Stands before the devices of operations in graphs."""
+
+    def __init__(self, names: Names, placing: Placing, pieces: Pieces) -> None:
+        self._names = names
+        self._placing = placing
+        self._pieces = pieces
+        self._asked: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+        """Operations that were put elsewhere than the program asks → what it asks for."""
+
+    def install(self) -> None:
+        """Put everything in place."""
+        operation, graph = self._pieces.ops.Operation, self._pieces.ops.Graph
+        device_of, put, finish = operation.device.fget, operation._set_device_from_string, graph._create_op_helper
+        names = self._names
+
+        def device(op: Any) -> str:
+            asked = self._asked.get(op)
+            return names.seen(device_of(op)) if asked is None else asked
+
+        def set_device(op: Any, asked: str) -> None:
+            if not names.gpus:
+                self._pieces.count_devices()
+            real = self._real(op, asked) if names.says_kind(asked) else asked
+            put(op, real)
+            self._remember(op, asked, real)
+
+        def create(made: Any, op: Any, compute_device: bool = True) -> None:
+            finish(made, op, compute_device)
+            if names.gpus and not device_of(op) and self._belongs_to_host(op):
+                put(op, "/device:CPU:0")
+                self._remember(op, "", "/device:CPU:0")
+
+        self._pieces.ops.SymbolicTensor.device = property(lambda tensor: tensor.op.device)
+        operation.device = property(device, doc=operation.device.__doc__)
+        operation._set_device_from_string = set_device
+        graph._create_op_helper = create
+
+    def told(self, graph: Any) -> None:
+        """Put the program's names of devices into a graph of RunMetadata (FunctionGraphs): as asked for before, as
+        they are after partitioning, and those of the transfers."""
+        seen = self._names.seen
+        before = graph.pre_optimization_graph
+        for nodes in (before.node, *(function.node_def for function in before.library.function)):
+            for node in nodes:
+                node.device = node.attr[ASKED].s.decode() if ASKED in node.attr else seen(node.device)
+        for piece in graph.partition_graphs:
+            for node in piece.node:
+                node.device = seen(node.device)
+                for end in _ENDS:
+                    if end in node.attr:
+                        node.attr[end].s = seen(node.attr[end].s.decode()).encode()
+
+    def _remember(self, op: Any, asked: str, real: str) -> None:
+        if self._names.seen(real) == asked:
+            self._asked.pop(op, None)
+            return
+        self._asked[op] = asked
+        value = self._pieces.attribute_value.AttrValue(s=asked.encode())
+        op._set_attr(ASKED, value)
+
+    def _real(self, op: Any, asked: str) -> str:
+        """An operation on a resource runs where that is; its own kernels do not decide."""
+        if self._has_resource(op):
+            return self._names.real(asked, True, self._pieces.is_soft())
+        return self._placing.place(op.type, self._types_of(op), asked).device
+
+    def _belongs_to_host(self, op: Any) -> bool:
+        """Whether it has no kernel for GPUs, and nothing else decides where it runs: a resource or a neighbour."""
+        if self._placing.place(op.type, self._types_of(op), "").device or self._has_resource(op):
+            return False
+        return bool(op.colocation_groups() == [f"loc:@{op.name}".encode()])
+
+    def _has_resource(self, op: Any) -> bool:
+        return any(one.dtype == self._pieces.dtypes.resource for one in op.inputs)
+
+    def _types_of(self, op: Any) -> Any:
+        def types(attributes: tuple[str, ...]) -> Types:
+            return tuple((name, self._of_attribute(op, name)) for name in attributes)
+
+        return types
+
+    def _of_attribute(self, op: Any, name: str) -> tuple[str, ...]:
+        try:
+            value = op.get_attr(name)
+            return tuple(self._placing.type_name(one) for one in (value if isinstance(value, list) else [value]))
+        except (TypeError, ValueError):
+            return ()

@@ -1,0 +1,181 @@
+"""The devices that TensorFlow finds, and how the runtime is made of what the program has configured.
+
+The simulated GPUs are entered where TensorFlow asks the system for its devices. All that `tf.config` allows, refuses
+and answers is then TensorFlow's own doing; only the configuration that the runtime gets, in the end, has logical CPUs
+in their place.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from gpulint.probe.agent.simulation.ledger import Ledger
+from gpulint.probe.agent.simulation.names import Names
+from gpulint.probe.agent.simulation.pieces import Pieces
+from gpulint.probe.agent.simulation.placing import Placing
+
+NAME = "simulated GPU"
+"""What `tf.config.experimental.get_device_details` calls it. It has no compute capability: none is simulated."""
+
+_MASK = "CUDA_VISIBLE_DEVICES"
+
+
+class Listing:
+    """Stands before the lists of devices. `count` GPUs are there, with `memory` bytes each where that is said."""
+
+    def __init__(
+        self, count: int, memory: int | None, names: Names, placing: Placing, ledger: Ledger, pieces: Pieces
+    ) -> None:
+        self._count = count
+        self._memory = memory
+        self._names = names
+        self._placing = placing
+        self._ledger = ledger
+        self._pieces = pieces
+        self._mask = os.environ.get(_MASK)
+
+    def install(self) -> None:
+        """Put everything in place."""
+        self._physical()
+        self._logical()
+        self._usage()
+        self._configured()
+        self._sessions()
+        self._local_devices()
+        self._pieces.build.IsGoogleCudaEnabled = lambda: True
+
+    def limits(self) -> dict[str, int]:
+        """Bytes that a simulated GPU may take, by its logical name: what the program configured, or its memory."""
+        context = self._pieces.context.context()
+        found: list[int | None] = []
+        for device in context._physical_devices or ():
+            if device.device_type == "GPU" and device in context._visible_device_list:
+                parts = context._virtual_device_map.get(device)
+                found += [part.memory_limit and int(part.memory_limit) << 20 for part in parts or ()]
+                found += [self._memory] if parts is None else []
+        return {f"GPU:{index}": limit for index, limit in enumerate(found) if limit}
+
+    # --------------------------------------------------------------------------- physical
+
+    def _physical(self) -> None:
+        tfe = self._pieces.tfe
+        details = tfe.TF_GetDeviceDetails
+
+        def listed() -> list[bytes]:
+            # The system is not asked: that would start the driver of a machine that has GPUs.
+            return [b"/physical_device:CPU:0", *(b"/physical_device:GPU:%d" % index for index in range(self._visible))]
+
+        def details_of(index: int) -> Any:
+            return {"device_name": NAME} if index > 0 else details(index)
+
+        tfe.TF_ListPhysicalDevices = listed
+        tfe.TF_GetDeviceDetails = details_of
+
+    @property
+    def _visible(self) -> int:
+        """How many GPUs `CUDA_VISIBLE_DEVICES` leaves, where the program has set it; what was set before it began is
+        about the machine that it is rehearsed on. CUDA ends the list at the first entry that is no device."""
+        mask = os.environ.get(_MASK)
+        if mask is None or mask == self._mask:
+            return self._count
+        seen: set[int] = set()
+        for entry in mask.split(","):
+            text = entry.strip()
+            if not text.isdigit() or int(text) >= self._count or int(text) in seen:
+                break
+            seen.add(int(text))
+        return len(seen)
+
+    # ---------------------------------------------------------------------------- logical
+
+    def _logical(self) -> None:
+        for module in (self._pieces.tfe, self._pieces.sessions):
+            name_of, type_of = module.TF_DeviceListName, module.TF_DeviceListType
+
+            def name(devices: Any, index: int, name_of: Any = name_of) -> str:
+                return self._names.seen(name_of(devices, index))
+
+            def kind(devices: Any, index: int, name_of: Any = name_of, type_of: Any = type_of) -> Any:
+                is_gpu = self._names.gpu(self._names.seen(name_of(devices, index))) is not None
+                return "GPU" if is_gpu else type_of(devices, index)
+
+            module.TF_DeviceListName, module.TF_DeviceListType = name, kind
+
+    def _configured(self) -> None:
+        context, names = self._pieces.context.Context, self._names
+        planned, initialise = context.config.fget, context._initialize_logical_devices
+
+        def config(made: Any) -> Any:
+            plan = planned(made)
+            counts = plan.device_count
+            names.set(counts["CPU"], counts["GPU"])
+            self._placing.forget()
+            counts["CPU"], counts["GPU"] = names.cpus + names.gpus, 0
+            plan.ClearField("gpu_options")
+            plan.experimental.collective_nccl = False
+            return plan
+
+        def initialised(made: Any) -> None:
+            initialise(made)
+            names.head = made._context_devices[0].partition("/device:")[0]
+            self._placing.forget()
+
+        context.config = property(config, doc=context.config.__doc__)
+        context._initialize_logical_devices = initialised
+
+    def _sessions(self) -> None:
+        """A session of TensorFlow 1 makes devices of its own."""
+        sessions, names = self._pieces.sessions, self._names
+        make = sessions.TF_NewSessionOptions
+
+        def options(target: Any = None, config: Any = None) -> Any:
+            plan = self._pieces.config_proto.ConfigProto()
+            if config is not None:
+                plan.CopyFrom(config)
+            self._pieces.count_devices()
+            if plan.device_count.get("GPU", 1):
+                plan.device_count["CPU"] = names.cpus + names.gpus
+            plan.device_count["GPU"] = 0
+            plan.ClearField("gpu_options")
+            return make(target=target, config=plan)
+
+        sessions.TF_NewSessionOptions = options
+
+    def _local_devices(self) -> None:
+        """`device_lib.list_local_devices`, on which `tf.test.is_gpu_available` and `gpu_device_name` stand."""
+        module, protos = self._pieces.device_list, self._pieces
+        listed = module.list_devices
+
+        def devices(serialized: bytes | None = None) -> list[bytes]:
+            plan = protos.config_proto.ConfigProto()
+            plan.ParseFromString(serialized or b"")
+            plan.device_count["GPU"] = 0
+            found = list(listed(plan.SerializeToString()))
+            for index in range(self._visible):
+                made = protos.attributes_proto.DeviceAttributes(
+                    name=f"/device:GPU:{index}",
+                    device_type="GPU",
+                    memory_limit=self._memory or 0,
+                    physical_device_desc=f"device: {index}, name: {NAME}",
+                )
+                found.append(made.SerializeToString())
+            return found
+
+        module.list_devices = devices
+
+    # ----------------------------------------------------------------------------- memory
+
+    def _usage(self) -> None:
+        tfe, names, ledger = self._pieces.tfe, self._names, self._ledger
+        usage, reset = tfe.TFE_GetMemoryInfo, tfe.TFE_ResetMemoryStats
+
+        def usage_of(handle: Any, device: str) -> Any:
+            gpu = names.gpu(device)
+            return usage(handle, device) if gpu is None else ledger.usage(gpu)
+
+        def reset_of(handle: Any, device: str) -> Any:
+            gpu = names.gpu(device)
+            return reset(handle, device) if gpu is None else ledger.reset_peak(gpu)
+
+        tfe.TFE_GetMemoryInfo, tfe.TFE_ResetMemoryStats = usage_of, reset_of

@@ -1,0 +1,92 @@
+"""Names of devices: those that the program knows, and those of the runtime, where logical CPUs stand for GPUs.
+
+The program's `GPU:k` is the runtime's `CPU:c+k`, where c is how many logical CPUs the program has itself (one, unless
+it splits its CPU).
+"""
+
+from __future__ import annotations
+
+import re
+
+_KIND = re.compile(r"(?:^|/)(?:device:)?(cpu|gpu)(?::(\d+|\*))?(?=/|$)", re.IGNORECASE)
+"""The part of a name that says the type and the number: `/gpu:0`, `GPU:1`, `/device:GPU:*`, `…/task:0/device:GPU:0`."""
+
+_IN_TEXT = re.compile(r"(device:)CPU:(\d+)", re.IGNORECASE)
+_OF_A_TYPE = "device:"
+
+
+class Names:
+    """Turns names of the program into names of the runtime and back. All answers are `str`; nothing is raised."""
+
+    def __init__(self) -> None:
+        self.cpus = 1
+        """Logical CPUs that the program has itself."""
+        self.gpus = 0
+        """Simulated logical GPUs."""
+        self.head = ""
+        """Job, replica and task of this process, such as `/job:localhost/replica:0/task:0`, once the runtime is up."""
+        self._seen: dict[str, str] = {}
+
+    def set(self, cpus: int, gpus: int) -> None:
+        """How many logical devices there are. Fixed once the runtime is up."""
+        if (cpus, gpus) != (self.cpus, self.gpus):
+            self.cpus, self.gpus = cpus, gpus
+            self._seen.clear()
+
+    def seen(self, name: str) -> str:
+        """The program's name of a device of the runtime."""
+        known = self._seen.get(name)
+        if known is None:
+            known = self._seen[name] = self.text(name)
+        return known
+
+    def text(self, text: str) -> str:
+        """A text of the runtime, such as the message of an error, with the program's names."""
+
+        def told(found: re.Match[str]) -> str:
+            index = int(found[2])
+            return f"{found[1]}GPU:{index - self.cpus}" if self.cpus <= index < self.cpus + self.gpus else found[0]
+
+        return _IN_TEXT.sub(told, text)
+
+    def gpu(self, name: str) -> int | None:
+        """The number of the simulated GPU that a name of the program means, None where it means none."""
+        found = _KIND.search(name)
+        if found is None or found[1].upper() != "GPU":
+            return None
+        index = _index(found)
+        return index if index < self.gpus else None
+
+    def says_kind(self, name: str) -> bool:
+        """Whether a name says CPU or GPU."""
+        return _KIND.search(name) is not None
+
+    def real(self, asked: str, has_kernel: bool, soft: bool) -> str:
+        """The device of the runtime on which an operation runs that is asked to run on `asked` ("": nothing said).
+
+        As TensorFlow places: an operation without a kernel for GPUs, or with a device that does not exist, goes to
+        another device where placement is `soft`; where it is not, the name is left as it is, so that TensorFlow raises
+        its own error. GPU:0 comes before the CPUs (`SortedDevicesByPriority`).
+        """
+        if not self.gpus:
+            return asked
+        found = _KIND.search(asked)
+        if found is None:
+            of_another_type = _OF_A_TYPE in asked.lower()
+            return asked if of_another_type or not has_kernel else f"{asked or self.head}/device:CPU:{self.cpus}"
+        head = asked[: found.start()] + asked[found.end() :]
+        index = _index(found)
+        if found[1].upper() == "CPU":
+            if index < self.cpus:
+                return asked
+            if not soft:
+                return f"{head}/device:CPU:{self.cpus + self.gpus + index}"  # there is none
+        elif index < self.gpus and has_kernel:
+            return f"{head}/device:CPU:{self.cpus + index}"
+        elif not soft:
+            return asked
+        return f"{head}/device:CPU:{self.cpus if has_kernel else 0}"
+
+
+def _index(found: re.Match[str]) -> int:
+    return int(found[2]) if found[2] and found[2] != "*" else 0

@@ -1,0 +1,69 @@
+"""What needs a GPU and cannot be simulated, replaced by what computes the same: NCCL, and cuDNN in recurrent layers."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from typing import Any
+
+from gpulint.probe.agent.simulation.pieces import Pieces
+
+_HINT = "communication_hint"
+
+
+class Substitutes:
+    """Stands before operations that only a CUDA build on a real GPU has kernels for."""
+
+    def __init__(self, pieces: Pieces) -> None:
+        self._pieces = pieces
+
+    def install(self, tensorflow: Any) -> None:
+        """Put everything in place. `tensorflow` is the module that the program imports."""
+        self._pieces.nccl._apply_all_reduce = self._all_reduce(self._pieces.nccl._apply_all_reduce)
+        for name, function in list(vars(self._pieces.collectives).items()):
+            if inspect.isfunction(function) and _HINT in inspect.signature(function).parameters:
+                setattr(self._pieces.collectives, name, _in_a_ring(function))
+        tensorflow.raw_ops.CudnnRNNV3 = self._without_cudnn(tensorflow.raw_ops.CudnnRNNV3)
+
+    def _all_reduce(self, reduce: Any) -> Any:
+        """NCCL's sums, as sums on each device; other reductions of NCCL stay and raise for want of a kernel."""
+        ops, math = self._pieces.ops, self._pieces.math
+
+        @functools.wraps(reduce)
+        def all_reduce(reduction: str, tensors: Any) -> Any:
+            if reduction != "sum" or not tensors:
+                return reduce(reduction, tensors)
+            sums = []
+            for tensor in tensors:
+                with ops.device(tensor.device):
+                    sums.append(math.add_n(tensors))
+            return sums
+
+        return all_reduce
+
+    def _without_cudnn(self, operation: Any) -> Any:
+        """Keras 3 asks for cuDNN where there is a GPU, and takes its own kernels where TensorFlow finds none. Keras 2
+        builds both into the graph and leaves the choice to the placement."""
+        errors = self._pieces.errors
+
+        @functools.wraps(operation)
+        def cudnn(*arguments: Any, **keywords: Any) -> Any:
+            if sys._getframe(1).f_globals.get("__name__", "").startswith("keras."):
+                raise errors.NotFoundError(None, None, "cuDNN is not simulated")
+            return operation(*arguments, **keywords)
+
+        return cudnn
+
+
+def _in_a_ring(function: Any) -> Any:
+    """Collective operations go round the devices where NCCL, or what seems best, is asked for."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def collective(*arguments: Any, **keywords: Any) -> Any:
+        given = signature.bind(*arguments, **keywords)
+        given.arguments[_HINT] = "ring"
+        return function(*given.args, **given.kwargs)
+
+    return collective

@@ -1,0 +1,48 @@
+"""What a run on simulated GPUs can say of their memory, and what it cannot say at all."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
+
+_MEMORY = "simulated-memory"
+
+REASON = "the GPUs are simulated: run it on real ones to know"
+
+UNSAID = {
+    "mem-balance": ("peaks of memory on the GPUs", "within each other"),
+    "mem-headroom": ("peak of memory on each GPU", "below its limit, and used"),
+    "gpu-idle-held": ("memory of idle GPUs", "not held"),
+    "mem-foreign": ("other programs on the GPUs", "little memory"),
+    "input-wait": ("waiting for input", "a small share of the time"),
+    "step-time": ("speed: steps, kernels and NCCL", "as fast as the hardware"),
+}
+"""Checks that a simulation has nothing to say to: id → subject and what is expected. They are skipped."""
+
+
+def check(run: Run) -> Iterator[Expectation]:
+    """The estimate of what lived on each simulated GPU against its memory; then everything that is left unsaid."""
+    capture = run.capture
+    if not capture.simulated:
+        return
+    peaks: dict[str, int] = defaultdict(int)
+    for sample in capture.memory:
+        for device, (_, peak) in sample.devices.items():
+            peaks[device] = max(peaks[device], peak)
+    for device, limit in capture.limits.items():
+        subject = f"live tensors and variables on {device} (estimate)"
+        expected = f"at most {_mib(limit)}"
+        observed = f"{_mib(peaks[device])} at most"
+        if peaks[device] > limit:
+            fix = "use a smaller batch or model, or spread it over more GPUs"
+            yield violated(_MEMORY, subject, expected, observed, fix=fix, level=Level.WARN)
+        elif device in peaks:
+            yield held(_MEMORY, subject, expected, observed)
+    for id, (subject, expected) in UNSAID.items():
+        yield undecided(id, Status.SKIP, subject, expected, REASON)
+
+
+def _mib(size: int) -> str:
+    return f"{size / 2**20:,.1f} MiB"

@@ -1,0 +1,1 @@
+"""Programs that are rehearsed on simulated GPUs, many in one process: TensorFlow is imported once."""

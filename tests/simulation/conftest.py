@@ -1,0 +1,35 @@
+"""One stage for all tests that rehearse programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.simulation.rehearsal import Rehearsed, Stage, stage
+
+Rehearse = Callable[..., Rehearsed]
+
+
+@pytest.fixture(scope="session")
+def stages() -> Iterator[Stage]:
+    """A process that has TensorFlow."""
+    with stage() as made:
+        yield made
+
+
+@pytest.fixture
+def rehearse(stages: Stage, tmp_path: Path) -> Rehearse:
+    """Runs the text of a program with so many simulated GPUs; it has to end well."""
+
+    def run(text: str, gpus: int, *, ends_well: bool = True, no_jit: bool = False) -> Rehearsed:
+        script = tmp_path / "train.py"
+        script.write_text(text)
+        done = stages.rehearse(script, gpus, no_jit=no_jit)
+        assert not done.capture.faults
+        if ends_well:
+            assert done.status == 0, done.errors[-3000:]
+        return done
+
+    return run

@@ -1,0 +1,70 @@
+"""The child side: runs programs under the agent on simulated GPUs, each in a fork of a process that has TensorFlow.
+
+One job a line on standard input, as JSON: program, args, gpus, no_jit, capture, directory, seconds, stdout, stderr. The
+answer is the status of the fork. That the agent is armed after the import, as in a real run, is the same here: the
+fork's runtime is not up.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from typing import Any
+
+from gpulint.probe.agent import running
+from gpulint.probe.agent.session import Options, Session
+
+
+def rehearse(job: dict[str, Any]) -> None:
+    """Runs one program to its end; ends the process by an exception where the program does."""
+    import tensorflow
+
+    session = Session(Options(job["capture"], no_jit=job["no_jit"], simulate_gpus=job["gpus"]))
+    assert not session.refused()
+    session.started(job["program"])
+    session.imported(tensorflow)
+    sys.path[0] = ""  # the program's directory comes before it
+    try:
+        running._run_script(job["program"], job["args"])
+    except BaseException as error:
+        failed = not isinstance(error, SystemExit) or error.code not in (None, 0)
+        session.ended(f"{type(error).__name__}: {error}" if failed else None)
+        raise
+    session.ended(None)
+
+
+def _child(job: dict[str, Any]) -> None:
+    signal.alarm(job["seconds"])
+    os.chdir(job["directory"])
+    for stream, path in ((1, job["stdout"]), (2, job["stderr"])):
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644), stream)
+    status = 0
+    try:
+        rehearse(job)
+    except SystemExit as end:
+        status = int(bool(end.code))
+    except BaseException as error:
+        sys.excepthook(type(error), error, error.__traceback__)
+        status = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)  # without the exit handlers of the parent
+
+
+def main() -> None:
+    """Answers jobs until standard input ends."""
+    import tensorflow  # noqa: F401
+
+    print("ready", flush=True)
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            _child(json.loads(line))
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)
+
+
+if __name__ == "__main__":
+    main()

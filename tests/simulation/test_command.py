@@ -1,0 +1,135 @@
+"""`gpulint probe --simulate-gpus` on the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from gpulint.cli.probe import command
+
+
+def probe(directory: Path, *arguments: str, paths: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    """The command, run in a directory; `paths` come first on the module path."""
+    path = os.pathsep.join([*paths, *filter(None, sys.path)])
+    return subprocess.run(
+        [sys.executable, "-m", "gpulint", "probe", "--isolated", *arguments],
+        cwd=directory,
+        env={**os.environ, "PYTHONPATH": path, "TF_CPP_MIN_LOG_LEVEL": "2"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("size", ["16gigs", "16", "GiB", "-1GiB", "1e3MB", "10B", ""])
+def test_a_malformed_size_is_wrong_usage_and_says_how_to_write_one(size: str) -> None:
+    done = CliRunner().invoke(command, ["--simulate-gpus", "2", "--simulate-memory", size, "train.py"])
+    assert done.exit_code == 2
+    assert "16GiB" in done.output or "1MiB" in done.output
+    assert repr(size) in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("--simulate-memory", "1GiB", "train.py"), "--simulate-memory needs --simulate-gpus N"),
+        (("--simulate-gpus", "2", "--replay", "x.jsonl"), "--simulate-gpus needs a program to run"),
+        (("--simulate-gpus", "0", "train.py"), "0 is not in the range x>=1"),
+    ],
+)
+def test_options_that_do_not_go_together_are_wrong_usage(arguments: tuple[str, ...], text: str) -> None:
+    done = CliRunner().invoke(command, arguments)
+    assert done.exit_code == 2
+    assert text in done.output
+
+
+@pytest.mark.parametrize("lacking", ["python/eager/context.py", "python/ops/nccl_ops.py"])
+def test_a_tensorflow_without_a_private_piece_is_refused_before_the_program_runs(lacking: str, tmp_path: Path) -> None:
+    """A TensorFlow whose files say nothing of what the façade replaces, or are gone."""
+    package = tmp_path / "site" / "tensorflow"
+    (package / "python").mkdir(parents=True)
+    (package / "__init__.py").write_text("raise SystemExit('imported')\n")
+    if lacking.endswith("context.py"):
+        (package / lacking).parent.mkdir(parents=True)
+        (package / lacking).write_text("class Context: pass\n")
+    (tmp_path / "train.py").write_text("print('it ran')\n")
+    done = probe(tmp_path, "--simulate-gpus", "2", "train.py", paths=(str(tmp_path / "site"),))
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("gpulint: GPUs cannot be simulated: this TensorFlow has no ")
+
+
+def test_a_program_without_tensorflow_runs_and_is_labelled(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("print('it ran')\n")
+    done = probe(tmp_path, "--simulate-gpus", "2", "train.py")
+    assert done.returncode == 0
+    assert "it ran" in done.stdout
+    assert "SIMULATED" in done.stdout
+
+
+TRAINING = """
+import tensorflow as tf
+
+with tf.device("/gpu:1"):
+    kept = tf.ones([1024, 1024])
+    mixed = tf.random.shuffle(kept)
+print(kept.device, mixed.device)
+"""
+
+
+@pytest.mark.tensorflow
+def test_every_form_of_the_report_says_that_gpus_were_simulated(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(TRAINING)
+    options = ("--simulate-gpus", "2", "--simulate-memory", "64MiB", "--capture", "run.jsonl")
+    done = probe(tmp_path, *options, "--output-format", "json", "-o", "report.json", "train.py")
+    assert done.stdout.split()[0].endswith("device:GPU:1"), done.stderr
+    assert done.stdout.split()[1].endswith("device:CPU:0")
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["simulated"]["gpus"] == 2
+    assert report["simulated"]["memory"] == 64 << 20
+    assert report["simulated"]["fallbacks"] == {"RandomShuffle": 1}
+    skipped = {one["id"]: one["observed"] for one in report["expectations"] if one["status"] == "skip"}
+    assert {"mem-headroom", "mem-balance", "step-time"} <= skipped.keys()
+    assert all("simulated" in reason for reason in skipped.values())
+    estimate = next(one for one in report["expectations"] if "GPU:1 (estimate)" in one["subject"])
+    assert (estimate["status"], estimate["observed"]) == ("pass", "4.0 MiB at most")
+
+    def replayed(form: str) -> str:
+        return probe(tmp_path, "--replay", "run.jsonl", "--output-format", form).stdout
+
+    assert replayed("text").startswith("SIMULATED GPUs")
+    assert "no kernel for GPUs, would run on the CPU: RandomShuffle (1)" in replayed("text")
+    assert json.loads(replayed("sarif"))["runs"][0]["properties"] == {"simulated": 2}
+    named = ElementTree.fromstring(replayed("junit")).find("properties/property")
+    assert named is not None
+    assert named.attrib == {"name": "simulated", "value": "2"}
+
+
+HUNGRY = """
+import tensorflow as tf
+
+kept = []
+try:
+    for _ in range(64):
+        kept.append(tf.zeros([1 << 20]) + float(len(kept)))
+except tf.errors.ResourceExhaustedError as error:
+    print("exhausted:", str(error).partition(" [Op")[0])
+"""
+
+
+@pytest.mark.tensorflow
+def test_too_little_memory_is_a_real_out_of_memory_error_of_a_gpu(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(HUNGRY)
+    done = probe(tmp_path, "--simulate-gpus", "1", "--simulate-memory", "32MiB", "train.py")
+    line = next(line for line in done.stdout.splitlines() if line.startswith("exhausted:"))
+    assert "OOM when allocating tensor with shape[1048576]" in line
+    assert "device:GPU:0" in line
