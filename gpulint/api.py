@@ -60,6 +60,9 @@ from gpulint.knowledge.words import (
 from gpulint.linting.finding import Severity
 from gpulint.linting.rule import Report, Rule, Said
 from gpulint.places import Site
+from gpulint.rewriting import calls, loops, names, scopes, statements
+from gpulint.rewriting.draft import Draft
+from gpulint.rewriting.fix import Edit, Offer, Refused, safe, unsafe
 
 __all__ = [
     "CLEARS_SESSION",
@@ -83,10 +86,14 @@ __all__ = [
     "Context",
     "DeviceName",
     "DeviceScope",
+    "Draft",
+    "Edit",
     "Literal",
     "Loop",
+    "Offer",
     "Path",
     "Plan",
+    "Refused",
     "Replica",
     "Report",
     "Rule",
@@ -99,6 +106,7 @@ __all__ = [
     "are_few",
     "blamed",
     "callers",
+    "calls",
     "chain",
     "changing_number",
     "compatible",
@@ -122,7 +130,9 @@ __all__ = [
     "leaves",
     "left_on",
     "length_of",
+    "loops",
     "mentions",
+    "names",
     "parse_device",
     "pipelines",
     "possible",
@@ -130,11 +140,15 @@ __all__ = [
     "removed",
     "round_trip",
     "rounds",
+    "safe",
+    "scopes",
+    "statements",
     "step_loops",
     "symbol_of",
     "together",
     "trained_models",
     "trains",
+    "unsafe",
     "values",
     "varies",
     "words",

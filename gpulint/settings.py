@@ -58,6 +58,10 @@ class Settings:
     extend_select: tuple[str, ...] = ()
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
     severity: tuple[tuple[str, str], ...] = ()
+    fix: bool = False
+    unsafe_fixes: bool = False
+    fixable: tuple[str, ...] = ("ALL",)
+    unfixable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +93,14 @@ OPTIONS = (
     Option("target-tensorflow", "", "version", 'The TensorFlow release the program runs on, such as "2.16".'),
     Option("output-format", "", "string", "text, concise, json or github."),
     Option("max-warnings", "", "int", "Exit with 1 only when there are more warnings than this (-1: any)."),
+    Option("fix", "", "bool", "Fix what can be fixed, as with `--fix`."),
+    Option("unsafe-fixes", "", "bool", "Apply unsafe fixes, too, as with `--unsafe-fixes`."),
     Option("select", "lint", "rules", "Rules to turn on: codes, prefixes, names or ALL."),
     Option("ignore", "lint", "rules", "Rules to turn off."),
     Option("extend-select", "lint", "rules", "Rules to turn on in addition to `select`."),
     Option("per-file-ignores", "lint", "rules by pattern", "Rules to turn off in files that match a pattern."),
+    Option("fixable", "lint", "rules", "Rules whose findings may be fixed."),
+    Option("unfixable", "lint", "rules", "Rules whose findings are never fixed."),
     Option("severity", "lint", "severity by rule", "Another severity for a rule: error, warning, info or off."),
 )
 """Every key, once: read by the loader, by `gpulint config` and by the documentation."""

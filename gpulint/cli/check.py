@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TextIO
 
 import click
 
-from gpulint.cli import options
+from gpulint.cli import fixes, options
 from gpulint.cli.options import UserError
+from gpulint.fixing.rounds import Checked, Fixed, Fixer
 from gpulint.linting import pack
 from gpulint.linting.engine import Checker, CheckResult
 from gpulint.linting.selection import Catalogue, Selection
@@ -27,6 +30,9 @@ from gpulint.sources.discovery import MissingPath, discover
 @click.option("--per-file-ignores", multiple=True, metavar="GLOB:RULE,…", help="Rules to turn off in some files.")
 @click.option("--output-format", type=click.Choice(FORMATS), envvar="GPULINT_OUTPUT_FORMAT", help="Form of the output.")
 @click.option("--output-file", "-o", type=click.Path(dir_okay=False), envvar="GPULINT_OUTPUT_FILE", help="Write there.")
+@click.option("--fix/--no-fix", default=None, help="Fix what can be fixed without changing what the program does.")
+@click.option("--unsafe-fixes/--no-unsafe-fixes", default=None, help="Fix what changes the program's behaviour, too.")
+@click.option("--diff", is_flag=True, help="Show what would be fixed instead of doing it.")
 @click.option("--statistics", "show_statistics", is_flag=True, help="Count findings by rule instead of listing them.")
 @click.option("--exit-zero", "-e", is_flag=True, help="Exit with 0 even where there are findings.")
 @click.option("--max-warnings", type=int, default=None, metavar="N", help="Accept up to N warnings.")
@@ -44,6 +50,7 @@ def command(
     paths: tuple[str, ...],
     output_format: str | None,
     output_file: str | None,
+    diff: bool,
     show_statistics: bool,
     exit_zero: bool,
     max_warnings: int | None,
@@ -60,13 +67,17 @@ def command(
 ) -> None:
     """Find GPU misuse in TensorFlow code.
 
-    PATHS are files, directories or glob patterns (default: the current directory); - reads standard input.
+    PATHS are files, directories or glob patterns (default: the current directory); - reads standard input, and with
+    --fix prints it, fixed.
 
-    Exit status: 0 nothing found, 1 findings or unreadable input, 2 wrong usage or configuration or an internal
-    error.
+    Exit status: 0 nothing found, 1 findings or unreadable input (with --diff: something would be fixed), 2 wrong usage
+    or configuration or an internal error.
     """
     finder = options.finder(configs, isolated, _overrides(choices), target_tensorflow)
     settings = finder.of_directory(".")
+    form = output_format or settings.output_format
+    if form not in FORMATS:
+        raise UserError(f"output-format: there is no format `{form}`; there are {', '.join(FORMATS)}")
     try:
         rule_paths = [os.path.join(settings.root, path) for path in settings.rule_paths]
         catalogue = Catalogue(pack.load(rule_paths, installed=not isolated))
@@ -79,21 +90,39 @@ def command(
         if show_settings:
             click.echo(shown(finder.of_file(files[0]) if files else settings))
             return
-        checker = Checker(finder, catalogue)
-        result = checker.check(files, given)
+
+        def check(paths: Sequence[str], contents: Mapping[str, bytes]) -> Checked:
+            checker = Checker(finder, catalogue)
+            return Checked(checker.check(paths, {**given, **contents}), checker.source)
+
+        if diff or settings.fix:
+            outcome = Fixer(check, lambda path: finder.of_file(path).unsafe_fixes).run(files)
+        else:
+            outcome = Fixed(check(files, {}))
     except MissingPath as error:
         click.echo(f"gpulint: {error}: no such file or directory", err=True)
         sys.exit(1)
     except (SettingsError, pack.PackError) as error:
         raise UserError(str(error)) from None
-    form = output_format or settings.output_format
-    if form not in FORMATS:
-        raise UserError(f"output-format: there is no format `{form}`; there are {', '.join(FORMATS)}")
+    if diff:
+        sys.exit(fixes.show(outcome))
+    if given and settings.fix:
+        fixes.pass_on(outcome, given)
+    elif (written := fixes.write(outcome)).after != outcome.after:
+        outcome = replace(written, checked=check(files, {}))
+    result = outcome.checked.result
     if show_statistics:
         text = statistics(result, form)
     else:
-        text = render(form, result, View(output_file is None and options.use_color(color), checker.line))
-    _write(text, output_file, quiet and not result.findings)
+        view = View(
+            output_file is None and options.use_color(color),
+            outcome.checked.line,
+            settings.unsafe_fixes,
+            len(outcome.fixed) if settings.fix else None,
+        )
+        text = render(form, result, view)
+    stream = sys.stderr if given and settings.fix else sys.stdout
+    _write(text, output_file, quiet and not result.findings, stream)
     for message, trace in result.errors:
         click.echo(f"gpulint: {message}", err=True)
         if verbose:
@@ -108,7 +137,7 @@ def _overrides(choices: dict[str, Any]) -> dict[str, Any]:
     """The settings that options give, in the form of the configuration file."""
     table: dict[str, Any] = {}
     lint: dict[str, Any] = {}
-    for key in ("respect_gitignore", "force_exclude"):
+    for key in ("respect_gitignore", "force_exclude", "fix", "unsafe_fixes"):
         if choices[key] is not None:
             table[key.replace("_", "-")] = choices[key]
     if choices["exclude"]:
@@ -134,7 +163,7 @@ def _split(values: tuple[str, ...]) -> list[str]:
     return [part.strip() for part in values[-1].split(",") if part.strip()]
 
 
-def _write(text: str, output_file: str | None, silent: bool) -> None:
+def _write(text: str, output_file: str | None, silent: bool, stream: TextIO) -> None:
     if output_file is not None:
         try:
             with open(output_file, "w", encoding="utf-8") as file:
@@ -142,7 +171,7 @@ def _write(text: str, output_file: str | None, silent: bool) -> None:
         except OSError as error:
             raise UserError(f"{output_file}: {error.strerror or error}") from None
     elif not silent:
-        sys.stdout.write(text.encode(sys.stdout.encoding or "utf-8", "replace").decode(sys.stdout.encoding or "utf-8"))
+        stream.write(text.encode(stream.encoding or "utf-8", "replace").decode(stream.encoding or "utf-8"))
 
 
 def _status(result: CheckResult, max_warnings: int, exit_zero: bool) -> int:

@@ -21,6 +21,9 @@ from gpulint.linting.prose import Prose
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.linting.silence import silence
 from gpulint.places import Site, Span
+from gpulint.rewriting.draft import Draft
+from gpulint.rewriting.fix import Edit, Fix, Offer
+from gpulint.rewriting.writing import draft_of, written
 from gpulint.settings import Settings, SettingsFinder
 from gpulint.sources.decoding import Undecodable, decode
 from gpulint.sources.source import Source
@@ -42,11 +45,15 @@ _SPEAKS_OF_TENSORFLOW = re.compile(rb"tensorflow|keras", re.IGNORECASE)
 
 @dataclass(slots=True)
 class CheckResult:
-    """What a run found. `errors` are faults of gpulint itself or of a rule, one line each, with tracebacks."""
+    """What a run found. `errors` are faults of gpulint itself or of a rule, one line each, with tracebacks.
+
+    `programs` are, by path, the checked files by which a file came to its findings: itself and what imports it.
+    """
 
     findings: list[Finding] = field(default_factory=list)
     suppressed: list[Finding] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)
+    programs: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     files: int = 0
     analysed: int = 0
 
@@ -83,6 +90,11 @@ class Checker:
         found.sort(key=lambda one: (one.span.path, one.span.row, one.span.column, one.code, one.message))
         self._result.findings = self._fingerprinted(found)
         self._result.files = len(shown)
+        self._result.programs = {
+            shown[path]: {shown[program] for program in programs}
+            for path, programs in self._result.programs.items()
+            if path in shown
+        }
         return self._result
 
     def plan(self, source: Source, settings: Settings) -> Plan:
@@ -91,11 +103,9 @@ class Checker:
         self._sources[absolute.path] = absolute
         return on_deep_stack(lambda: analyse(absolute, self._project(settings), settings.target_tensorflow))
 
-    def line(self, path: str, row: int) -> str:
-        """The text of a row (from 1) of a file that was read, "" where there is none."""
-        source = self._sources.get(os.path.abspath(path))
-        lines = source.text.splitlines() if source is not None else []
-        return lines[row - 1] if row <= len(lines) else ""
+    def source(self, path: str) -> Source | None:
+        """A file as it was read; None where it was not, or could not be."""
+        return self._sources.get(os.path.abspath(path))
 
     # ---------------------------------------------------------------------------- running
 
@@ -121,7 +131,10 @@ class Checker:
         except CannotParse as error:
             self._unreadable(path, error.message, error.row, error.column)
             return
-        self._raised += reports_of(plan, selection.rules_of(path))
+        raised = reports_of(plan, selection.rules_of(path))
+        for one in raised:
+            self._result.programs[one.report.site.path].add(path)
+        self._raised += raised
         plan.release()
 
     def _read(self, path: str, report: bool = False) -> Source | None:
@@ -185,6 +198,7 @@ class Checker:
         selection = self._selection(path)
         off = selection.ignored_in(path)
         found: dict[tuple[Span, str], Finding] = {}
+        offers: dict[tuple[Span, str], Offer | None] = {}
         if raised:
             contexts = self._contexts(path, [one.report.site.node for one in raised])
             spans = self._spans([site for one in raised for site in one.sites])
@@ -197,10 +211,38 @@ class Checker:
                 finding = _finding(one, spans, contexts, selection)
                 key = (finding.span, finding.code)
                 if key not in found or found[key].confidence.value > finding.confidence.value:
-                    found[key] = finding
+                    found[key], offers[key] = finding, one.report.fix
         kept, suppressed = silence(list(found.values()), source, selection, self._catalogue)
         self._result.suppressed += [self._shown(finding, shown) for finding in suppressed]
-        return [self._shown(finding, shown) for finding in kept if finding.code not in off]
+        kept = self._with_fixes([finding for finding in kept if finding.code not in off], offers, source, selection)
+        return [self._shown(finding, shown) for finding in kept]
+
+    def _with_fixes(
+        self,
+        findings: list[Finding],
+        offers: dict[tuple[Span, str], Offer | None],
+        source: Source,
+        selection: Selection,
+    ) -> list[Finding]:
+        """The findings of a file with the fixes that can be written for it."""
+        wanted = [one for one in findings if one.code in selection.fixable and offers.get((one.span, one.code))]
+        draft = on_deep_stack(lambda: draft_of(source)) if wanted else None
+        result = []
+        for finding in findings:
+            fix = finding.fix if finding.code in selection.fixable else None
+            offer = offers.get((finding.span, finding.code))
+            if draft is not None and offer is not None and finding.code in selection.fixable:
+                fix = self._written(offer, draft, finding)
+            result.append(replace(finding, fix=fix))
+        return result
+
+    def _written(self, offer: Offer, draft: Draft, finding: Finding) -> Fix | None:
+        try:
+            return on_deep_stack(lambda: written(offer, draft))
+        except Exception as error:  # a fault of one fix leaves the finding as it is
+            message = f"{finding.span.path}: the fix of {finding.code} failed: {type(error).__name__}: {error}"
+            self._result.errors.append((message, traceback.format_exc()))
+            return None
 
     def _syntax(self, path: str) -> ir.Module | None:
         """The module as it was analysed."""
@@ -232,7 +274,10 @@ class Checker:
             return span._replace(path=shown.get(span.path) or _relative(span.path))
 
         related = tuple(Related(display(one.span), one.message) for one in finding.related)
-        return replace(finding, span=display(finding.span), related=related)
+        fix = finding.fix
+        if fix is not None:
+            fix = replace(fix, edits=tuple(Edit(display(edit.span), edit.content) for edit in fix.edits))
+        return replace(finding, span=display(finding.span), related=related, fix=fix)
 
     def _fingerprinted(self, found: list[Finding]) -> list[Finding]:
         """Findings with fingerprints: of rule, path, enclosing definition, text of the span, and a count."""

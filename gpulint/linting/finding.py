@@ -7,6 +7,7 @@ from enum import Enum
 
 from gpulint.confidence import Confidence
 from gpulint.places import Span
+from gpulint.rewriting.fix import Fix
 
 
 class Severity(str, Enum):
@@ -47,3 +48,5 @@ class Finding:
     """The same for the same finding when lines move; different for two findings of one run."""
     noqa_row: int = 0
     """The row at which a trailing suppression comment would silence it."""
+    fix: Fix | None = None
+    """Edits of its file that take it away."""

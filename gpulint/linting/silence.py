@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from gpulint.linting.finding import Finding
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.places import Span
+from gpulint.rewriting.fix import Applicability, Edit, Fix
 from gpulint.sources import suppressions
 from gpulint.sources.source import Source
 
@@ -43,7 +47,8 @@ def silence(
             if comment not in used and comment.codes is not None and selection.codes.issuperset(comment.codes):
                 message = f"suppresses nothing: no finding of {', '.join(comment.codes)} here"
                 place = (comment.row, comment.column, comment.end_column)
-                kept.append(_about(source, place, UNUSED, message, selection, catalogue))
+                finding = _about(source, place, UNUSED, message, selection, catalogue)
+                kept.append(replace(finding, fix=_removal(source, comment)))
     return kept, silenced
 
 
@@ -51,6 +56,25 @@ def _covers(comment: suppressions.Suppression, finding: Finding) -> bool:
     if comment.codes is not None and finding.code not in comment.codes:
         return False
     return comment.first <= finding.span.row <= comment.last or comment.first <= finding.span.end_row <= comment.last
+
+
+def _removal(source: Source, comment: suppressions.Suppression) -> Fix | None:
+    """The fix that takes a comment out; None where other words share it, or another comment belongs to it."""
+    row = _LINE_END.split(source.text)[comment.row - 1]
+    start, text = comment.column - 1, row[comment.column - 1 :]
+    if comment.kind not in ("ignore", "file-ignore") or "#" in text[1:] or not _OURS.match(text):
+        return None
+    code = row[:start].rstrip()
+    span = Span(source.path, comment.row, len(code) + 1, comment.row, len(row) + 1)
+    if not code:
+        span = span._replace(column=1, end_row=comment.row + 1, end_column=1)
+        if comment.row == len(_LINE_END.split(source.text)):
+            return None
+    return Fix(Applicability.SAFE, "Remove the comment", (Edit(span, ""),))
+
+
+_LINE_END = re.compile(r"\r\n?|\n")
+_OURS = re.compile(r"#\s*gpulint\s*:", re.IGNORECASE)
 
 
 def _about(

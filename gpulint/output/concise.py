@@ -10,7 +10,8 @@ from gpulint.output.view import View, printable
 def render(result: CheckResult, view: View) -> str:
     """One line for each finding, then the footer."""
     lines = [
-        f"{printable(one.span.path)}:{one.span.row}:{one.span.column}: {one.code} {printable(one.message)}"
+        f"{printable(one.span.path)}:{one.span.row}:{one.span.column}: {one.code}{' [*]' if view.can_fix(one) else ''} "
+        f"{printable(one.message)}"
         for one in result.findings
     ]
-    return "\n".join([*lines, footer(result)]) + "\n"
+    return "\n".join([*lines, footer(result, view)]) + "\n"

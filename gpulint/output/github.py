@@ -23,6 +23,8 @@ def _command(finding: Finding) -> str:
     text = f"{finding.span.path}:{span.row}:{span.column}: {finding.code} {finding.message}"
     if finding.instead:
         text += f"\n{finding.why}\nhelp: {finding.instead}"
+    if (fix := finding.fix) is not None:
+        text += f"\nfix ({fix.applicability.value}): {fix.message}"
     return f"::{_COMMANDS[finding.severity]} title={title},{place}::{_data(text)}"
 
 

@@ -9,6 +9,7 @@ from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding
 from gpulint.output.view import View, url
 from gpulint.places import Span
+from gpulint.rewriting.fix import Fix
 
 
 def render(result: CheckResult, view: View) -> str:
@@ -27,13 +28,21 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "severity": finding.severity.value,
         "confidence": finding.confidence.value,
         "url": url(finding),
-        "fix": None,
+        "fix": _fix(finding.fix) if finding.fix is not None else None,
         "noqa_row": finding.noqa_row,
         "related": [
             {"filename": one.span.path, **_places(one.span), "message": one.message} for one in finding.related
         ],
         "fingerprint": finding.fingerprint,
         "evidence": "static",
+    }
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    return {
+        "applicability": fix.applicability.value,
+        "message": fix.message,
+        "edits": [{"content": edit.content, **_places(edit.span)} for edit in fix.edits],
     }
 
 

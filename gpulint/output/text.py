@@ -8,6 +8,7 @@ from gpulint.linting.finding import Finding, Severity
 from gpulint.output.summary import footer
 from gpulint.output.view import View, printable
 from gpulint.places import Span
+from gpulint.rewriting.fix import Applicability
 
 _COLORS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;34"}
 
@@ -20,7 +21,7 @@ TAB = "    "
 def render(result: CheckResult, view: View) -> str:
     """All findings, an empty line between them, then the footer."""
     blocks = [_block(one, view) for one in result.findings]
-    return "\n".join([*blocks, footer(result)]) + "\n"
+    return "\n".join([*blocks, footer(result, view)]) + "\n"
 
 
 def _block(finding: Finding, view: View) -> str:
@@ -30,7 +31,8 @@ def _block(finding: Finding, view: View) -> str:
     color = _COLORS[finding.severity]
     span = finding.span
     width = len(str(max(span.end_row, *(one.span.row for one in finding.related), 1)))
-    head = f"{paint(f'{finding.severity.value}[{finding.code}]', color)} {paint(printable(finding.message), '1')}"
+    mark = " [*]" if view.can_fix(finding) else ""
+    head = f"{paint(f'{finding.severity.value}[{finding.code}]', color)}{mark} {paint(printable(finding.message), '1')}"
     out = [head, f"{'':>{width}} {paint('-->', '34')} {_place(span)}"]
     out += _excerpt(span, view, width, color, "^")
     for one in finding.related:
@@ -41,6 +43,9 @@ def _block(finding: Finding, view: View) -> str:
         out.append(f"{'':>{width}} {paint('= why:', '34')} {finding.why}")
     if finding.instead:
         out.append(f"{'':>{width}} {paint('= help:', '34')} {finding.instead}")
+    if (fix := finding.fix) is not None:
+        applicability = "" if fix.applicability is Applicability.SAFE else f" ({fix.applicability.value})"
+        out.append(f"{'':>{width}} {paint('= fix:', '34')} {printable(fix.message)}{applicability}")
     tail = f"{finding.name}"
     if finding.confidence is Confidence.INFERRED:
         tail += ", inferred across calls or conditions"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding, Severity
+from gpulint.rewriting.fix import is_wanted
 
 FORMATS = ("text", "concise", "json", "github")
 """Names of the output formats; each is the module of that name in this package."""
@@ -14,10 +15,20 @@ FORMATS = ("text", "concise", "json", "github")
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How to show a result. `line` gives the text of a row (from 1) of a file, "" where there is none."""
+    """How to show a result. `line` gives the text of a row (from 1) of a file, "" where there is none.
+
+    `unsafe_fixes` says whether unsafe fixes are wanted; `fixed` how many findings were fixed, None where nothing
+    was to be fixed.
+    """
 
     color: bool
     line: Callable[[str, int], str]
+    unsafe_fixes: bool = False
+    fixed: int | None = None
+
+    def can_fix(self, finding: Finding) -> bool:
+        """Whether `--fix` would fix a finding."""
+        return is_wanted(finding.fix, self.unsafe_fixes)
 
 
 def render(name: str, result: CheckResult, view: View) -> str:

@@ -13,6 +13,7 @@ from libcst._nodes.internal import CodegenState
 
 from gpulint.places import Span
 from gpulint.sources.source import Source
+from gpulint.syntax import ir
 from gpulint.syntax.lower import lower
 from gpulint.syntax.lowering import Origin
 from gpulint.syntax.parse import unix_text, with_tree
@@ -57,6 +58,55 @@ def _locate(tree: cst.Module, text: str, path: str, numbers: Collection[int]) ->
         end_row, end_column = _position(line_starts, end)
         result[number] = Span(path, row, column, end_row, end_column)
     return result
+
+
+class Layout(NamedTuple):
+    """Where everything stands in `text`, the file with line feeds as line ends, by offsets into it.
+
+    `extents` holds (start, end) for each node number: whole statements, without the blanks and parentheses around an
+    expression and the decorators of a definition. `within_strings` are the line feeds inside string literals.
+    """
+
+    text: str
+    module: ir.Module
+    extents: list[tuple[int, int]]
+    comments: list[tuple[int, int]]
+    within_strings: frozenset[int]
+
+
+def layout(source: Source) -> Layout | None:
+    """The layout of a file; None where LibCST does not write it out exactly as it was. Raises CannotParse."""
+    text = unix_text(source)
+    return with_tree(source, lambda tree: _lay_out(tree, text, source.path))
+
+
+def _lay_out(tree: cst.Module, text: str, path: str) -> Layout | None:
+    module, origins = lower(tree, path)
+    ends = [origin if isinstance(origin, tuple) else (origin, origin) for origin in origins]
+    marks: dict[int, dict[_Edge, int]] = {id(node): {} for pair in ends for node in pair}
+    state = _Recorder(tree, marks)
+    tree._codegen(state)
+    if "".join(state.tokens) != text:
+        return None
+    offsets = [0, *accumulate(map(len, state.tokens))]
+    extents = [
+        _without_blanks(text, offsets[_mark(marks, _End(first, "start"))], offsets[_mark(marks, _End(last, "end"))])
+        for first, last in ends
+    ]
+    placed = list(zip(offsets, state.tokens, strict=False))
+    comments = [(start, start + len(token)) for start, token in placed if token.startswith("#")]
+    within = frozenset(
+        start + index
+        for start, token in placed
+        if "\n" in token and token.strip(_BLANKS)
+        for index, character in enumerate(token)
+        if character == "\n"
+    )
+    return Layout(text, module, extents, comments, within)
+
+
+_BLANKS = " \t\f\\\n"
+"""What tokens between words are made of: blanks, line ends, and the backslash before a continued row."""
 
 
 # ------------------------------------------------------------------------------ which ends a node has

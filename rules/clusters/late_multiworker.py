@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import CLUSTER_WORDS, Plan, Report, Rule, Severity, Site, confidence, events, has_cluster
+from gpulint.api import (
+    CLUSTER_WORDS,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    confidence,
+    events,
+    has_cluster,
+    statements,
+    unsafe,
+)
 
 
 class LateMultiworker(Rule):
@@ -48,6 +60,9 @@ class LateMultiworker(Rule):
     Programs without a cluster, strategies made first or after another multi-worker one (it passes, run on 2.21),
     functions of which it is not known what ran before.
 
+    ## Fix
+    Unsafe: moves the statement, with those that it needs, before the one that initialises the runtime.
+
     ## At run time
     The text of the error.
     """
@@ -73,4 +88,5 @@ class LateMultiworker(Rule):
                 "a multi-worker strategy is made after the runtime was initialised",
                 confidence=confidence(event.where),
                 related=((since, "this initialises it"),),
+                fix=unsafe("Move it up: the strategy is made first", statements.moved_up, event.site, since),
             )

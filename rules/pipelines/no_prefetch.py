@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import DATASET_WORDS, OPTION_WORDS, Plan, Report, Rule, Severity, confidence, pipelines
+from gpulint.api import DATASET_WORDS, OPTION_WORDS, Plan, Report, Rule, Severity, calls, confidence, pipelines, safe
 
 
 class NoPrefetch(Rule):
@@ -48,6 +48,9 @@ class NoPrefetch(Rule):
     (`num_parallel_calls`, `map` and `batch` in a row, which are fused); distributed datasets; what only evaluation
     reads.
 
+    ## Fix
+    Safe: adds `.prefetch(tf.data.AUTOTUNE)` behind the last step. The elements and their order are the same.
+
     ## At run time
     The gaps between steps.
     """
@@ -70,4 +73,7 @@ class NoPrefetch(Rule):
                     "nothing reads ahead of this pipeline",
                     confidence=confidence(event.where),
                     related=((event.site, "training reads it here"),),
+                    fix=safe(
+                        "Add `.prefetch(tf.data.AUTOTUNE)`", calls.appended, last, ".prefetch(tensorflow.data.AUTOTUNE)"
+                    ),
                 )

@@ -15,6 +15,8 @@ from gpulint.api import (
     confidence,
     events,
     is_test,
+    statements,
+    unsafe,
     values,
     words,
     words_of,
@@ -54,6 +56,9 @@ class HardcodedDevice(Rule):
     CPU devices, `None`, an index chosen by a loop, a flag, the environment, a local rank or a check of what
     the machine has (a `try` that catches the RuntimeError too), parameters that callers give, a scope inside
     another one of the same device, test files, and TF1 graph-mode towers.
+
+    ## Fix
+    Unsafe: takes the `with tf.device` away. TensorFlow then places the operations, on the first GPU that it sees.
 
     ## At run time
     All operations of these lines run on one GPU while the others idle.
@@ -98,6 +103,11 @@ class HardcodedDevice(Rule):
                 event.site,
                 f"operations are pinned to `{event.argument.value}`",
                 confidence=confidence(event.where),
+                fix=unsafe(
+                    "Take the block out of `tf.device`: TensorFlow places its operations on the first visible GPU",
+                    statements.without_manager,
+                    event.site,
+                ),
             )
 
     def _is_in_pipeline(self, event: events.DeviceEntered) -> bool:

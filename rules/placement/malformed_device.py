@@ -5,7 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpulint.api import DEVICE_NAMES, DEVICE_WORDS, STRATEGY_WORDS, Plan, Report, Rule, Severity, confidence, events
+from gpulint.api import (
+    DEVICE_NAMES,
+    DEVICE_WORDS,
+    STRATEGY_WORDS,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    calls,
+    confidence,
+    events,
+    safe,
+)
 
 
 class MalformedDevice(Rule):
@@ -38,6 +50,10 @@ class MalformedDevice(Rule):
     Every legal spelling (`/cpu`, `gpu:*`, `/job:worker/task:1/device:GPU:0`, the empty string), `None`, and strings
     given to other libraries.
 
+    ## Fix
+    Safe where there is no doubt which device is meant (`gpu0`, `cuda:0`): writes it as TensorFlow reads it. As it
+    is, the program raises.
+
     ## At run time
     The ValueError.
     """
@@ -62,6 +78,7 @@ class MalformedDevice(Rule):
             confidence=confidence(event.where),
             related=((event.call, "TensorFlow parses it here"),) if event.call != event.site else (),
             supersedes=(event.call,),
+            fix=safe(f"Replace it with `{meant}`", calls.literal, event.site, meant) if meant else None,
         )
 
 

@@ -4,7 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import DEVICE_NAMES, DEVICE_WORDS, Plan, Report, Rule, Severity, confidence, events, has_gpu_kernel
+from gpulint.api import (
+    DEVICE_NAMES,
+    DEVICE_WORDS,
+    Draft,
+    Edit,
+    Plan,
+    Refused,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    confidence,
+    events,
+    has_gpu_kernel,
+    statements,
+    unsafe,
+)
 
 
 class NoGpuKernel(Rule):
@@ -36,6 +52,10 @@ class NoGpuKernel(Rule):
     The operation outside the device scope, dtypes that have a kernel, functions of a `tf.data` pipeline (they run on
     the host anyway).
 
+    ## Fix
+    Unsafe: takes the `with tf.device` away where nothing else is in it, else gives the one statement a CPU scope.
+    What it makes then lies in host memory by name, as it did before.
+
     ## At run time
     Requested on the GPU, ran on the CPU.
     """
@@ -61,4 +81,18 @@ class NoGpuKernel(Rule):
                 confidence=confidence(event.where),
                 related=((scope.site, f"it is pinned to `{scope.device}` here"),),
                 supersedes=(scope.site,),
+                fix=unsafe("Take it out of the scope: it runs on the CPU anyway", _on_cpu, event.site, scope.site),
             )
+
+
+def _on_cpu(draft: Draft, operation: Site, scope: Site) -> list[Edit]:
+    """The statement that an operation is goes to the CPU by name; where it is all that is in the scope, the scope
+    goes."""
+    statement = draft.statement(draft.node(operation))
+    pinned = draft.statement(draft.node(scope))
+    if draft.block(statement) == getattr(pinned, "body", None) and len(draft.block(statement)) == 1:
+        return statements.without_manager(draft, scope)
+    if draft.node(operation) is not getattr(statement, "value", None):
+        raise Refused("other operations stand in the same statement")
+    device = draft.source(draft.node(scope)).partition("(")[0]
+    return statements.wrapped(draft, statement, f'with {device}("/CPU:0"):')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, confidence, events, known, left_on
+from gpulint.api import Plan, Report, Rule, Severity, calls, confidence, events, known, left_on, statements, unsafe
 
 
 class EagerLeftOn(Rule):
@@ -45,6 +45,10 @@ class EagerLeftOn(Rule):
     Calls under a condition or with a flag as argument, calls that are taken back later, tests, programs that do not
     train.
 
+    ## Fix
+    Unsafe: takes the call or the argument out. Python code in functions and layers (prints, breakpoints) then runs
+    when they are traced, not in every step.
+
     ## At run time
     The log of eager operations.
     """
@@ -70,13 +74,26 @@ class EagerLeftOn(Rule):
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event in left_on(plan, SWITCHES):
             yield Report(
-                event.site, f"`{event.name.rpartition('.')[2]}` is left on", confidence=confidence(event.where)
+                event.site,
+                f"`{event.name.rpartition('.')[2]}` is left on",
+                confidence=confidence(event.where),
+                fix=unsafe("Remove it: Python code runs at tracing only", statements.without_statement, event.site),
             )
         fitted = {id(event.model) for event in plan.events if isinstance(event, events.ModelFitted)}
         for compiled in self._compiled:
             if id(compiled.model) in fitted and not compiled.where.context.guards and not compiled.where.path:
                 place = compiled.arguments.sites.get("run_eagerly", compiled.site)
-                yield Report(place, "the model is trained eagerly", confidence=confidence(compiled.where))
+                yield Report(
+                    place,
+                    "the model is trained eagerly",
+                    confidence=confidence(compiled.where),
+                    fix=unsafe(
+                        "Remove `run_eagerly=True`: Python code of the model runs at tracing only",
+                        calls.without_argument,
+                        compiled.site,
+                        "run_eagerly",
+                    ),
+                )
 
 
 SWITCHES = {

@@ -18,6 +18,8 @@ from gpulint.api import (
     events,
     has_compiled_way,
     possible,
+    statements,
+    unsafe,
     values,
 )
 
@@ -76,6 +78,10 @@ class EagerTrainStep(Rule):
     Steps that are decorated or wrapped anywhere, by the caller too, `train_step` overrides of a model that is
     fitted, functions behind a decorator that gpulint does not know, steps that no loop runs or one of ten rounds at
     most, an eager mode beside a compiled one, tapes of a compiled function, replica functions (GPU207).
+
+    ## Fix
+    Unsafe, where the step is a function of its own and nothing in it needs the values of tensors: decorates it
+    with `@tf.function`. Its Python code then runs when it is traced, not in every step.
 
     ## At run time
     The log of eager operations.
@@ -145,6 +151,14 @@ class EagerTrainStep(Rule):
                 "the training step is run eagerly",
                 confidence=confidence(event.where),
                 related=((event.where.context.loops[-1].site, "in this loop"), *chain(event.where)),
+                fix=unsafe(
+                    "Decorate it with `@tf.function`: its Python code runs at tracing only",
+                    statements.decorated,
+                    place,
+                    "tensorflow.function",
+                )
+                if place != taken.tape.site
+                else None,
             )
             around = frozenset(loop.site for loop in event.where.context.loops[:-1])
             reports[report] = (taken.where.caller.definition, around)

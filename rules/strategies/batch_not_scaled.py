@@ -6,16 +6,22 @@ from collections.abc import Iterator
 
 from gpulint.api import (
     STRATEGY_WORDS,
+    Draft,
+    Edit,
     Plan,
+    Refused,
     Report,
     Rule,
     Said,
     Severity,
     Site,
+    calls,
     confidence,
     events,
+    names,
     possible,
     together,
+    unsafe,
     values,
     words,
 )
@@ -59,6 +65,10 @@ class BatchNotScaled(Rule):
     Any scaling, however indirect; sizes from flags, arguments or files; constants named, documented or used as the
     global batch (divided by the replica count, given as `global_batch_size`); toy sizes below 8; datasets made by
     `distribute_datasets_from_function`, whose batch is per replica.
+
+    ## Fix
+    Unsafe: multiplies the size where `batch` or `fit` is given it by `strategy.num_replicas_in_sync`. A step then
+    sees more examples; the learning rate may have to grow with it, and numbers of steps to shrink.
 
     ## At run time
     The per-replica batch.
@@ -123,7 +133,23 @@ class BatchNotScaled(Rule):
                 confidence=confidence(event.where, strategy.where),
                 related=((strategy.site, "it is split over the replicas of this strategy"),),
                 unless=Said((place, batched, size.origin or place), SAID, "batch"),
+                fix=unsafe(
+                    "Scale it by the replicas: each gets the whole size, the learning rate may have to grow with it",
+                    _scaled,
+                    batched,
+                    strategy.site,
+                ),
             )
+
+
+def _scaled(draft: Draft, batched: Site, strategy: Site) -> list[Edit]:
+    """The size that `batch` or `fit` is given, times the number of replicas."""
+    call = calls.call_around(draft, batched)
+    given = calls.argument(draft, call, "batch_size", 0 if call is draft.node(batched) else None)
+    if given is None:
+        raise Refused("the size is not an argument of the call")
+    name = names.variable(draft, strategy, call)
+    return [draft.rewrite(given.value, f"{calls.factor(draft, given.value)} * {name}.num_replicas_in_sync")]
 
 
 def _says_enough(name: str) -> bool:

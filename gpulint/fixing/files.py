@@ -1,0 +1,67 @@
+"""Writing a file so that whoever reads it finds the old text or the new one, never another."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+
+
+class NotWritten(Exception):
+    """The file is as it was. The message is one line that says why."""
+
+
+def replace_file(path: str, before: bytes, after: bytes) -> None:
+    """Put `after` in place of `before` in the file at `path`, a link being followed. Raises NotWritten.
+
+    The new text is written to a temporary file beside it, flushed to the disk and renamed over it. Mode and, where
+    that is allowed, owner stay; hard links to the file keep the old text.
+    """
+    try:
+        target = os.path.realpath(path, strict=True)
+        with open(target, "rb") as file:
+            if file.read() != before:
+                raise NotWritten(f"{path}: changed since it was checked; not fixed")
+        status = os.stat(target)
+        if not os.access(target, os.W_OK):
+            raise NotWritten(f"{path}: is read-only; not fixed")
+        _swap(target, after, status)
+    except OSError as error:
+        raise NotWritten(f"{path}: cannot be written: {error.strerror or error}; not fixed") from None
+
+
+def _swap(target: str, content: bytes, status: os.stat_result) -> None:
+    directory = os.path.dirname(target)
+    handle, temporary = tempfile.mkstemp(prefix=".gpulint-", suffix=".tmp", dir=directory)
+    try:
+        with open(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, stat.S_IMODE(status.st_mode))
+        _give(temporary, status)
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    _flush_directory(directory)
+
+
+def _give(path: str, status: os.stat_result) -> None:
+    """The owner and group of the old file, as far as this user may give them."""
+    if hasattr(os, "chown"):
+        with contextlib.suppress(OSError):
+            os.chown(path, status.st_uid, status.st_gid)
+            os.chmod(path, stat.S_IMODE(status.st_mode))
+
+
+def _flush_directory(directory: str) -> None:
+    """Make the rename last through a power cut, where the system lets a directory be flushed."""
+    with contextlib.suppress(OSError):
+        handle = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
