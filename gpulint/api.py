@@ -23,6 +23,8 @@ from gpulint.analysis.questions import (
     together,
     trained_models,
     trains,
+    way,
+    way_to_start,
 )
 from gpulint.analysis.rounds import changing_number, differ_in_numbers, is_single, leaves, round_trip, varies
 from gpulint.analysis.steps import (
@@ -151,6 +153,8 @@ __all__ = [
     "unsafe",
     "values",
     "varies",
+    "way",
+    "way_to_start",
     "words",
     "words_of",
 ]

@@ -17,13 +17,12 @@ from typing import TypeVar
 from gpulint.analysis import Plan, Project, analyse
 from gpulint.linting.dispatch import Raised, reports_of, without_explained
 from gpulint.linting.finding import Finding, Related
+from gpulint.linting.fixes import with_fixes
 from gpulint.linting.prose import Prose
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.linting.silence import silence
 from gpulint.places import Site, Span
-from gpulint.rewriting.draft import Draft
-from gpulint.rewriting.fix import Edit, Fix, Offer
-from gpulint.rewriting.writing import draft_of, written
+from gpulint.rewriting.fix import Edit, Offer
 from gpulint.settings import Settings, SettingsFinder
 from gpulint.sources.decoding import Undecodable, decode
 from gpulint.sources.source import Source
@@ -214,35 +213,10 @@ class Checker:
                     found[key], offers[key] = finding, one.report.fix
         kept, suppressed = silence(list(found.values()), source, selection, self._catalogue)
         self._result.suppressed += [self._shown(finding, shown) for finding in suppressed]
-        kept = self._with_fixes([finding for finding in kept if finding.code not in off], offers, source, selection)
-        return [self._shown(finding, shown) for finding in kept]
-
-    def _with_fixes(
-        self,
-        findings: list[Finding],
-        offers: dict[tuple[Span, str], Offer | None],
-        source: Source,
-        selection: Selection,
-    ) -> list[Finding]:
-        """The findings of a file with the fixes that can be written for it."""
-        wanted = [one for one in findings if one.code in selection.fixable and offers.get((one.span, one.code))]
-        draft = on_deep_stack(lambda: draft_of(source)) if wanted else None
-        result = []
-        for finding in findings:
-            fix = finding.fix if finding.code in selection.fixable else None
-            offer = offers.get((finding.span, finding.code))
-            if draft is not None and offer is not None and finding.code in selection.fixable:
-                fix = self._written(offer, draft, finding)
-            result.append(replace(finding, fix=fix))
-        return result
-
-    def _written(self, offer: Offer, draft: Draft, finding: Finding) -> Fix | None:
-        try:
-            return on_deep_stack(lambda: written(offer, draft))
-        except Exception as error:  # a fault of one fix leaves the finding as it is
-            message = f"{finding.span.path}: the fix of {finding.code} failed: {type(error).__name__}: {error}"
-            self._result.errors.append((message, traceback.format_exc()))
-            return None
+        kept = [finding for finding in kept if finding.code not in off]
+        fixed, errors = on_deep_stack(lambda: with_fixes(kept, offers, source, selection.fixable))
+        self._result.errors += errors
+        return [self._shown(finding, shown) for finding in fixed]
 
     def _syntax(self, path: str) -> ir.Module | None:
         """The module as it was analysed."""

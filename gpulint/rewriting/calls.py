@@ -58,6 +58,8 @@ def with_argument(draft: Draft, site: Site, name: str, value: str) -> list[Edit]
         return [*edits, draft.rewrite(given.value, value)]
     if not call.arguments:
         return [*edits, draft.insert(draft.end(call) - 1, f"{name}={value}")]
+    if any(one.star for one in call.arguments):
+        raise Refused("what is passed with a star can have it")
     last = call.arguments[-1]
     start, end = draft.extent(last)
     if isinstance(last.value, ir.Comprehension) and last.value.kind == "generator" and draft.text[start] != "(":

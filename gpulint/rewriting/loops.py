@@ -6,7 +6,7 @@ from gpulint.places import Site
 from gpulint.rewriting.draft import Draft, within
 from gpulint.rewriting.fix import Edit, Refused
 from gpulint.rewriting.names import bindings, free, is_local, spelled, variable
-from gpulint.rewriting.statements import rows, unit
+from gpulint.rewriting.statements import decorated, rows, unit
 from gpulint.syntax import ir
 
 
@@ -40,6 +40,40 @@ def made_for(draft: Draft, loop: ir.For) -> ir.Call | None:
     uses = sum(one.id == name.id for one in mentions)
     made = makers[0].value if len(makers) == 1 and isinstance(makers[0], ir.Assign) else None
     return made if uses == 2 and isinstance(made, ir.Call) else None
+
+
+def compiled(draft: Draft, site: Site) -> list[Edit]:
+    """Decorate a function with `tf.function`. Raises Refused where its body needs values of tensors, or leaves
+    something behind in Python that tracing would do once."""
+    function = draft.typed(site, ir.FunctionDef)
+    if function.is_async or function.is_generator:
+        raise Refused("it is a generator")
+    for statement in function.body:
+        for node in within(statement):
+            if _needs_python(node):
+                raise Refused("it needs values of tensors, or keeps something in Python")
+    return decorated(draft, site, "tensorflow.function")
+
+
+def _needs_python(node: ir.Node) -> bool:
+    match node:
+        case ir.Attribute():
+            return node.name in _OF_VALUES
+        case ir.Call(function=ir.Name(id=name)):
+            return name in _BUILTINS
+        case ir.Assign():
+            return any(isinstance(target, ir.Attribute | ir.Subscript) for target in node.targets)
+        case ir.AugAssign():
+            return isinstance(node.target, ir.Attribute | ir.Subscript)
+        case ir.Declare() | ir.Try() | ir.Delete() | ir.Import() | ir.ImportFrom():
+            return True
+    return isinstance(node, ir.Name) and node.id in ("np", "numpy", "random", "time")
+
+
+_OF_VALUES = frozenset({"numpy", "append", "extend", "item", "tolist", "update", "pop"})
+"""Methods that read a tensor or change something of Python's."""
+
+_BUILTINS = frozenset({"print", "float", "int", "bool", "input", "open", "next"})
 
 
 def compiled_call(draft: Draft, site: Site, strategy: Site) -> list[Edit]:

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
-from gpulint.analysis.contexts import callers
-from gpulint.analysis.events import Event
 from gpulint.places import Site
 from gpulint.rewriting.draft import Draft, within
 from gpulint.rewriting.fix import Edit, Refused
 from gpulint.rewriting.names import binds, reads, variable
 from gpulint.rewriting.statements import indented, is_whole, rows, under
 from gpulint.syntax import ir
-
-
-def makers(event: Event) -> Iterator[Site]:
-    """The place of an event at which something is made, and of the calls that lead there."""
-    yield event.site
-    yield from (caller.site for caller in callers(event.where.caller) if caller.site is not None)
 
 
 def in_scope(draft: Draft, place: Site, strategy: Site, makers: Collection[Site]) -> list[Edit]:
@@ -34,10 +26,19 @@ def in_scope(draft: Draft, place: Site, strategy: Site, makers: Collection[Site]
     index = block.index(statement)
     making = [_makes(draft, one, makers) for one in block]
     first, last = _first_part(block, index, making), _last_part(block, index, making)
+    last = max([last, *(at for at in range(index, len(block)) if _builds(block[at], binds(statement)))])
     name = variable(draft, strategy, block[first])
     if any(not _can_be_inside(one) for one in block[first : last + 1]):
         raise Refused("other statements stand between its parts")
     return _wrapped(draft, block, first, last, f"{name}.scope()")
+
+
+def managed(draft: Draft, site: Site) -> list[ir.Statement]:
+    """The statements in the block of which the context manager at a place is the only one; none elsewhere."""
+    statement = draft.statement(draft.node(site))
+    if isinstance(statement, ir.With) and [manager.number for manager, _ in statement.items] == [site.node]:
+        return list(statement.body)
+    return []
 
 
 def with_entered(draft: Draft, site: Site, makers: Collection[Site]) -> list[Edit]:
@@ -119,6 +120,12 @@ def _completes(statement: ir.Statement, names: set[str]) -> bool:
     )
 
 
+def _builds(statement: ir.Statement, names: set[str]) -> bool:
+    """Whether a statement is `model(x)` or `_ = model(x)`: variables of a model are made in its first call."""
+    call = statement.value if isinstance(statement, ir.ExpressionStatement | ir.Assign) else None
+    return isinstance(call, ir.Call) and isinstance(call.function, ir.Name) and call.function.id in names
+
+
 def _can_be_inside(statement: ir.Statement) -> bool:
     """Whether a statement means the same in a scope: it defines nothing and trains nothing."""
     if isinstance(statement, ir.FunctionDef | ir.ClassDef | ir.Import | ir.ImportFrom | ir.Declare):
@@ -141,8 +148,9 @@ def _wrapped(draft: Draft, block: list[ir.Statement], first: int, last: int, man
         return indented(draft, start, end)
     if behind is not None and _is_with(draft, behind, manager):
         row = draft.row_start(draft.start(behind))
-        if draft.text[row : draft.row_end(row)] == f"{header}\n" and not draft.text[end:row].strip():
-            return [*under(draft, start, end, header), draft.delete(row, draft.row_end(row))]
+        between = [line for line in draft.text[end:row].splitlines() if line.strip()]
+        if draft.text[row : draft.row_end(row)] == f"{header}\n" and all(one.lstrip()[0] == "#" for one in between):
+            return [*under(draft, start, row, header), draft.delete(row, draft.row_end(row))]
     return under(draft, start, end, header)
 
 

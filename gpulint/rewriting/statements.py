@@ -139,6 +139,18 @@ def wrapped(draft: Draft, statement: ir.Statement, header: str) -> list[Edit]:
     return under(draft, start, end, f"{draft.indent(draft.start(statement))}{header}")
 
 
+def moved_out(draft: Draft, statement: ir.Statement) -> list[Edit]:
+    """Put the first statement of a `with` before it. Raises Refused where the header has several rows."""
+    owner = draft.parent(statement)
+    body = rows(draft, statement)
+    header = draft.row_start(draft.start(owner)) if isinstance(owner, ir.With) else body[0]
+    if draft.row_end(header) != body[0]:
+        raise Refused("it does not stand right behind the header")
+    blanks = draft.indent(draft.start(statement)).removeprefix(draft.indent(header))
+    moved = draft.insert(body[1], draft.text[header : body[0]])
+    return [draft.delete(header, body[0]), *dedented(draft, *body, blanks), moved]
+
+
 def put_first(draft: Draft, owner: ir.For | ir.While, row: str) -> list[Edit]:
     """Put a statement of one row at the start of the block of a loop."""
     first = draft.start(owner.body[0])
@@ -181,13 +193,14 @@ def _changed(statement: ir.Statement, call: Site | None = None) -> str | None:
     return target.id if isinstance(value, ir.Name) and value.id == target.id else None
 
 
-def moved_up(draft: Draft, site: Site, target: Site) -> list[Edit]:
-    """Move the statement at a place before the one at another place, with the statements between that it needs.
+def moved_up(draft: Draft, late_sites: tuple[Site, ...], early_sites: tuple[Site, ...]) -> list[Edit]:
+    """Move a statement before another one, with the statements between that it needs.
 
-    The two must stand in one block, or in blocks around one: then the outermost that differ are moved. Raises
-    Refused where a statement that stays would see other values.
+    The sites are the two places and the calls that lead to each, innermost first: the first two that stand in one
+    block, or in blocks around one, are moved past each other. Raises Refused where there are none in this file, or
+    where a statement that stays would see other values.
     """
-    late, early = _siblings(draft, draft.statement(draft.node(site)), draft.statement(draft.node(target)))
+    late, early = _siblings(draft, late_sites, early_sites)
     block = list(draft.block(early))
     first, last = block.index(early), block.index(late)
     moving, staying = _needed(block[first : last + 1])
@@ -198,10 +211,9 @@ def moved_up(draft: Draft, site: Site, target: Site) -> list[Edit]:
     for statement in moving:
         start, end = rows(draft, statement)
         content += draft.text[start:end]
-        while (
-            draft.text[end : draft.row_end(end)].strip() == "" and end < len(draft.text) and _leaves_gap(draft, start)
-        ):
-            end = draft.row_end(end)
+        if _has_empty_row(draft, start):
+            while end < len(draft.text) and not draft.text[end : draft.row_end(end)].strip():
+                end = draft.row_end(end)
         edits.append(_taken(draft, start, end))
     return [draft.insert(place, content), *edits]
 
@@ -219,26 +231,38 @@ def _taken(draft: Draft, start: int, end: int) -> Edit:
     return Edit(span, "")
 
 
-def _siblings(draft: Draft, late: ir.Statement, early: ir.Statement) -> tuple[ir.Statement, ir.Statement]:
-    """The two statements of one block in which two others are. The early one must be in the block itself, or in a
-    `with`, `if` or loop of it, not in a function."""
-    chain: list[ir.Statement] = []
-    node: ir.Node | None = early
-    while node is not None:
-        if isinstance(node, ir.FunctionDef | ir.ClassDef):
-            break
-        if isinstance(node, ir.Statement):
-            chain.append(node)
-        node = draft.parent(node)
-    node = late
-    while node is not None and not isinstance(node, ir.FunctionDef | ir.ClassDef):
-        if isinstance(node, ir.Statement):
-            block = draft.block(node)
-            for one in chain:
-                if one is not node and any(each is one for each in block) and one.number < node.number:
-                    return node, one
-        node = draft.parent(node)
+def _siblings(
+    draft: Draft, late_sites: tuple[Site, ...], early_sites: tuple[Site, ...]
+) -> tuple[ir.Statement, ir.Statement]:
+    """The statements of one block around two places. The later one is the finding's own, or a call that leads there."""
+    for late in late_sites:
+        for early in early_sites:
+            if late.path == draft.path == early.path:
+                pair = _in_one_block(draft, draft.statement(draft.node(late)), draft.statement(draft.node(early)))
+                if pair is not None:
+                    return pair
     raise Refused("the two do not stand in one block")
+
+
+def _in_one_block(draft: Draft, late: ir.Statement, early: ir.Statement) -> tuple[ir.Statement, ir.Statement] | None:
+    """The innermost two statements of one block of which the first is or holds `early`, the second `late`."""
+    before = {id(one): one for one in _around(draft, early)}
+    for one in _around(draft, late):
+        for sibling in draft.block(one):
+            if id(sibling) in before and sibling.number < one.number:
+                return one, sibling
+    return None
+
+
+def _around(draft: Draft, statement: ir.Statement) -> list[ir.Statement]:
+    """A statement and those around it in the same function, innermost first."""
+    found: list[ir.Statement] = []
+    node: ir.Node | None = statement
+    while node is not None and not (found and isinstance(node, ir.FunctionDef | ir.ClassDef)):
+        if isinstance(node, ir.Statement):
+            found.append(node)
+        node = draft.parent(node)
+    return found
 
 
 def _needed(between: list[ir.Statement]) -> tuple[list[ir.Statement], list[ir.Statement]]:

@@ -16,6 +16,8 @@ from gpulint.api import (
     has_cluster,
     statements,
     unsafe,
+    way,
+    way_to_start,
 )
 
 
@@ -88,5 +90,7 @@ class LateMultiworker(Rule):
                 "a multi-worker strategy is made after the runtime was initialised",
                 confidence=confidence(event.where),
                 related=((since, "this initialises it"),),
-                fix=unsafe("Move it up: the strategy is made first", statements.moved_up, event.site, since),
+                fix=unsafe(
+                    "Move it up: the strategy is made first", statements.moved_up, way(event), way_to_start(plan, since)
+                ),
             )

@@ -18,6 +18,7 @@ from gpulint.api import (
     confidence,
     events,
     has_gpu_kernel,
+    scopes,
     statements,
     unsafe,
 )
@@ -53,7 +54,7 @@ class NoGpuKernel(Rule):
     the host anyway).
 
     ## Fix
-    Unsafe: takes the `with tf.device` away where nothing else is in it, else gives the one statement a CPU scope.
+    Unsafe: moves the statement out of the scope where it is the first or the only one in it, else gives it a CPU scope.
     What it makes then lies in host memory by name, as it did before.
 
     ## At run time
@@ -86,13 +87,14 @@ class NoGpuKernel(Rule):
 
 
 def _on_cpu(draft: Draft, operation: Site, scope: Site) -> list[Edit]:
-    """The statement that an operation is goes to the CPU by name; where it is all that is in the scope, the scope
-    goes."""
+    """What is alone in the scope or first in it moves out; any other statement goes to the CPU by name."""
     statement = draft.statement(draft.node(operation))
-    pinned = draft.statement(draft.node(scope))
-    if draft.block(statement) == getattr(pinned, "body", None) and len(draft.block(statement)) == 1:
+    within = scopes.managed(draft, scope)
+    if within == [statement]:
         return statements.without_manager(draft, scope)
     if draft.node(operation) is not getattr(statement, "value", None):
         raise Refused("other operations stand in the same statement")
+    if within[:1] == [statement]:
+        return statements.moved_out(draft, statement)
     device = draft.source(draft.node(scope)).partition("(")[0]
     return statements.wrapped(draft, statement, f'with {device}("/CPU:0"):')

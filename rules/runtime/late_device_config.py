@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import CONFIG_WORDS, Plan, Report, Rule, Severity, confidence, events, is_test, statements, unsafe
+from gpulint.api import (
+    CONFIG_WORDS,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    confidence,
+    events,
+    is_test,
+    statements,
+    unsafe,
+    way,
+    way_to_start,
+)
 
 
 class LateDeviceConfig(Rule):
@@ -77,7 +90,9 @@ class LateDeviceConfig(Rule):
             message,
             confidence=confidence(event.where),
             related=((event.since, "this initialises it"),) if event.since is not None else (),
-            fix=unsafe("Move it up: the setting takes effect", statements.moved_up, event.site, event.since)
+            fix=unsafe(
+                "Move it up: the setting takes effect", statements.moved_up, way(event), way_to_start(plan, event.since)
+            )
             if event.since is not None
             else None,
         )

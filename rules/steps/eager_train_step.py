@@ -17,8 +17,8 @@ from gpulint.api import (
     confidence,
     events,
     has_compiled_way,
+    loops,
     possible,
-    statements,
     unsafe,
     values,
 )
@@ -153,9 +153,8 @@ class EagerTrainStep(Rule):
                 related=((event.where.context.loops[-1].site, "in this loop"), *chain(event.where)),
                 fix=unsafe(
                     "Decorate it with `@tf.function`: its Python code runs at tracing only",
-                    statements.decorated,
+                    loops.compiled,
                     place,
-                    "tensorflow.function",
                 )
                 if place != taken.tape.site
                 else None,

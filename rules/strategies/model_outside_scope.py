@@ -20,6 +20,7 @@ from gpulint.api import (
     together,
     unsafe,
     values,
+    way,
 )
 
 
@@ -105,7 +106,7 @@ class ModelOutsideScope(Rule):
         return self._note(event)
 
     def _note(self, event: events.Event) -> Iterator[Report]:
-        self._makers.update(scopes.makers(event))
+        self._makers.update(way(event))
         return iter(())
 
     def on_unknown_fitted(self, event: events.UnknownFitted, plan: Plan) -> Iterator[Report]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, Site, confidence, events, scopes, unsafe
+from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, Site, confidence, events, scopes, unsafe, way
 
 
 class ScopeNotEntered(Rule):
@@ -78,7 +78,7 @@ class ScopeNotEntered(Rule):
         return self._note(event)
 
     def _note(self, event: events.Event) -> Iterator[Report]:
-        self._makers.update(scopes.makers(event))
+        self._makers.update(way(event))
         return iter(())
 
     def on_scope_entered(self, event: events.ScopeEntered, plan: Plan) -> Iterator[Report]:

@@ -19,7 +19,6 @@ from gpulint.api import (
     events,
     loops,
     possible,
-    statements,
     unsafe,
     values,
 )
@@ -151,7 +150,7 @@ def _compiled(draft: Draft, run: Site, strategy: Site, function: Site | None) ->
     """The function that a loop calls is decorated; where the loop itself runs the step, it gets one to call."""
     if function is None:
         return loops.compiled_call(draft, run, strategy)
-    return statements.decorated(draft, function, "tensorflow.function")
+    return loops.compiled(draft, function)
 
 
 def _is_plain(function: values.Value) -> bool:
