@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 
 from gpulint.places import Site
 from gpulint.rewriting.draft import Draft
@@ -19,6 +20,17 @@ def argument(draft: Draft, call: ir.Call, name: str, position: int | None = None
         if given.star == "*":
             position = None
     return None
+
+
+def passed(call: ir.Call, value: object, named: Collection[str]) -> ir.Argument | None:
+    """The one argument of a call that is a literal value, or a variable through which it went."""
+    found = [
+        one
+        for one in call.arguments
+        if (isinstance(one.value, ir.Constant) and one.value.value == value)
+        or (isinstance(one.value, ir.Name) and one.value.id in named)
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def without_argument(draft: Draft, site: Site, name: str) -> list[Edit]:

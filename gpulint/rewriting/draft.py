@@ -111,6 +111,11 @@ class Draft:
         row = self.text[start : self.row_end(start)]
         return row[: len(row) - len(row.lstrip(" \t"))]
 
+    def quoted(self, text: str) -> str:
+        """A string literal in the quotes that the file prefers."""
+        quote = "'" if self.text.count("'") > self.text.count('"') else '"'
+        return f"{quote}{text}{quote}"
+
     def comments(self, start: int, end: int) -> list[tuple[int, int]]:
         """The comments that begin in a stretch of text."""
         found = self._layout.comments

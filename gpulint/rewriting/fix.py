@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
@@ -67,6 +67,10 @@ class Offer:
     write: Callable[..., list[Edit]]
     arguments: tuple[Any, ...] = ()
     group: str = field(default="", kw_only=True)
+
+    def one_at_a_time(self, group: str) -> Offer:
+        """It, applied in another round than others of the group: they would change the same rows, or those beside."""
+        return replace(self, group=group)
 
 
 def safe(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gpulint.places import Site
 from gpulint.rewriting.draft import Draft, within
 from gpulint.rewriting.fix import Edit, Refused
@@ -46,13 +48,27 @@ def compiled(draft: Draft, site: Site) -> list[Edit]:
     """Decorate a function with `tf.function`. Raises Refused where its body needs values of tensors, or leaves
     something behind in Python that tracing would do once."""
     function = draft.typed(site, ir.FunctionDef)
-    if function.is_async or function.is_generator:
-        raise Refused("it is a generator")
-    for statement in function.body:
-        for node in within(statement):
-            if _needs_python(node):
-                raise Refused("it needs values of tensors, or keeps something in Python")
+    above = draft.text[rows(draft, function)[0] : draft.start(function)]
+    if "function" in above:
+        raise Refused("a comment or decorator there is about it")
+    if any(_needs_python(node) for node in _reached(draft, function)):
+        raise Refused("it needs values of tensors, or keeps something in Python")
     return decorated(draft, site, "tensorflow.function")
+
+
+def _reached(draft: Draft, function: ir.FunctionDef) -> Iterator[ir.Node]:
+    """What is in the body of a function, and of those of the file that it calls by their names."""
+    defined = {one.name: one for part in draft.module.body for one in within(part) if isinstance(one, ir.FunctionDef)}
+    pending, seen = [function], {function.name}
+    while pending:
+        one = pending.pop()
+        for node in (inside for statement in one.body for inside in within(statement)):
+            yield node
+            called = node.function if isinstance(node, ir.Call) else None
+            name = called.id if isinstance(called, ir.Name) else called.name if isinstance(called, ir.Attribute) else ""
+            if name in defined and name not in seen:
+                seen.add(name)
+                pending.append(defined[name])
 
 
 def _needs_python(node: ir.Node) -> bool:
@@ -65,7 +81,7 @@ def _needs_python(node: ir.Node) -> bool:
             return any(isinstance(target, ir.Attribute | ir.Subscript) for target in node.targets)
         case ir.AugAssign():
             return isinstance(node.target, ir.Attribute | ir.Subscript)
-        case ir.Declare() | ir.Try() | ir.Delete() | ir.Import() | ir.ImportFrom():
+        case ir.Yield() | ir.Await() | ir.Declare() | ir.Try() | ir.Delete() | ir.Import() | ir.ImportFrom():
             return True
     return isinstance(node, ir.Name) and node.id in ("np", "numpy", "random", "time")
 

@@ -45,13 +45,11 @@ def _locate(tree: cst.Module, text: str, path: str, numbers: Collection[int]) ->
     line_starts = [0, *(index + 1 for index, character in enumerate(text) if character == "\n")]
     result = {}
     for number, ends in wanted.items():
-        start = offsets[min(_mark(marks, ends.first), len(offsets) - 1)]
-        end = offsets[min(_mark(marks, ends.last), len(offsets) - 1)]
-        start, end = _without_blanks(text, start, end)
+        start, end = _without_blanks(text, _place(offsets, marks, ends.first), _place(offsets, marks, ends.last))
         if ends.header:
             end = _end_of_first_row(text, start, end)
         if ends.name is not None:
-            name = offsets[min(_mark(marks, ends.name), len(offsets) - 1)]
+            name = _place(offsets, marks, ends.name)
             if "\n" in text[start:name]:
                 start = name
         row, column = _position(line_starts, start)
@@ -84,21 +82,26 @@ def _lay_out(tree: cst.Module, text: str, path: str) -> Layout | None:
     module, origins = lower(tree, path)
     ends = [origin if isinstance(origin, tuple) else (origin, origin) for origin in origins]
     marks: dict[int, dict[_Edge, int]] = {id(node): {} for pair in ends for node in pair}
-    state = _Recorder(tree, marks)
+    state = _TextRecorder(tree, marks)
     tree._codegen(state)
     if "".join(state.tokens) != text:
         return None
     offsets = [0, *accumulate(map(len, state.tokens))]
     extents = [
-        _without_blanks(text, offsets[_mark(marks, _End(first, "start"))], offsets[_mark(marks, _End(last, "end"))])
+        _without_blanks(text, _place(offsets, marks, _End(first, "start")), _place(offsets, marks, _End(last, "end")))
         for first, last in ends
     ]
     placed = list(zip(offsets, state.tokens, strict=False))
-    comments = [(start, start + len(token)) for start, token in placed if token.startswith("#")]
+    in_text = state.texts
+    comments = [
+        (start, start + len(token))
+        for number, (start, token) in enumerate(placed)
+        if token.startswith("#") and number not in in_text
+    ]
     within = frozenset(
         start + index
-        for start, token in placed
-        if "\n" in token and token.strip(_BLANKS)
+        for number, (start, token) in enumerate(placed)
+        if "\n" in token and (token.strip(_BLANKS) or number in in_text)
         for index, character in enumerate(token)
         if character == "\n"
     )
@@ -198,7 +201,27 @@ class _Recorder(CodegenState):
         self.marks[id(node)]["end"] = len(self.tokens)
 
 
+class _TextRecorder(_Recorder):
+    """It, which notes the tokens that are the text of an f-string, too: they can look like blanks or comments."""
+
+    def __init__(self, tree: cst.Module, marks: dict[int, dict[_Edge, int]]) -> None:
+        super().__init__(tree, marks)
+        self.texts: set[int] = set()
+
+    def before_codegen(self, node: cst.CSTNode) -> None:
+        super().before_codegen(node)
+        if isinstance(node, _TEXTS):
+            self.texts.add(len(self.tokens))
+
+
+_TEXTS = (cst.FormattedStringText, cst.TemplatedStringText)
+
 _NOTHING = nullcontext()
+
+
+def _place(offsets: Sequence[int], marks: dict[int, dict[_Edge, int]], end: _End) -> int:
+    """The offset of an end. LibCST takes back the last token of a file without a line end."""
+    return offsets[min(_mark(marks, end), len(offsets) - 1)]
 
 
 def _mark(marks: dict[int, dict[_Edge, int]], end: _End) -> int:

@@ -122,7 +122,7 @@ def _pinned(draft: Draft, site: Site) -> list[Edit]:
     indent = draft.indent(draft.start(statement))
     step = indent + statements.unit(draft)
     pin = (
-        f'{indent}{gpus} = {config}.list_physical_devices("GPU")\n{indent}if {gpus}:\n'
-        f'{step}{config}.set_visible_devices({gpus}[{horovod}.local_rank()], "GPU")\n'
+        f"{indent}{gpus} = {config}.list_physical_devices({draft.quoted('GPU')})\n{indent}if {gpus}:\n"
+        f"{step}{config}.set_visible_devices({gpus}[{horovod}.local_rank()], {draft.quoted('GPU')})\n"
     )
     return [*edits, draft.insert(statements.rows(draft, statement)[1], pin)]

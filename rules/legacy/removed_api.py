@@ -139,7 +139,9 @@ class RemovedApi(Rule):
 def _renaming(event: events.RemovedNameUsed, others: list[Site]) -> Offer | None:
     """The fix of a name that only changed, at each of its places that one report speaks of."""
     sites = tuple(dict.fromkeys([event.site, *others]))
-    if (new := METHODS.get(event.name.rpartition(".")[2]) or METHODS.get(event.name)) is not None and event.of_object:
+    owner, _, method = event.name.rpartition(".")
+    new = next((new for of, old, new in METHODS if method == old and owner.startswith(of)), None)
+    if new is not None:
         return safe(f"Rename it to `{new}`", _method_renamed, sites, new)
     if event.of_object and event.replacement is not None:
         return safe(f"Rename it to `{event.replacement}`", _argument_renamed, sites, event.replacement)
@@ -151,8 +153,12 @@ def _renaming(event: events.RemovedNameUsed, others: list[Site]) -> Offer | None
     return unsafe(f"Write {name}: its arguments can have other names", _renamed, sites, event.name)
 
 
-METHODS = {"experimental_run_v2": "run", "reset_states": "reset_state"}
-"""Methods that only changed their names."""
+METHODS = (
+    ("tensorflow.distribute.", "experimental_run_v2", "run"),
+    ("tensorflow.keras.Metric", "reset_states", "reset_state"),
+    ("tensorflow.keras.metrics.", "reset_states", "reset_state"),
+)
+"""What the name of a class begins with, a method of it, and what that is called now."""
 
 
 def _method_renamed(draft: Draft, sites: tuple[Site, ...], new: str) -> list[Edit]:

@@ -8,6 +8,8 @@ from dataclasses import replace
 
 from gpulint.api import (
     POLICY_WORDS,
+    Draft,
+    Edit,
     Plan,
     Report,
     Rule,
@@ -99,7 +101,7 @@ class Float16Output(Rule):
                 "an output in float16 goes into the loss",
                 confidence=confidence(layer.where),
                 related=((event.site, "here"),),
-                fix=safe('Add `dtype="float32"`', calls.with_argument, layer.site, "dtype", '"float32"'),
+                fix=safe('Add `dtype="float32"`', _in_float32, layer.site),
             )
             self._outputs[layer.site].setdefault(layer.serial, report)
         return iter(())
@@ -117,3 +119,7 @@ def _gives_numbers(layer: values.Layer) -> bool:
 
 
 _PASSES_ON = frozenset({"Lambda", "Layer", "Identity", "InputLayer"})
+
+
+def _in_float32(draft: Draft, layer: Site) -> list[Edit]:
+    return calls.with_argument(draft, layer, "dtype", draft.quoted("float32"))

@@ -60,7 +60,8 @@ class Float64OnGpu(Rule):
     NumPy arrays of float64, which Keras casts for nothing (measured: the same time); tests; programs that do not train.
 
     ## Fix
-    Unsafe: writes float32 instead. Results have 7 significant digits, not 16.
+    Unsafe: writes float32 instead. Results have 7 significant digits, not 16, and operations on tensors made of float64
+    arrays of NumPy raise until these are cast, too.
 
     ## At run time
     The dtype of the operations.
@@ -97,7 +98,9 @@ class Float64OnGpu(Rule):
                     site,
                     message,
                     confidence=confidence(where),
-                    fix=unsafe("Replace it with float32: results have 7 digits, not 16", _single, site),
+                    fix=unsafe(
+                        "Replace it with float32: 7 digits, and float64 arrays no longer mix with it", _single, site
+                    ),
                 )
 
 

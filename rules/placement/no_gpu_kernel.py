@@ -97,4 +97,4 @@ def _on_cpu(draft: Draft, operation: Site, scope: Site) -> list[Edit]:
     if within[:1] == [statement]:
         return statements.moved_out(draft, statement)
     device = draft.source(draft.node(scope)).partition("(")[0]
-    return statements.wrapped(draft, statement, f'with {device}("/CPU:0"):')
+    return statements.wrapped(draft, statement, f"with {device}({draft.quoted('/CPU:0')}):")

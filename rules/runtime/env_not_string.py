@@ -86,4 +86,4 @@ def _quoted(draft: Draft, setting: Site, number: Site) -> list[Edit]:
     literal = draft.node(number)
     if draft.statement(literal) is not draft.statement(draft.node(setting)):
         raise Refused("the number is used elsewhere, too")
-    return [draft.rewrite(literal, f'"{draft.source(literal)}"')]
+    return [draft.rewrite(literal, draft.quoted(draft.source(literal)))]

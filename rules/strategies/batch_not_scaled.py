@@ -137,15 +137,25 @@ class BatchNotScaled(Rule):
                     "Scale it by the replicas: each gets the whole size, the learning rate may have to grow with it",
                     _scaled,
                     batched,
+                    place if place != batched else None,
+                    size.value,
+                    size.named,
                     strategy.site,
                 ),
             )
 
 
-def _scaled(draft: Draft, batched: Site, strategy: Site) -> list[Edit]:
-    """The size that `batch` or `fit` is given, times the number of replicas."""
-    call = calls.call_around(draft, batched)
-    given = calls.argument(draft, call, "batch_size", 0 if call is draft.node(batched) else None)
+def _scaled(
+    draft: Draft, batched: Site, passed: Site | None, size: int, named: tuple[str, ...], strategy: Site
+) -> list[Edit]:
+    """The size that `batch` or `fit` is given, or that is passed to the function which does so, times the number of
+    replicas."""
+    if passed is not None:
+        call = calls.call_around(draft, passed)
+        given = calls.passed(call, size, named)
+    else:
+        call = calls.call_around(draft, batched)
+        given = calls.argument(draft, call, "batch_size", 0 if call is draft.node(batched) else None)
     if given is None:
         raise Refused("the size is not an argument of the call")
     name = names.variable(draft, strategy, call)

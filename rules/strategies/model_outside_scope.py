@@ -160,5 +160,7 @@ class ModelOutsideScope(Rule):
             f"model built outside `strategy.scope()` and {how}",
             confidence=confidence(event.where, model.where, strategy.where),
             related=(*related, *chain(model.where, place)),
-            fix=unsafe("Build it in the scope of the strategy", scopes.in_scope, place, strategy.site, self._makers),
+            fix=unsafe(
+                "Build it in the scope of the strategy", scopes.in_scope, place, strategy.site, self._makers
+            ).one_at_a_time("scope"),
         )

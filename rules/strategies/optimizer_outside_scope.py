@@ -145,4 +145,5 @@ class OptimizerOutsideScope(Rule):
 def _in_scope(place: Site, strategy: values.Strategy | None) -> Offer | None:
     if strategy is None:
         return None
-    return unsafe("Make it in the scope of the strategy", scopes.in_scope, place, strategy.site, frozenset())
+    offer = unsafe("Make it in the scope of the strategy", scopes.in_scope, place, strategy.site, frozenset())
+    return offer.one_at_a_time("scope")

@@ -99,5 +99,5 @@ class ScopeNotEntered(Rule):
                             scopes.with_entered,
                             site,
                             self._makers,
-                        ),
+                        ).one_at_a_time("scope"),
                     )

@@ -122,7 +122,7 @@ class VariableOutsideScope(Rule):
                     place,
                     replica.strategy.site,
                     event.site if event.method.startswith("assign") else None,
-                ),
+                ).one_at_a_time("scope"),
             )
 
 
