@@ -16,7 +16,7 @@ from gpulint.fixing.rounds import Fixed
 def show(outcome: Fixed) -> int:
     """Print a diff of what would be fixed; the exit status."""
     for path, after in outcome.after.items():
-        text = difference(outcome.before[path], after)
+        text = difference(path, outcome.before[path], after)
         sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
     sys.stdout.flush()
     count = len(outcome.fixed)

@@ -12,12 +12,10 @@ from gpulint.rewriting.fix import is_wanted
 
 def footer(result: CheckResult, view: View) -> str:
     """`Found 2 errors and 1 warning in 3 files.`, what was fixed before it, and what can be behind it."""
-    hint = _hint(result, view)
-    lines = [_found(result), hint] if hint else [_found(result)]
-    if view.fixed is not None:
-        left = len(result.findings)
-        lines = [f"{view.fixed} fixed, {left} remaining{f'; {hint}' if hint else ''}.", *lines[:1]]
-    return "\n".join(lines)
+    found, hint = _found(result), _hint(result, view)
+    if view.fixed is None:
+        return f"{found} {hint}." if hint else found
+    return f"{view.fixed} fixed, {len(result.findings)} remaining{f'; {hint}' if hint else ''}.\n{found}"
 
 
 def _hint(result: CheckResult, view: View) -> str:
@@ -28,8 +26,8 @@ def _hint(result: CheckResult, view: View) -> str:
     if view.fixed is not None:
         return f"{more} more with `--unsafe-fixes`" if more else ""
     if now:
-        return f"[*] {now} fixable with `--fix`" + (f"; {more} more with `--unsafe-fixes`." if more else ".")
-    return f"{more} fixable with `--fix --unsafe-fixes`." if more else ""
+        return f"[*] {now} fixable with `--fix`" + (f"; {more} more with `--unsafe-fixes`" if more else "")
+    return f"{more} fixable with `--fix --unsafe-fixes`" if more else ""
 
 
 def _found(result: CheckResult) -> str:

@@ -40,7 +40,8 @@ class CacheAfterShuffle(Rule):
     ```python
     import tensorflow as tf
 
-    dataset = tf.data.Dataset.range(4096).shuffle(4096).cache().batch(32)
+    examples = tf.data.Dataset.from_tensor_slices((tf.zeros((4096, 4)), tf.zeros((4096, 1))))
+    dataset = examples.shuffle(4096).cache().batch(32)
     model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
     model.compile(optimizer="sgd", loss="mse")
     model.fit(dataset, epochs=10)
@@ -50,7 +51,8 @@ class CacheAfterShuffle(Rule):
     ```python
     import tensorflow as tf
 
-    dataset = tf.data.Dataset.range(4096).cache().shuffle(4096).batch(32)
+    examples = tf.data.Dataset.from_tensor_slices((tf.zeros((4096, 4)), tf.zeros((4096, 1))))
+    dataset = examples.cache().shuffle(4096).batch(32)
     model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
     model.compile(optimizer="sgd", loss="mse")
     model.fit(dataset, epochs=10)

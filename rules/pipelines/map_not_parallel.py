@@ -47,7 +47,7 @@ class MapNotParallel(Rule):
 
 
     dataset = tf.data.Dataset.from_tensor_slices(tf.zeros((640, 8, 8, 3))).map(augment).batch(32)
-    model = tf.keras.Sequential([tf.keras.layers.Conv2D(3, 3)])
+    model = tf.keras.Sequential([tf.keras.layers.Conv2D(3, 3, padding="same")])
     model.compile(optimizer="sgd", loss="mse")
     model.fit(tf.data.Dataset.zip((dataset, dataset)))
     ```
@@ -64,7 +64,7 @@ class MapNotParallel(Rule):
 
     dataset = tf.data.Dataset.from_tensor_slices(tf.zeros((640, 8, 8, 3)))
     dataset = dataset.map(augment, num_parallel_calls=tf.data.AUTOTUNE).batch(32)
-    model = tf.keras.Sequential([tf.keras.layers.Conv2D(3, 3)])
+    model = tf.keras.Sequential([tf.keras.layers.Conv2D(3, 3, padding="same")])
     model.compile(optimizer="sgd", loss="mse")
     model.fit(tf.data.Dataset.zip((dataset, dataset)))
     ```

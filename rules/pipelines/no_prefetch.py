@@ -25,7 +25,8 @@ class NoPrefetch(Rule):
 
     options = tf.data.Options()
     options.experimental_optimization.inject_prefetch = False
-    dataset = tf.data.Dataset.range(4096).with_options(options).shuffle(4096).batch(32)
+    examples = tf.data.Dataset.from_tensor_slices((tf.zeros((4096, 4)), tf.zeros((4096, 1))))
+    dataset = examples.with_options(options).shuffle(4096).batch(32)
     model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
     model.compile(optimizer="sgd", loss="mse")
     model.fit(dataset)
@@ -37,7 +38,8 @@ class NoPrefetch(Rule):
 
     options = tf.data.Options()
     options.experimental_optimization.inject_prefetch = False
-    dataset = tf.data.Dataset.range(4096).with_options(options).shuffle(4096).batch(32).prefetch(tf.data.AUTOTUNE)
+    examples = tf.data.Dataset.from_tensor_slices((tf.zeros((4096, 4)), tf.zeros((4096, 1))))
+    dataset = examples.with_options(options).shuffle(4096).batch(32).prefetch(tf.data.AUTOTUNE)
     model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
     model.compile(optimizer="sgd", loss="mse")
     model.fit(dataset)

@@ -39,7 +39,8 @@ class PrefetchNotLast(Rule):
 
     options = tf.data.Options()
     options.experimental_optimization.inject_prefetch = False
-    dataset = tf.data.Dataset.range(4096).with_options(options).prefetch(2).batch(32)
+    examples = tf.data.Dataset.from_tensor_slices((tf.zeros((4096, 4)), tf.zeros((4096, 1))))
+    dataset = examples.with_options(options).prefetch(2).batch(32)
     model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
     model.compile(optimizer="sgd", loss="mse")
     model.fit(dataset)
@@ -51,7 +52,8 @@ class PrefetchNotLast(Rule):
 
     options = tf.data.Options()
     options.experimental_optimization.inject_prefetch = False
-    dataset = tf.data.Dataset.range(4096).with_options(options).batch(32).prefetch(2)
+    examples = tf.data.Dataset.from_tensor_slices((tf.zeros((4096, 4)), tf.zeros((4096, 1))))
+    dataset = examples.with_options(options).batch(32).prefetch(2)
     model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
     model.compile(optimizer="sgd", loss="mse")
     model.fit(dataset)

@@ -104,7 +104,7 @@ class HardcodedDevice(Rule):
                 f"operations are pinned to `{event.argument.value}`",
                 confidence=confidence(event.where),
                 fix=unsafe(
-                    "Take the block out of `tf.device`: TensorFlow places its operations on the first visible GPU",
+                    "Take the block out of `tf.device`: TensorFlow places its operations",
                     statements.without_manager,
                     event.site,
                 ),

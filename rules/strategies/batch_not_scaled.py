@@ -42,7 +42,8 @@ class BatchNotScaled(Rule):
     import tensorflow as tf
 
     strategy = tf.distribute.MirroredStrategy()
-    dataset = tf.data.Dataset.range(1024).batch(32)
+    examples = tf.data.Dataset.from_tensor_slices((tf.zeros((1024, 4)), tf.zeros((1024, 1))))
+    dataset = examples.batch(32)
     with strategy.scope():
         model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
         model.compile(optimizer="adam", loss="mse")
@@ -54,7 +55,8 @@ class BatchNotScaled(Rule):
     import tensorflow as tf
 
     strategy = tf.distribute.MirroredStrategy()
-    dataset = tf.data.Dataset.range(1024).batch(32 * strategy.num_replicas_in_sync)
+    examples = tf.data.Dataset.from_tensor_slices((tf.zeros((1024, 4)), tf.zeros((1024, 1))))
+    dataset = examples.batch(32 * strategy.num_replicas_in_sync)
     with strategy.scope():
         model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
         model.compile(optimizer="adam", loss="mse")

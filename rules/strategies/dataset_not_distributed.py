@@ -38,7 +38,7 @@ class DatasetNotDistributed(Rule):
     import tensorflow as tf
 
     strategy = tf.distribute.MirroredStrategy()
-    dataset = tf.data.Dataset.range(64)
+    dataset = tf.data.Dataset.range(64).batch(4)
 
 
     @tf.function
@@ -55,7 +55,7 @@ class DatasetNotDistributed(Rule):
     import tensorflow as tf
 
     strategy = tf.distribute.MirroredStrategy()
-    dataset = strategy.experimental_distribute_dataset(tf.data.Dataset.range(64))
+    dataset = strategy.experimental_distribute_dataset(tf.data.Dataset.range(64).batch(4))
 
 
     @tf.function

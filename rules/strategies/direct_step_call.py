@@ -51,7 +51,7 @@ class DirectStepCall(Rule):
         optimizer.apply_gradients([(tape.gradient(loss, weight), weight)])
 
 
-    for x in tf.data.Dataset.range(64):
+    for x in tf.data.Dataset.from_tensor_slices(tf.zeros(64)).batch(4):
         train_step(x)
     ```
 
@@ -76,7 +76,7 @@ class DirectStepCall(Rule):
         strategy.run(train_step, args=(x,))
 
 
-    for x in strategy.experimental_distribute_dataset(tf.data.Dataset.range(64)):
+    for x in strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensor_slices(tf.zeros(64)).batch(4)):
         distributed_step(x)
     ```
 

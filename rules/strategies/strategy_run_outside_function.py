@@ -45,7 +45,7 @@ class StrategyRunOutsideFunction(Rule):
         return x + 1
 
 
-    for x in strategy.experimental_distribute_dataset(tf.data.Dataset.range(64)):
+    for x in strategy.experimental_distribute_dataset(tf.data.Dataset.range(64).batch(4)):
         strategy.run(step, args=(x,))
     ```
 
@@ -65,7 +65,7 @@ class StrategyRunOutsideFunction(Rule):
         return strategy.run(step, args=(x,))
 
 
-    for x in strategy.experimental_distribute_dataset(tf.data.Dataset.range(64)):
+    for x in strategy.experimental_distribute_dataset(tf.data.Dataset.range(64).batch(4)):
         distributed_step(x)
     ```
 
