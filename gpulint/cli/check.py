@@ -105,7 +105,9 @@ def command(
     except (SettingsError, pack.PackError) as error:
         raise UserError(str(error)) from None
     if diff:
-        sys.exit(fixes.show(outcome))
+        status = fixes.show(outcome)
+        _tell_faults(outcome.checked.result, verbose)
+        sys.exit(2 if outcome.checked.result.errors else status)
     if given and settings.fix:
         fixes.pass_on(outcome, given)
     elif (written := fixes.write(outcome)).after != outcome.after:
@@ -123,10 +125,7 @@ def command(
         text = render(form, result, view)
     stream = sys.stderr if given and settings.fix else sys.stdout
     _write(text, output_file, quiet and not result.findings, stream)
-    for message, trace in result.errors:
-        click.echo(f"gpulint: {message}", err=True)
-        if verbose:
-            click.echo(trace, err=True)
+    _tell_faults(result, verbose)
     if verbose:
         click.echo(f"gpulint: {result.files} files, {result.analysed} that speak of TensorFlow", err=True)
     limit = max_warnings if max_warnings is not None else settings.max_warnings
@@ -172,6 +171,13 @@ def _write(text: str, output_file: str | None, silent: bool, stream: TextIO) -> 
             raise UserError(f"{output_file}: {error.strerror or error}") from None
     elif not silent:
         stream.write(text.encode(stream.encoding or "utf-8", "replace").decode(stream.encoding or "utf-8"))
+
+
+def _tell_faults(result: CheckResult, verbose: bool) -> None:
+    for message, trace in result.errors:
+        click.echo(f"gpulint: {message}", err=True)
+        if verbose:
+            click.echo(trace, err=True)
 
 
 def _status(result: CheckResult, max_warnings: int, exit_zero: bool) -> int:

@@ -11,6 +11,7 @@ import click
 from gpulint.fixing.difference import difference
 from gpulint.fixing.files import NotWritten, replace_file
 from gpulint.fixing.rounds import Fixed
+from gpulint.linting.engine import SYNTAX_ERROR
 
 
 def show(outcome: Fixed) -> int:
@@ -19,9 +20,12 @@ def show(outcome: Fixed) -> int:
         text = difference(path, outcome.before[path], after)
         sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
     sys.stdout.flush()
+    unreadable = [one for one in outcome.checked.result.findings if one.code == SYNTAX_ERROR]
+    for one in unreadable:
+        click.echo(f"gpulint: {one.span.path}:{one.span.row}:{one.span.column}: {one.message}", err=True)
     count = len(outcome.fixed)
     click.echo(f"Would fix {count} finding{'' if count == 1 else 's'}." if count else "Nothing to fix.", err=True)
-    return 1 if outcome.after else 0
+    return 1 if outcome.after or unreadable else 0
 
 
 def pass_on(outcome: Fixed, given: Mapping[str, bytes]) -> None:

@@ -85,15 +85,17 @@ class Fixer:
                 programs |= checked.result.programs.get(path, set())
             before, checked = checked, self._check(sorted(programs), {**self._contents, **trial})
             good = {path for path in trial if _is_better(path, proposed[path][1], before.result, checked.result)}
+            left = {_key(one) for one in checked.result.findings}
             for path, (content, findings) in proposed.items():
+                kept = [one for one in findings if _key(one) in left]
                 if path in good:
                     self._contents[path] = content
                     self._rounds[path] += 1
                     self._careful.discard(path)
                     self._fixed += findings
                     changed = True
-                elif len(findings) == 1:
-                    self._refused.add(_key(findings[0]))
+                elif kept or len(findings) == 1:
+                    self._refused.update(_key(one) for one in kept or findings)
                 else:
                     self._careful.add(path)
             if len(good) < len(trial):

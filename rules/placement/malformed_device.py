@@ -9,10 +9,14 @@ from gpulint.api import (
     DEVICE_NAMES,
     DEVICE_WORDS,
     STRATEGY_WORDS,
+    Draft,
+    Edit,
     Plan,
+    Refused,
     Report,
     Rule,
     Severity,
+    Site,
     calls,
     confidence,
     events,
@@ -78,7 +82,7 @@ class MalformedDevice(Rule):
             confidence=confidence(event.where),
             related=((event.call, "TensorFlow parses it here"),) if event.call != event.site else (),
             supersedes=(event.call,),
-            fix=safe(f"Replace it with `{meant}`", calls.literal, event.site, meant) if meant else None,
+            fix=safe(f"Replace it with `{meant}`", _rewritten, event.site, event.call, meant) if meant else None,
         )
 
 
@@ -89,3 +93,10 @@ def _meant(text: str) -> str:
     """The device that a malformed name means, where there can be no doubt."""
     match = _MEANT.match(text.strip())
     return f"/{'CPU' if match[1].lower() == 'cpu' else 'GPU'}:{match[2]}" if match else ""
+
+
+def _rewritten(draft: Draft, literal: Site, call: Site, meant: str) -> list[Edit]:
+    """The name as TensorFlow reads it, where PyTorch does not read it, too."""
+    if "torch" in draft.module.words and draft.statement(draft.node(literal)) is not draft.statement(draft.node(call)):
+        raise Refused("it may be PyTorch's name of the device")
+    return calls.literal(draft, literal, meant)

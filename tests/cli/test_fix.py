@@ -165,3 +165,10 @@ def test_an_unused_suppression_is_taken_out(project: Path) -> None:
         "y = tf.zeros(4)  # noqa: GPU101\n"
         "z = tf.zeros(4)  # gpulint: ignore[GPU101]  # type: ignore\n"
     )
+
+
+def test_a_diff_is_not_green_where_a_file_cannot_be_read(project: Path) -> None:
+    (project / "broken.py").write_text("import tensorflow as tf\nx = (\n")
+    done = check("--diff", "broken.py")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "broken.py:2:" in done.stderr
