@@ -110,7 +110,7 @@ def variable(draft: Draft, made: Site, user: ir.Node) -> str:
     """How the object made at a place is called at another one, where it must have been made before: `strategy`,
     `self.strategy`. Raises Refused where it has no name there, or not for certain."""
     maker = draft.statement(draft.node(made))
-    if not isinstance(maker, ir.Assign) or len(maker.targets) != 1 or maker.value is None:
+    if not isinstance(maker, ir.Assign) or len(maker.targets) != 1 or made.node not in _options(maker.value):
         raise Refused("what is made there has no name")
     target = maker.targets[0]
     here, there = draft.function(user), draft.function(maker)
@@ -131,6 +131,13 @@ def variable(draft: Draft, made: Site, user: ir.Node) -> str:
     if not known or not all(isinstance(one, ir.Assign) and _is_made(one.value) for one in makers):
         raise Refused(f"`{name}` is not made for certain before it")
     return name
+
+
+def _options(value: ir.Expr | None) -> list[int]:
+    """The expressions, by number, of which one is the value of another: itself, or the arms of a condition."""
+    if isinstance(value, ir.Conditional):
+        return [*_options(value.body), *_options(value.orelse)]
+    return [value.number] if value is not None else []
 
 
 def _is_made(value: ir.Expr | None) -> bool:

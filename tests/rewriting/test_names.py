@@ -104,6 +104,8 @@ def test_an_object_is_called_by_the_name_that_it_has_there(text: str, expected: 
         "s = made()\ndef g():\n    s = 1\n    f()\n",
         "def g(self):\n    self.s = made()\ndef h(self):\n    f()\n",
         "use(made())\nf()\n",
+        "s = use(made())\nf()\n",
+        "s = [made()]\nf()\n",
         "s = t = made()\nf()\n",
         "s = made()\nfor s in x:\n    f()\n",
         "try:\n    s = made()\nexcept E:\n    pass\nf()\n",
