@@ -11,6 +11,7 @@ from gpulint.places import Span
 from gpulint.rewriting.fix import Applicability, Edit, Fix
 from gpulint.sources import suppressions
 from gpulint.sources.source import Source
+from gpulint.syntax.parse import unix_text
 
 UNUSED = "GPU002"
 TROUBLES = {"unknown": "GPU003", "malformed": "GPU004", "unmatched": "GPU005"}
@@ -60,7 +61,8 @@ def _covers(comment: suppressions.Suppression, finding: Finding) -> bool:
 
 def _removal(source: Source, comment: suppressions.Suppression) -> Fix | None:
     """The fix that takes a comment out; None where other words share it, or another comment belongs to it."""
-    row = _LINE_END.split(source.text)[comment.row - 1]
+    rows = unix_text(source).split("\n")
+    row = rows[comment.row - 1]
     start, text = comment.column - 1, row[comment.column - 1 :]
     if comment.kind not in ("ignore", "file-ignore") or "#" in text[1:] or not _OURS.match(text):
         return None
@@ -68,12 +70,11 @@ def _removal(source: Source, comment: suppressions.Suppression) -> Fix | None:
     span = Span(source.path, comment.row, len(code) + 1, comment.row, len(row) + 1)
     if not code:
         span = span._replace(column=1, end_row=comment.row + 1, end_column=1)
-        if comment.row == len(_LINE_END.split(source.text)):
+        if comment.row == len(rows):
             return None
     return Fix(Applicability.SAFE, "Remove the comment", (Edit(span, ""),))
 
 
-_LINE_END = re.compile(r"\r\n?|\n")
 _OURS = re.compile(r"#\s*gpulint\s*:", re.IGNORECASE)
 
 
