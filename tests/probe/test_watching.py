@@ -307,4 +307,4 @@ def test_places_are_the_users_own(tmp_path: Path) -> None:
     """Not a line of gpulint, wherever that is installed."""
     text = "import json, gpulint\nwith gpulint.watch() as run:\n    gpulint.expect.that('steps > 1')  # here\n"
     text += "print(json.dumps([one.where for one in run.capture.stated.values()]))\n"
-    assert said(tmp_path, text) == [[str(tmp_path / "prog.py"), row_of(text, "# here")]]
+    assert said(tmp_path, text) == [[str(tmp_path / "prog.py"), row_of(text, "# here"), None]]
