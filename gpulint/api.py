@@ -23,6 +23,8 @@ from gpulint.analysis.questions import (
     together,
     trained_models,
     trains,
+    way,
+    way_to_start,
 )
 from gpulint.analysis.rounds import changing_number, differ_in_numbers, is_single, leaves, round_trip, varies
 from gpulint.analysis.steps import (
@@ -60,6 +62,9 @@ from gpulint.knowledge.words import (
 from gpulint.linting.finding import Severity
 from gpulint.linting.rule import Report, Rule, Said
 from gpulint.places import Site
+from gpulint.rewriting import calls, loops, names, scopes, statements
+from gpulint.rewriting.draft import Draft
+from gpulint.rewriting.fix import Edit, Offer, Refused, safe, unsafe
 
 __all__ = [
     "CLEARS_SESSION",
@@ -83,10 +88,14 @@ __all__ = [
     "Context",
     "DeviceName",
     "DeviceScope",
+    "Draft",
+    "Edit",
     "Literal",
     "Loop",
+    "Offer",
     "Path",
     "Plan",
+    "Refused",
     "Replica",
     "Report",
     "Rule",
@@ -99,6 +108,7 @@ __all__ = [
     "are_few",
     "blamed",
     "callers",
+    "calls",
     "chain",
     "changing_number",
     "compatible",
@@ -122,7 +132,9 @@ __all__ = [
     "leaves",
     "left_on",
     "length_of",
+    "loops",
     "mentions",
+    "names",
     "parse_device",
     "pipelines",
     "possible",
@@ -130,13 +142,19 @@ __all__ = [
     "removed",
     "round_trip",
     "rounds",
+    "safe",
+    "scopes",
+    "statements",
     "step_loops",
     "symbol_of",
     "together",
     "trained_models",
     "trains",
+    "unsafe",
     "values",
     "varies",
+    "way",
+    "way_to_start",
     "words",
     "words_of",
 ]

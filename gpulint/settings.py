@@ -62,6 +62,10 @@ class Settings:
     extend_select: tuple[str, ...] = ()
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
     severity: tuple[tuple[str, str], ...] = ()
+    fix: bool = False
+    unsafe_fixes: bool = False
+    fixable: tuple[str, ...] = ("ALL",)
+    unfixable: tuple[str, ...] = ()
     probe_expect: tuple[str, ...] = ()
     probe_level: tuple[tuple[str, str], ...] = ()
     probe_timeout: float = 0
@@ -108,10 +112,14 @@ OPTIONS = (
     Option("output-format", "", "format", "The form of the output."),
     Option("baseline", "", "string", "File with the findings that are known, as with `--baseline`."),
     Option("max-warnings", "", "int", "Exit with 1 only when there are more warnings than this (-1: any)."),
+    Option("fix", "", "bool", "Fix what can be fixed, as with `--fix`."),
+    Option("unsafe-fixes", "", "bool", "Apply unsafe fixes, too, as with `--unsafe-fixes`."),
     Option("select", "lint", "rules", "Rules to turn on: codes, prefixes, names or ALL."),
     Option("ignore", "lint", "rules", "Rules to turn off."),
     Option("extend-select", "lint", "rules", "Rules to turn on in addition to `select`."),
     Option("per-file-ignores", "lint", "rules by pattern", "Rules to turn off in files that match a pattern."),
+    Option("fixable", "lint", "rules", "Rules whose findings may be fixed."),
+    Option("unfixable", "lint", "rules", "Rules whose findings are never fixed."),
     Option("severity", "lint", "severity by rule", "Another severity for a rule: error, warning, info or off."),
     Option("expect", "probe", "expectations", 'What a run is held against, such as "ops.on_gpu >= 90%".'),
     Option("level", "probe", "level by check", "Another level for a check of the probe: error, warn or off."),

@@ -12,6 +12,7 @@ from gpulint.analysis.events import (
     ModelCalled,
     ModelFitted,
     RuntimeConfigured,
+    RuntimeInitialised,
     StrategyBuilt,
 )
 from gpulint.analysis.paths import compatible
@@ -167,6 +168,17 @@ def chain(where: Where, stop: Site | None = None) -> tuple[tuple[Site, str], ...
 
 MAX_CHAIN = 4
 """Calls of a chain that a finding shows."""
+
+
+def way(event: Event) -> tuple[Site, ...]:
+    """The place of an event and the calls that lead there, innermost first."""
+    return (event.site, *(caller.site for caller in callers(event.where.caller) if caller.site is not None))
+
+
+def way_to_start(plan: Plan, since: Site) -> tuple[Site, ...]:
+    """The way to the place at which the runtime is initialised."""
+    started = (event for event in plan.events if isinstance(event, RuntimeInitialised) and event.site == since)
+    return next((way(event) for event in started), (since,))
 
 
 def is_test(path: str) -> bool:

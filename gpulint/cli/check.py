@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TextIO
 
 import click
 
-from gpulint.cli import options
+from gpulint.cli import fixes, options
 from gpulint.cli.gates import Gates, gatekeeping
 from gpulint.cli.options import UserError
+from gpulint.fixing.rounds import Checked, Fixed, Fixer
 from gpulint.linting import pack
 from gpulint.linting.engine import Checker, CheckResult
 from gpulint.linting.selection import Catalogue, Selection
@@ -54,6 +57,9 @@ def _jobs(ctx: click.Context, param: click.Parameter, value: str) -> int:
 @click.option("--output-format", type=click.Choice(FORMATS), envvar="GPULINT_OUTPUT_FORMAT", help="Form of the output.")
 @click.option("--output-file", "-o", type=click.Path(dir_okay=False), envvar="GPULINT_OUTPUT_FILE", help="Write there.")
 @click.option("--jobs", "-j", default="auto", callback=_jobs, metavar="N|auto", help="How many processes check.")
+@click.option("--fix/--no-fix", default=None, help="Fix what can be fixed without changing what the program does.")
+@click.option("--unsafe-fixes/--no-unsafe-fixes", default=None, help="Fix what changes the program's behaviour, too.")
+@click.option("--diff", is_flag=True, help="Show what would be fixed instead of doing it.")
 @gatekeeping
 @click.option("--watch", "-w", is_flag=True, help="Check again whenever a file changes.")
 @click.option("--statistics", "show_statistics", is_flag=True, help="Count findings by rule instead of listing them.")
@@ -76,6 +82,7 @@ def command(
     paths: tuple[str, ...],
     output_format: str | None,
     output_file: str | None,
+    diff: bool,
     show_statistics: bool,
     exit_zero: bool,
     max_warnings: int | None,
@@ -93,13 +100,17 @@ def command(
 ) -> None:
     """Find GPU misuse in TensorFlow code.
 
-    PATHS are files, directories or glob patterns (default: the current directory); - reads standard input.
+    PATHS are files, directories or glob patterns (default: the current directory); - reads standard input, and with
+    --fix prints it, fixed.
 
-    Exit status: 0 nothing found, 1 findings or unreadable input, 2 wrong usage or configuration or an internal
-    error.
+    Exit status: 0 nothing found, 1 findings or unreadable input (with --diff: something would be fixed), 2 wrong usage
+    or configuration or an internal error.
     """
     finder = options.finder(configs, isolated, _overrides(choices), target_tensorflow)
     settings = finder.of_directory(".")
+    form = output_format or settings.output_format
+    if form not in FORMATS:
+        raise UserError(f"output-format: there is no format `{form}`; there are {', '.join(FORMATS)}")
     try:
         rule_paths = [os.path.join(settings.root, path) for path in settings.rule_paths]
         catalogue = Catalogue(pack.load(rule_paths, installed=not isolated))
@@ -117,19 +128,37 @@ def command(
             raise UserError("--add-ignore: standard input is no file that comments can be written to")
         jobs = 1 if given or is_small(files) else jobs
         workers = Workers(jobs, finder, catalogue, tuple(rule_paths), not isolated) if jobs > 1 else None
-        checker = Checker(finder, catalogue)
-        result = gates.passed(checker.check(files, given, workers), files, checker.in_file)
-        if not given and gates.ignore(result, finder):
+
+        def check(paths: Sequence[str], contents: Mapping[str, bytes]) -> Checked:
             checker = Checker(finder, catalogue)
-            result = gates.passed(checker.check(files, given, workers), files, checker.in_file)
+            result = checker.check(paths, {**given, **contents}, workers if not contents else None)
+            return Checked(result, checker)
+
+        outcome = Fixed(check(files, {}))
+        if diff or settings.fix:
+            counts = gates.lets_pass(outcome.checked.result, outcome.checked.checker.in_file)
+            outcome = Fixer(check, lambda path: finder.of_file(path).unsafe_fixes, counts).run(outcome.checked, files)
     except MissingPath as error:
         click.echo(f"gpulint: {error}: no such file or directory", err=True)
         sys.exit(1)
     except (SettingsError, pack.PackError) as error:
         raise UserError(str(error)) from None
-    form = output_format or settings.output_format
-    if form not in FORMATS:
-        raise UserError(f"output-format: there is no format `{form}`; there are {', '.join(FORMATS)}")
+    if diff:
+        status = fixes.show(outcome)
+        _tell_faults(outcome.checked.result, verbose)
+        sys.exit(2 if outcome.checked.result.errors else status)
+    if given and settings.fix:
+        fixes.pass_on(outcome, given)
+    elif outcome.after:
+        written = fixes.write(outcome)
+        if written.after != outcome.after:
+            written = replace(written, checked=check(files, {}))
+        outcome = written
+        gates = Gates.of(choices, settings)  # what changed since a revision is more now
+    result, checker = _passed(gates, outcome.checked, files), outcome.checked.checker
+    if not given and gates.ignore(result, finder):
+        again = check(files, {})
+        result, checker = _passed(gates, again, files), again.checker
     limit = max_warnings if max_warnings is not None else settings.max_warnings
     status = _status(result, limit, exit_zero)
     if show_statistics:
@@ -141,23 +170,27 @@ def command(
             checker.selected().rules,
             status,
             checker.in_file,
+            settings.unsafe_fixes,
+            len(outcome.fixed) if settings.fix else None,
         )
         text = render(form, result, view)
-    _write(text, output_file, quiet and not result.findings)
-    for message, trace in result.errors:
-        click.echo(f"gpulint: {message}", err=True)
-        if verbose:
-            click.echo(trace, err=True)
+    stream = sys.stderr if given and settings.fix else sys.stdout
+    _write(text, output_file, quiet and not result.findings, stream)
+    _tell_faults(result, verbose)
     if verbose:
         click.echo(f"gpulint: {result.files} files, {result.analysed} that speak of TensorFlow", err=True)
     sys.exit(status)
+
+
+def _passed(gates: Gates, checked: Checked, files: Sequence[str]) -> CheckResult:
+    return gates.passed(checked.result, files, checked.checker.in_file)
 
 
 def _overrides(choices: dict[str, Any]) -> dict[str, Any]:
     """The settings that options give, in the form of the configuration file."""
     table: dict[str, Any] = {}
     lint: dict[str, Any] = {}
-    for key in ("respect_gitignore", "force_exclude"):
+    for key in ("respect_gitignore", "force_exclude", "fix", "unsafe_fixes"):
         if choices[key] is not None:
             table[key.replace("_", "-")] = choices[key]
     if choices["exclude"]:
@@ -190,7 +223,7 @@ def _split(values: tuple[str, ...]) -> list[str]:
     return [part.strip() for part in values[-1].split(",") if part.strip()]
 
 
-def _write(text: str, output_file: str | None, silent: bool) -> None:
+def _write(text: str, output_file: str | None, silent: bool, stream: TextIO) -> None:
     if output_file is not None:
         try:
             with open(output_file, "w", encoding="utf-8") as file:
@@ -198,7 +231,14 @@ def _write(text: str, output_file: str | None, silent: bool) -> None:
         except OSError as error:
             raise UserError(f"{output_file}: {error.strerror or error}") from None
     elif not silent:
-        sys.stdout.write(text.encode(sys.stdout.encoding or "utf-8", "replace").decode(sys.stdout.encoding or "utf-8"))
+        stream.write(text.encode(stream.encoding or "utf-8", "replace").decode(stream.encoding or "utf-8"))
+
+
+def _tell_faults(result: CheckResult, verbose: bool) -> None:
+    for message, trace in result.errors:
+        click.echo(f"gpulint: {message}", err=True)
+        if verbose:
+            click.echo(trace, err=True)
 
 
 def _status(result: CheckResult, max_warnings: int, exit_zero: bool) -> int:

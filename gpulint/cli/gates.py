@@ -71,6 +71,21 @@ class Gates:
             raise UserError(f"--add-ignore: {error}") from None
         return cls(named, choices["write_baseline"], choices["prune_baseline"], changes, reason)
 
+    def lets_pass(self, checked: CheckResult, in_file: Callable[[Span], Span]) -> Callable[[Finding], bool]:
+        """Whether a finding, of this check or of a later one, counts. Raises UserError."""
+        findings = checked.findings
+        if self.baseline is None and self.changes is None:
+            return lambda finding: True
+        if self.baseline is not None and os.path.exists(self.baseline):
+            try:
+                findings = baseline.read(self.baseline).fresh(findings)
+            except BaselineError as error:
+                raise UserError(str(error)) from None
+        if self.changes is not None:
+            findings = [one for one in findings if _is_new(one, self.changes, in_file)]
+        counting = {one.fingerprint for one in findings}
+        return lambda finding: finding.fingerprint in counting
+
     def passed(self, result: CheckResult, checked: Collection[str], in_file: Callable[[Span], Span]) -> CheckResult:
         """The result with the findings that count; `in_file` gives a span in a cell at its rows of the file.
 

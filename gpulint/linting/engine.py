@@ -19,13 +19,16 @@ from gpulint.analysis.questions import is_test
 from gpulint.linting.dispatch import Candidate, Raised, reports_of, without_explained, without_guessed
 from gpulint.linting.files import Files
 from gpulint.linting.finding import Finding, Related, Silenced
+from gpulint.linting.fixes import Offered, with_fixes
 from gpulint.linting.portions import portions
 from gpulint.linting.prose import Prose
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.linting.silence import silence
 from gpulint.places import Site, Span
+from gpulint.rewriting.fix import Edit
 from gpulint.settings import NEWEST_TENSORFLOW, Settings, SettingsFinder
 from gpulint.sources.decoding import Undecodable
+from gpulint.sources.language import language_of
 from gpulint.sources.source import Source
 from gpulint.syntax import ir
 from gpulint.syntax.embedded import Programs
@@ -52,11 +55,16 @@ def speaks_of_tensorflow(data: bytes) -> bool:
 
 @dataclass(slots=True)
 class CheckResult:
-    """What a run found. `errors` are faults of gpulint itself or of a rule, one line each, with tracebacks."""
+    """What a run found. `errors` are faults of gpulint itself or of a rule, one line each, with tracebacks.
+
+    `programs` are, by path, the checked files by which a file came to its findings, or might have come to others:
+    itself and those that import it.
+    """
 
     findings: list[Finding] = field(default_factory=list)
     suppressed: list[Silenced] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)
+    programs: dict[str, set[str]] = field(default_factory=dict)
     files: int = 0
     analysed: int = 0
 
@@ -68,6 +76,8 @@ class Examined:
 
     candidates: list[Candidate] = field(default_factory=list)
     called: set[Site] = field(default_factory=set)
+    programs: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    """The programs that reach into a file: those that are reported for it, and those that call its functions."""
     unreadable: list[Finding] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)
     analysed: int = 0
@@ -163,6 +173,11 @@ class Checker:
         lines = self._files.lines(os.path.abspath(path), cell)
         return lines[row - 1] if row <= len(lines) else ""
 
+    def source(self, path: str) -> Source | None:
+        """The program that a file is, as it was read; None where it could not be."""
+        programs = self.programs(path)
+        return programs.main if programs is not None else None
+
     def in_file(self, span: Span) -> Span:
         """A span in a notebook's cell at its rows and columns of the notebook's file; any other as it is."""
         return self._files.in_file(span)
@@ -206,7 +221,11 @@ class Checker:
         except CannotParse as error:
             self._cannot_parse(source, error)
             return
-        self._raised += reports_of(plan, selection.rules_of(source.file))
+        raised = reports_of(plan, selection.rules_of(source.file))
+        for site in {*(one.report.site for one in raised), *plan.borrowed}:
+            reached = self._files.read(site.path)
+            self._examined.programs[reached.file if reached is not None else site.path].add(source.file)
+        self._raised += raised
         if plan.is_complete and not is_test(source.file):
             self._examined.called |= plan.borrowed
         plan.release()
@@ -258,39 +277,48 @@ class Checker:
 
     def _settled(self, shown: dict[str, str], parts: Iterable[Examined]) -> CheckResult:
         """What the parts of a run come to."""
-        by_file: dict[str, list[Finding]] = defaultdict(list)
+        by_file: dict[str, list[Candidate]] = defaultdict(list)
         candidates: list[Candidate] = []
         called: set[Site] = set()
         found: list[Finding] = []
         for part in parts:
             candidates += part.candidates
             called |= part.called
+            for path, programs in part.programs.items():
+                if path in shown:
+                    self._result.programs.setdefault(shown[path], set()).update(shown[one] for one in programs)
             found += [self._shown(finding, shown) for finding in part.unreadable]
             self._result.errors += part.errors
             self._result.analysed += part.analysed
         for candidate in without_explained(without_guessed(candidates, called), self._catalogue):
-            by_file[candidate.finding.span.path].append(candidate.finding)
+            by_file[candidate.finding.span.path].append(candidate)
         for path in shown:
             found += self._kept(path, by_file[path], shown)
         self._result.findings = self._fingerprinted(sorted(found, key=_order))
         self._result.files = len(shown)
         return self._result
 
-    def _kept(self, path: str, findings: list[Finding], shown: dict[str, str]) -> list[Finding]:
-        """The findings of one file, each once, after suppressions."""
+    def _kept(self, path: str, candidates: list[Candidate], shown: dict[str, str]) -> list[Finding]:
+        """The findings of one file, each once and with its fix, after suppressions."""
         sources = self._files.programs(path)
         if not sources:
             return []
         selection = self._selection(path)
         off = selection.ignored_in(path)
         found: dict[tuple[Span, str], Finding] = {}
-        for finding in findings:
+        offers: dict[tuple[Span, str], Offered] = {}
+        for finding, report, _ in candidates:
             key = (finding.span, finding.code)
             if key not in found or found[key].confidence.value > finding.confidence.value:
-                found[key] = finding
+                found[key], offers[key] = finding, Offered(report.fix, report.site.path)
         kept, suppressed = silence(list(found.values()), sources, selection, self._catalogue)
         self._result.suppressed += [Silenced(self._shown(finding, shown), reason) for finding, reason in suppressed]
-        return [self._shown(finding, shown) for finding in kept if finding.code not in off]
+        kept = [finding for finding in kept if finding.code not in off]
+        is_markdown = language_of(path, self._finder.of_file(path).extension) == "markdown"
+        fixable = frozenset[str]() if is_markdown else selection.fixable
+        fixed, errors = on_deep_stack(lambda: with_fixes(kept, offers, sources, fixable))
+        self._result.errors += errors
+        return [self._shown(finding, shown) for finding in fixed]
 
     def _syntax(self, path: str) -> ir.Module | None:
         """The module as it was analysed."""
@@ -323,7 +351,10 @@ class Checker:
             return span._replace(path=shown.get(span.path) or _relative(span.path))
 
         related = tuple(Related(display(one.span), one.message) for one in finding.related)
-        return replace(finding, span=display(finding.span), related=related)
+        fix = finding.fix
+        if fix is not None:
+            fix = replace(fix, edits=tuple(Edit(display(edit.span), edit.content) for edit in fix.edits))
+        return replace(finding, span=display(finding.span), related=related, fix=fix)
 
     def _fingerprinted(self, found: list[Finding]) -> list[Finding]:
         """Findings with fingerprints: of rule, path, enclosing definition, text of the span, and a count."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from gpulint.confidence import Confidence
 from gpulint.places import Span
+from gpulint.rewriting.fix import Fix
 
 
 class Severity(str, Enum):
@@ -48,6 +49,8 @@ class Finding:
     """The same for the same finding when lines move; different for two findings of one run."""
     noqa_row: int = 0
     """The row at which a trailing suppression comment would silence it."""
+    fix: Fix | None = None
+    """Edits of its file that take it away."""
 
 
 class Silenced(NamedTuple):

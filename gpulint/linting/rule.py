@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from gpulint.confidence import Confidence
 from gpulint.linting.finding import Severity
 from gpulint.places import Site
+from gpulint.rewriting.fix import Offer
 
 if TYPE_CHECKING:
     from gpulint.analysis.plan import Plan
@@ -30,7 +31,8 @@ class Report:
 
     `why` and `instead` default to the rule's own. `related` are (site, message) pairs. `supersedes` names
     sites that this report already explains, so that rules listing this one in `yields_to` stay silent there.
-    `unless` is what the author can have written beside the code that makes it right.
+    `unless` is what the author can have written beside the code that makes it right. `fix` is how the rule would
+    change the file.
     """
 
     site: Site
@@ -41,6 +43,7 @@ class Report:
     related: tuple[tuple[Site, str], ...] = ()
     supersedes: tuple[Site, ...] = ()
     unless: Said | None = None
+    fix: Offer | None = field(default=None, compare=False)
 
 
 class Rule:
@@ -52,7 +55,8 @@ class Rule:
 
     The class docstring is the rule's page. Its first line is the title; the sections *What it does*, *Why is
     this bad*, *Example*, *Use instead*, *What is not reported* and *At run time* follow as Markdown
-    headings, and its two code blocks (Example, Use instead) are run as tests.
+    headings, and its two code blocks (Example, Use instead) are run as tests. A rule that offers fixes says in a
+    section *Fix*, before *At run time*, what they change; then the example must be one that can be fixed.
     """
 
     code: ClassVar[str]

@@ -90,6 +90,10 @@ class Selection:
             code for code, weight in on.items() if off.get(code, -1) < weight and self._severity.get(code) != "off"
         )
         self.rules = tuple(rule for rule in catalogue.pack if rule.code in self.codes)
+        fixable = catalogue.expand(settings.fixable, f"{origin}: fixable")
+        unfixable = catalogue.expand(settings.unfixable, f"{origin}: unfixable")
+        self.fixable = frozenset(code for code, weight in fixable.items() if unfixable.get(code, -1) < weight)
+        """Codes of the rules whose findings may be fixed."""
         self._per_file = [
             (
                 pathspec.GitIgnoreSpec.from_lines([pattern]),

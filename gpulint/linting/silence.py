@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gpulint.linting.finding import Finding, Silenced
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.places import Span
+from gpulint.rewriting.fix import Applicability, Edit, Fix
 from gpulint.sources import suppressions
 from gpulint.sources.source import Source
+from gpulint.syntax.parse import unix_text
 
 UNUSED = "GPU002"
 TROUBLES = {"unknown": "GPU003", "malformed": "GPU004", "unmatched": "GPU005"}
@@ -47,7 +51,8 @@ def silence(
         for comment in comments:
             if comment not in used and comment.codes is not None and selection.codes.issuperset(comment.codes):
                 message = f"suppresses nothing: no finding of {', '.join(comment.codes)} here"
-                kept.append(_about(sources[0].file, comment, UNUSED, message, selection, catalogue))
+                finding = _about(sources[0].file, comment, UNUSED, message, selection, catalogue)
+                kept.append(replace(finding, fix=_removal(sources, comment)))
     return kept, silenced
 
 
@@ -57,6 +62,34 @@ def _covers(comment: suppressions.Suppression, finding: Finding) -> bool:
     if comment.cell != finding.span.cell and comment.kind != "file-ignore":
         return False
     return comment.first <= finding.span.row <= comment.last or comment.first <= finding.span.end_row <= comment.last
+
+
+def _removal(sources: Sequence[Source], comment: suppressions.Suppression) -> Fix | None:
+    """The fix that takes a comment out; None where other words share it, or another comment belongs to it."""
+    rows = _rows(sources, comment.cell)
+    row = rows[comment.row - 1]
+    start, text = comment.column - 1, row[comment.column - 1 :]
+    if comment.kind not in ("ignore", "file-ignore") or "#" in text[1:] or not _OURS.match(text):
+        return None
+    code = row[:start].rstrip()
+    span = Span(sources[0].file, comment.row, len(code) + 1, comment.row, len(row) + 1, comment.cell)
+    if not code:
+        span = span._replace(column=1, end_row=comment.row + 1, end_column=1)
+        if comment.row == len(rows):
+            return None
+    return Fix(Applicability.SAFE, "Remove the comment", (Edit(span, ""),))
+
+
+def _rows(sources: Sequence[Source], cell: int | None) -> Sequence[str]:
+    """The rows of a file, or of a cell of it as they were written."""
+    for source in sources:
+        for piece in source.cells.pieces if source.cells is not None else ():
+            if piece.cell == cell:
+                return piece.lines
+    return unix_text(sources[0]).split("\n")
+
+
+_OURS = re.compile(r"#\s*gpulint\s*:", re.IGNORECASE)
 
 
 def _about(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from gpulint.linting.finding import Finding
-from gpulint.output.view import fix_of, url
+from gpulint.output.view import url
 from gpulint.places import Span
+from gpulint.rewriting.fix import Fix
 
 
 def record(finding: Finding) -> dict[str, Any]:
     """A superset of ruff's object. Rows and columns start at 1; columns are code points; ends are exclusive."""
-    fix = fix_of(finding)
     return {
         "filename": finding.span.path,
         **places(finding.span),
@@ -22,7 +22,7 @@ def record(finding: Finding) -> dict[str, Any]:
         "severity": finding.severity.value,
         "confidence": finding.confidence.value,
         "url": url(finding.name),
-        "fix": _fix(fix) if fix is not None else None,
+        "fix": _fix(finding.fix) if finding.fix is not None else None,
         "noqa_row": finding.noqa_row,
         "related": [
             {"filename": one.span.path, **places(one.span), "cell": one.span.cell, "message": one.message}
@@ -41,9 +41,9 @@ def places(span: Span) -> dict[str, dict[str, int]]:
     }
 
 
-def _fix(fix: Any) -> dict[str, Any]:
+def _fix(fix: Fix) -> dict[str, Any]:
     return {
         "applicability": fix.applicability.value,
         "message": fix.message,
-        "edits": [{"content": edit.content, **places(edit.span)} for edit in fix.edits],
+        "edits": [{"content": edit.content, **places(edit.span), "cell": edit.span.cell} for edit in fix.edits],
     }

@@ -6,11 +6,31 @@ from collections import Counter
 
 from gpulint.linting.engine import CheckResult
 from gpulint.output.escapes import json_text
-from gpulint.output.view import counts
+from gpulint.output.view import View, counts
+from gpulint.rewriting.fix import is_wanted
 
 
-def footer(result: CheckResult) -> str:
-    """`Found 2 errors and 1 warning in 3 files.`"""
+def footer(result: CheckResult, view: View) -> str:
+    """`Found 2 errors and 1 warning in 3 files.`, what was fixed before it, and what can be behind it."""
+    found, hint = _found(result), _hint(result, view)
+    if view.fixed is None:
+        return f"{found} {hint}." if hint else found
+    return f"{view.fixed} fixed, {len(result.findings)} remaining{f'; {hint}' if hint else ''}.\n{found}"
+
+
+def _hint(result: CheckResult, view: View) -> str:
+    """What `--fix` and `--unsafe-fixes` could still do."""
+    fixes = [finding.fix for finding in result.findings if finding.fix is not None]
+    now = sum(is_wanted(fix, view.unsafe_fixes) for fix in fixes) if view.fixed is None else 0
+    more = sum(is_wanted(fix, True) and not is_wanted(fix, view.unsafe_fixes) for fix in fixes)
+    if view.fixed is not None:
+        return f"{more} more with `--unsafe-fixes`" if more else ""
+    if now:
+        return f"[*] {now} fixable with `--fix`" + (f"; {more} more with `--unsafe-fixes`" if more else "")
+    return f"{more} fixable with `--fix --unsafe-fixes`" if more else ""
+
+
+def _found(result: CheckResult) -> str:
     if not result.findings:
         return "All checks passed!" if result.files else "No Python files found."
     words = ("error", "warning", "note")

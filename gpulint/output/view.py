@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding, Severity
@@ -12,6 +12,7 @@ from gpulint.linting.rule import Rule
 from gpulint.output import formats
 from gpulint.output.escapes import encodable, printable
 from gpulint.places import Span
+from gpulint.rewriting.fix import is_wanted
 
 
 class Line(Protocol):
@@ -29,6 +30,8 @@ class View:
     """How to show a result. `rules` are those that were on; `status` is the exit status that the run is going to have.
 
     `in_file` gives a span in a notebook's cell at its rows of the file, which is what tools want that know no cells.
+    `unsafe_fixes` says whether unsafe fixes are wanted; `fixed` how many findings were fixed, None where nothing was to
+    be fixed.
     """
 
     color: bool
@@ -36,6 +39,12 @@ class View:
     rules: Sequence[type[Rule]] = ()
     status: int = 0
     in_file: Callable[[Span], Span] = _as_it_is
+    unsafe_fixes: bool = False
+    fixed: int | None = None
+
+    def can_fix(self, finding: Finding) -> bool:
+        """Whether `--fix` would fix a finding."""
+        return is_wanted(finding.fix, self.unsafe_fixes)
 
 
 def render(name: str, result: CheckResult, view: View) -> str:
@@ -47,11 +56,6 @@ def render(name: str, result: CheckResult, view: View) -> str:
 def url(name: str) -> str:
     """The page of a rule."""
     return f"https://gpulint.readthedocs.io/rules/{name}/"
-
-
-def fix_of(finding: Finding) -> Any:
-    """The fix that a finding carries (`applicability`, `message`, `edits` of `span` and `content`), or None."""
-    return getattr(finding, "fix", None)
 
 
 def place(span: Span) -> str:

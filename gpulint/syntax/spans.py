@@ -13,6 +13,7 @@ from libcst._nodes.internal import CodegenState
 
 from gpulint.places import Span
 from gpulint.sources.source import Source
+from gpulint.syntax import ir
 from gpulint.syntax.lower import lower
 from gpulint.syntax.lowering import Origin
 from gpulint.syntax.parse import unix_text, with_tree
@@ -44,19 +45,71 @@ def _locate(tree: cst.Module, text: str, path: str, numbers: Collection[int]) ->
     line_starts = [0, *(index + 1 for index, character in enumerate(text) if character == "\n")]
     result = {}
     for number, ends in wanted.items():
-        start = offsets[min(_mark(marks, ends.first), len(offsets) - 1)]
-        end = offsets[min(_mark(marks, ends.last), len(offsets) - 1)]
-        start, end = _without_blanks(text, start, end)
+        start, end = _without_blanks(text, _place(offsets, marks, ends.first), _place(offsets, marks, ends.last))
         if ends.header:
             end = _end_of_first_row(text, start, end)
         if ends.name is not None:
-            name = offsets[min(_mark(marks, ends.name), len(offsets) - 1)]
+            name = _place(offsets, marks, ends.name)
             if "\n" in text[start:name]:
                 start = name
         row, column = _position(line_starts, start)
         end_row, end_column = _position(line_starts, end)
         result[number] = Span(path, row, column, end_row, end_column)
     return result
+
+
+class Layout(NamedTuple):
+    """Where everything stands in `text`, the file with line feeds as line ends, by offsets into it.
+
+    `extents` holds (start, end) for each node number: whole statements, without the blanks and parentheses around an
+    expression and the decorators of a definition. `within_strings` are the line feeds inside string literals.
+    """
+
+    text: str
+    module: ir.Module
+    extents: list[tuple[int, int]]
+    comments: list[tuple[int, int]]
+    within_strings: frozenset[int]
+
+
+def layout(source: Source) -> Layout | None:
+    """The layout of a file; None where LibCST does not write it out exactly as it was. Raises CannotParse."""
+    text = unix_text(source)
+    return with_tree(source, lambda tree: _lay_out(tree, text, source.path))
+
+
+def _lay_out(tree: cst.Module, text: str, path: str) -> Layout | None:
+    module, origins = lower(tree, path)
+    ends = [origin if isinstance(origin, tuple) else (origin, origin) for origin in origins]
+    marks: dict[int, dict[_Edge, int]] = {id(node): {} for pair in ends for node in pair}
+    state = _TextRecorder(tree, marks)
+    tree._codegen(state)
+    if "".join(state.tokens) != text:
+        return None
+    offsets = [0, *accumulate(map(len, state.tokens))]
+    extents = [
+        _without_blanks(text, _place(offsets, marks, _End(first, "start")), _place(offsets, marks, _End(last, "end")))
+        for first, last in ends
+    ]
+    placed = list(zip(offsets, state.tokens, strict=False))
+    in_text = state.texts
+    comments = [
+        (start, start + len(token))
+        for number, (start, token) in enumerate(placed)
+        if token.startswith("#") and number not in in_text
+    ]
+    within = frozenset(
+        start + index
+        for number, (start, token) in enumerate(placed)
+        if "\n" in token and (token.strip(_BLANKS) or number in in_text)
+        for index, character in enumerate(token)
+        if character == "\n"
+    )
+    return Layout(text, module, extents, comments, within)
+
+
+_BLANKS = " \t\f\\\n"
+"""What tokens between words are made of: blanks, line ends, and the backslash before a continued row."""
 
 
 # ------------------------------------------------------------------------------ which ends a node has
@@ -148,7 +201,27 @@ class _Recorder(CodegenState):
         self.marks[id(node)]["end"] = len(self.tokens)
 
 
+class _TextRecorder(_Recorder):
+    """It, which notes the tokens that are the text of an f-string, too: they can look like blanks or comments."""
+
+    def __init__(self, tree: cst.Module, marks: dict[int, dict[_Edge, int]]) -> None:
+        super().__init__(tree, marks)
+        self.texts: set[int] = set()
+
+    def before_codegen(self, node: cst.CSTNode) -> None:
+        super().before_codegen(node)
+        if isinstance(node, _TEXTS):
+            self.texts.add(len(self.tokens))
+
+
+_TEXTS = (cst.FormattedStringText, cst.TemplatedStringText)
+
 _NOTHING = nullcontext()
+
+
+def _place(offsets: Sequence[int], marks: dict[int, dict[_Edge, int]], end: _End) -> int:
+    """The offset of an end. LibCST takes back the last token of a file without a line end."""
+    return offsets[min(_mark(marks, end), len(offsets) - 1)]
 
 
 def _mark(marks: dict[int, dict[_Edge, int]], end: _End) -> int:

@@ -4,7 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, confidence, events, is_run_by_program, trains
+from gpulint.api import (
+    Draft,
+    Edit,
+    Plan,
+    Refused,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    confidence,
+    events,
+    is_run_by_program,
+    names,
+    statements,
+    trains,
+    unsafe,
+)
 
 
 class HorovodUnpinned(Rule):
@@ -45,6 +61,9 @@ class HorovodUnpinned(Rule):
     Programs that set visible devices or `CUDA_VISIBLE_DEVICES`, or only mention it (the launcher sets it), or use
     `visible_device_list`; functions that the program does not call; programs that do not train; tests.
 
+    ## Fix
+    Unsafe: makes the GPU of the local rank the only visible one, right after `hvd.init()`.
+
     ## At run time
     All ranks on GPU 0.
     """
@@ -81,4 +100,29 @@ class HorovodUnpinned(Rule):
         ):
             return
         for event in self._started:
-            yield Report(event.site, "no process is given a GPU of its own", confidence=confidence(event.where))
+            yield Report(
+                event.site,
+                "no process is given a GPU of its own",
+                confidence=confidence(event.where),
+                fix=None
+                if event.where.graph_mode
+                else unsafe("Pin each process to the GPU of its local rank", _pinned, event.site),
+            )
+
+
+def _pinned(draft: Draft, site: Site) -> list[Edit]:
+    """The GPU of the local rank is made visible right after `hvd.init()`."""
+    call = draft.node(site)
+    statement = draft.statement(call)
+    horovod, _, init = draft.source(call).rpartition(".")
+    if not statements.is_whole(draft, call) or not init.startswith("init("):
+        raise Refused("the call is not a statement of its own")
+    config, edits = names.spelled(draft, "tensorflow.config", statement)
+    gpus = names.free(draft, "gpus", "all_gpus", "physical_gpus")
+    indent = draft.indent(draft.start(statement))
+    step = indent + statements.unit(draft)
+    pin = (
+        f"{indent}{gpus} = {config}.list_physical_devices({draft.quoted('GPU')})\n{indent}if {gpus}:\n"
+        f"{step}{config}.set_visible_devices({gpus}[{horovod}.local_rank()], {draft.quoted('GPU')})\n"
+    )
+    return [*edits, draft.insert(statements.rows(draft, statement)[1], pin)]

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import CLUSTER_WORDS, Plan, Report, Rule, Severity, Site, confidence, events, has_cluster
+from gpulint.api import (
+    CLUSTER_WORDS,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    confidence,
+    events,
+    has_cluster,
+    statements,
+    unsafe,
+    way,
+    way_to_start,
+)
 
 
 class LateMultiworker(Rule):
@@ -49,6 +63,9 @@ class LateMultiworker(Rule):
     (it passes, run on 2.21),
     functions of which it is not known what ran before.
 
+    ## Fix
+    Unsafe: moves the statement, with those that it needs, before the one that initialises the runtime.
+
     ## At run time
     The text of the error.
     """
@@ -87,4 +104,7 @@ class LateMultiworker(Rule):
                 "a multi-worker strategy is made after the runtime was initialised",
                 confidence=confidence(event.where),
                 related=((since, "this initialises it"),),
+                fix=unsafe(
+                    "Move it up: the strategy is made first", statements.moved_up, way(event), way_to_start(plan, since)
+                ),
             )

@@ -7,15 +7,24 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from gpulint.api import (
+    Draft,
+    Edit,
+    Offer,
     Plan,
+    Refused,
     Report,
     Rule,
     Severity,
+    Site,
     Where,
+    calls,
     confidence,
     events,
+    names,
     release,
     removed,
+    safe,
+    unsafe,
     words_of,
 )
 
@@ -47,6 +56,10 @@ class RemovedApi(Rule):
     ## What is not reported
     `tf.compat.v1`, names behind a version check, `hasattr` or an `except` for them, programs on `tf_keras` (Keras 2). A
     file that is TensorFlow 1 through and through gets one finding, and so does a name that a file uses many times.
+
+    ## Fix
+    Writes the new name, where the old one is written out with its module. Safe where both name the same thing;
+    unsafe for names of TensorFlow 1 whose arguments changed their names. What was dropped has no fix.
 
     ## At run time
     AttributeError.
@@ -119,7 +132,54 @@ class RemovedApi(Rule):
                     + (f" (and {more} more uses in this file)" if more >= OFTEN else ""),
                     instead=f"use `{_short(event.replacement)}`" if event.replacement else self.instead,
                     confidence=confidence(event.where),
+                    fix=_renaming(event, [one.site for one in found if one.name == event.name and more >= OFTEN]),
                 )
+
+
+def _renaming(event: events.RemovedNameUsed, others: list[Site]) -> Offer | None:
+    """The fix of a name that only changed, at each of its places that one report speaks of."""
+    sites = tuple(dict.fromkeys([event.site, *others]))
+    owner, _, method = event.name.rpartition(".")
+    new = next((new for of, old, new in METHODS if method == old and owner.startswith(of)), None)
+    if new is not None:
+        return safe(f"Rename it to `{new}`", _method_renamed, sites, new)
+    if event.of_object and event.replacement is not None:
+        return safe(f"Rename it to `{event.replacement}`", _argument_renamed, sites, event.replacement)
+    if event.of_object:
+        return None
+    name = f"`{_short(event.replacement)}`" if event.replacement is not None else "what it is called now"
+    if event.since != "2.0" or ".compat.v1." in (event.replacement or ""):
+        return safe(f"Write {name}", _renamed, sites, event.name)
+    return unsafe(f"Write {name}: its arguments can have other names", _renamed, sites, event.name)
+
+
+METHODS = (
+    ("tensorflow.distribute.", "experimental_run_v2", "run"),
+    ("tensorflow.keras.Metric", "reset_states", "reset_state"),
+    ("tensorflow.keras.metrics.", "reset_states", "reset_state"),
+)
+"""What the name of a class begins with, a method of it, and what that is called now."""
+
+
+def _method_renamed(draft: Draft, sites: tuple[Site, ...], new: str) -> list[Edit]:
+    return [calls.renamed(draft, site, new) for site in sites]
+
+
+def _argument_renamed(draft: Draft, sites: tuple[Site, ...], new: str) -> list[Edit]:
+    return [calls.keyword_renamed(draft, site, new) for site in sites]
+
+
+def _renamed(draft: Draft, sites: tuple[Site, ...], old: str) -> list[Edit]:
+    """The new name wherever the old one, or one of a module that is gone, stands with its module before it."""
+    edits: list[Edit] = []
+    for site in sites:
+        node, name = names.whole(draft, draft.node(site), old)
+        new = removed.replacement(name)
+        if new is None or not names.is_spelled(draft, node, name):
+            raise Refused("the name is not written out, or nothing has taken its place")
+        text, imports = names.spelled(draft, new, node)
+        edits += [*imports, draft.rewrite(node, text)]
+    return edits
 
 
 OFTEN = 3

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from gpulint.api import (
     CLEARS_SESSION,
     MODEL_WORDS,
+    Draft,
+    Edit,
     Loop,
     Plan,
     Report,
@@ -18,7 +20,10 @@ from gpulint.api import (
     confidence,
     events,
     in_every_turn,
+    names,
+    statements,
     symbol_of,
+    unsafe,
     words,
 )
 
@@ -61,6 +66,10 @@ class ModelInLoop(Rule):
     ## What is not reported
     Loops that call `clear_session()`, in a helper too, or leave each round to a process of its own; loops over at most
     three known configurations; models that are kept on purpose (an ensemble in a list); models that are only called.
+
+    ## Fix
+    Unsafe: calls `clear_session()` at the start of each round. Models of earlier rounds that are still in use lose
+    their graphs, and names of layers count from the start again.
 
     ## At run time
     Memory climbs with each round.
@@ -125,6 +134,7 @@ class ModelInLoop(Rule):
                 "a model is built and used in each round of a loop",
                 confidence=confidence(event.where),
                 related=((loop.site, "the loop"), (event.site, "the model is made here")),
+                fix=unsafe("Clear the session in each round: older models go", _cleared, loop.site),
             )
 
 
@@ -150,3 +160,10 @@ def _in_loop(event: events.ModelBuilt) -> Site:
             break
         place = caller.site
     return place
+
+
+def _cleared(draft: Draft, loop: Site) -> list[Edit]:
+    """`clear_session()` at the start of each round of a loop."""
+    statement = draft.loop(loop)
+    call, edits = names.spelled(draft, "tensorflow.keras.backend.clear_session", statement)
+    return [*edits, *statements.put_first(draft, statement, f"{call}()")]

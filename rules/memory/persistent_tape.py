@@ -13,9 +13,11 @@ from gpulint.api import (
     Site,
     Where,
     callers,
+    calls,
     confidence,
     events,
     is_run_by_program,
+    safe,
 )
 
 
@@ -58,6 +60,9 @@ class PersistentTape(Rule):
     Tapes from which several gradients are taken, in a loop too; tapes that are handed on; tapes inside a `tf.function`,
     where it costs nothing (measured).
 
+    ## Fix
+    Safe: takes `persistent=True` out. The one gradient is the same.
+
     ## At run time
     Peak memory.
     """
@@ -93,6 +98,7 @@ class PersistentTape(Rule):
                     "one gradient is taken of a persistent tape",
                     confidence=confidence(uses[0].where),
                     related=((uses[0].site, "the gradient"),),
+                    fix=safe("Remove `persistent=True`", calls.without_argument, tape, "persistent"),
                 )
 
 

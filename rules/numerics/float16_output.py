@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gpulint.api import (
     POLICY_WORDS,
+    Draft,
+    Edit,
     Plan,
     Report,
     Rule,
     Severity,
+    Site,
+    calls,
     computes_in,
     confidence,
     events,
     possible,
+    safe,
     together,
     values,
 )
@@ -57,6 +64,10 @@ class Float16Output(Rule):
     A last layer with `dtype="float32"` (an `Activation` too), outputs that are cast to float32, `mixed_bfloat16`,
     layers made where the policy is another, models that are not trained.
 
+    ## Fix
+    Safe: adds `dtype="float32"` to the call that makes the layer, where that makes nothing but outputs. The layer
+    computes the same with more digits.
+
     ## At run time
     Losses that are NaN, a falling loss scale.
     """
@@ -69,6 +80,14 @@ class Float16Output(Rule):
     why = "float16 has no small probabilities and rounds large logits: losses and gradients become 0, infinite or NaN"
     instead = 'give the last layer `dtype="float32"`'
 
+    def __init__(self) -> None:
+        self._made: dict[Site, set[int]] = defaultdict(set)
+        self._outputs: dict[Site, dict[int, Report]] = defaultdict(dict)
+
+    def on_layer_built(self, event: events.LayerBuilt, plan: Plan) -> Iterator[Report]:
+        self._made[event.layer.site].add(event.layer.serial)
+        return iter(())
+
     def on_output_trained(self, event: events.OutputTrained, plan: Plan) -> Iterator[Report]:
         layer = event.layer
         policies = possible(layer.policy, layer.where)
@@ -77,12 +96,21 @@ class Float16Output(Rule):
             and any(computes_in(one, "float16") for one in policies)
             and together(event.where, layer.where)
         ):
-            yield Report(
+            report = Report(
                 layer.site,
                 "an output in float16 goes into the loss",
                 confidence=confidence(layer.where),
                 related=((event.site, "here"),),
+                fix=safe('Add `dtype="float32"`', _in_float32, layer.site),
             )
+            self._outputs[layer.site].setdefault(layer.serial, report)
+        return iter(())
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        """A place that makes other layers, too, cannot be told to make them all in float32."""
+        for site, reports in self._outputs.items():
+            for report in reports.values():
+                yield report if self._made[site] <= reports.keys() else replace(report, fix=None)
 
 
 def _gives_numbers(layer: values.Layer) -> bool:
@@ -91,3 +119,7 @@ def _gives_numbers(layer: values.Layer) -> bool:
 
 
 _PASSES_ON = frozenset({"Lambda", "Layer", "Identity", "InputLayer"})
+
+
+def _in_float32(draft: Draft, layer: Site) -> list[Edit]:
+    return calls.with_argument(draft, layer, "dtype", draft.quoted("float32"))

@@ -6,15 +6,21 @@ from collections.abc import Iterator
 
 from gpulint.api import (
     TRAINING_WORDS,
+    Draft,
+    Edit,
     Plan,
+    Refused,
     Report,
     Rule,
     Severity,
     Site,
+    calls,
     confidence,
     events,
     known,
     pipelines,
+    statements,
+    unsafe,
     values,
 )
 
@@ -34,7 +40,8 @@ class CacheAfterShuffle(Rule):
     ```python
     import tensorflow as tf
 
-    dataset = tf.data.Dataset.range(4096).shuffle(4096).cache().batch(32)
+    examples = tf.data.Dataset.from_tensor_slices((tf.zeros((4096, 4)), tf.zeros((4096, 1))))
+    dataset = examples.shuffle(4096).cache().batch(32)
     model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
     model.compile(optimizer="sgd", loss="mse")
     model.fit(dataset, epochs=10)
@@ -44,7 +51,8 @@ class CacheAfterShuffle(Rule):
     ```python
     import tensorflow as tf
 
-    dataset = tf.data.Dataset.range(4096).cache().shuffle(4096).batch(32)
+    examples = tf.data.Dataset.from_tensor_slices((tf.zeros((4096, 4)), tf.zeros((4096, 1))))
+    dataset = examples.cache().shuffle(4096).batch(32)
     model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
     model.compile(optimizer="sgd", loss="mse")
     model.fit(dataset, epochs=10)
@@ -53,6 +61,9 @@ class CacheAfterShuffle(Rule):
     ## What is not reported
     A shuffle with `reshuffle_each_iteration=False` (a split), a shuffle again after the cache, a sample (`take`)
     that is kept, caches that only evaluation or a single epoch reads.
+
+    ## Fix
+    Unsafe: moves `cache()` before the step that it froze. Epochs then differ, and the cache holds other elements.
 
     ## At run time
     The order of the elements in two epochs.
@@ -89,6 +100,7 @@ class CacheAfterShuffle(Rule):
                             message,
                             confidence=confidence(event.where),
                             related=((cause.site, "this comes before it"), (event.site, "training reads it here")),
+                            fix=unsafe("Cache first: epochs then differ", _first, step.site, cause.site),
                         )
 
 
@@ -106,3 +118,11 @@ def _frozen(before: tuple[values.Step, ...], after: tuple[values.Step, ...]) -> 
             if known(step.arguments.get("reshuffle_each_iteration", 2)) is not False:
                 return step, "the cache keeps the order of the first epoch"
     return None
+
+
+def _first(draft: Draft, cache: Site, cause: Site) -> list[Edit]:
+    """The cache moves before what it must not freeze: in their chain, or as statements `data = data.cache()`."""
+    try:
+        return calls.moved_in_chain(draft, cache, cause, before=True)
+    except Refused:
+        return statements.exchanged(draft, cache, cause)

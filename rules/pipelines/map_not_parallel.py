@@ -9,12 +9,16 @@ from gpulint.api import (
     OPTION_WORDS,
     STATEFUL_WORDS,
     TRAINING_WORDS,
+    Offer,
     Plan,
     Report,
     Rule,
     Severity,
+    calls,
     confidence,
     pipelines,
+    safe,
+    unsafe,
     values,
 )
 
@@ -43,7 +47,7 @@ class MapNotParallel(Rule):
 
 
     dataset = tf.data.Dataset.from_tensor_slices(tf.zeros((640, 8, 8, 3))).map(augment).batch(32)
-    model = tf.keras.Sequential([tf.keras.layers.Conv2D(3, 3)])
+    model = tf.keras.Sequential([tf.keras.layers.Conv2D(3, 3, padding="same")])
     model.compile(optimizer="sgd", loss="mse")
     model.fit(tf.data.Dataset.zip((dataset, dataset)))
     ```
@@ -60,7 +64,7 @@ class MapNotParallel(Rule):
 
     dataset = tf.data.Dataset.from_tensor_slices(tf.zeros((640, 8, 8, 3)))
     dataset = dataset.map(augment, num_parallel_calls=tf.data.AUTOTUNE).batch(32)
-    model = tf.keras.Sequential([tf.keras.layers.Conv2D(3, 3)])
+    model = tf.keras.Sequential([tf.keras.layers.Conv2D(3, 3, padding="same")])
     model.compile(optimizer="sgd", loss="mse")
     model.fit(tf.data.Dataset.zip((dataset, dataset)))
     ```
@@ -69,6 +73,11 @@ class MapNotParallel(Rule):
     Stateless functions with the default options, `stateless_random_*`, trivial work (a random number or two), maps
     before a `cache`, layers of one seed that must stay in step, arguments that are not known, what only evaluation
     reads.
+
+    ## Fix
+    Adds `num_parallel_calls=tf.data.AUTOTUNE`. Safe for stateless functions and for random ones in a program that
+    speaks of no seed: the elements keep their order. Unsafe otherwise: with a seed the numbers no longer repeat,
+    Python functions and variables see calls that overlap, and `interleave` can give another order.
 
     ## At run time
     The speed of the pipeline in a trial.
@@ -95,11 +104,24 @@ class MapNotParallel(Rule):
                             message,
                             instead=REORDERS if step.name == "interleave" else "",
                             confidence=confidence(event.where),
+                            fix=_parallel(step, plan),
                             related=(
                                 *((effect.site, "it is stateful by this") for effect in step.effects[:1]),
                                 (event.site, "training reads it here"),
                             ),
                         )
+
+
+def _parallel(step: values.Step, plan: Plan) -> Offer:
+    """Elements keep their order; which of them gets which random number, or comes first to a Python function or a
+    variable, does not."""
+    argument = ("num_parallel_calls", "tensorflow.data.AUTOTUNE")
+    message = "Add `num_parallel_calls=tf.data.AUTOTUNE`"
+    if step.name == "interleave":
+        return unsafe(f"{message}: elements can come in another order", calls.with_argument, step.site, *argument)
+    if all(effect.kind == "random" for effect in step.effects) and not (step.effects and plan.mentions("seed")):
+        return safe(message, calls.with_argument, step.site, *argument)
+    return unsafe(f"{message}: calls overlap, a seed no longer repeats them", calls.with_argument, step.site, *argument)
 
 
 REORDERS = "give it `num_parallel_calls=tf.data.AUTOTUNE`; without a `cycle_length` the order changes"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import DATASET_WORDS, OPTION_WORDS, Plan, Report, Rule, Severity, confidence, pipelines
+from gpulint.api import DATASET_WORDS, OPTION_WORDS, Plan, Report, Rule, Severity, calls, confidence, pipelines, safe
 
 
 class NoPrefetch(Rule):
@@ -25,7 +25,8 @@ class NoPrefetch(Rule):
 
     options = tf.data.Options()
     options.experimental_optimization.inject_prefetch = False
-    dataset = tf.data.Dataset.range(4096).with_options(options).shuffle(4096).batch(32)
+    examples = tf.data.Dataset.from_tensor_slices((tf.zeros((4096, 4)), tf.zeros((4096, 1))))
+    dataset = examples.with_options(options).shuffle(4096).batch(32)
     model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
     model.compile(optimizer="sgd", loss="mse")
     model.fit(dataset)
@@ -37,7 +38,8 @@ class NoPrefetch(Rule):
 
     options = tf.data.Options()
     options.experimental_optimization.inject_prefetch = False
-    dataset = tf.data.Dataset.range(4096).with_options(options).shuffle(4096).batch(32).prefetch(tf.data.AUTOTUNE)
+    examples = tf.data.Dataset.from_tensor_slices((tf.zeros((4096, 4)), tf.zeros((4096, 1))))
+    dataset = examples.with_options(options).shuffle(4096).batch(32).prefetch(tf.data.AUTOTUNE)
     model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
     model.compile(optimizer="sgd", loss="mse")
     model.fit(dataset)
@@ -47,6 +49,9 @@ class NoPrefetch(Rule):
     Every pipeline with the default options on TensorFlow 2.11 and later; a last step that runs ahead by itself
     (`num_parallel_calls`, `map` and `batch` in a row, which are fused); distributed datasets; what only evaluation
     reads.
+
+    ## Fix
+    Safe: adds `.prefetch(tf.data.AUTOTUNE)` behind the last step. The elements and their order are the same.
 
     ## At run time
     The gaps between steps.
@@ -70,4 +75,7 @@ class NoPrefetch(Rule):
                     "nothing reads ahead of this pipeline",
                     confidence=confidence(event.where),
                     related=((event.site, "training reads it here"),),
+                    fix=safe(
+                        "Add `.prefetch(tf.data.AUTOTUNE)`", calls.appended, last, ".prefetch(tensorflow.data.AUTOTUNE)"
+                    ),
                 )

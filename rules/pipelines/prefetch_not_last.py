@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import DATASET_WORDS, OPTION_WORDS, Plan, Report, Rule, Severity, confidence, pipelines
+from gpulint.api import (
+    DATASET_WORDS,
+    OPTION_WORDS,
+    Draft,
+    Edit,
+    Plan,
+    Refused,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    calls,
+    confidence,
+    pipelines,
+    unsafe,
+)
 
 
 class PrefetchNotLast(Rule):
@@ -24,7 +39,8 @@ class PrefetchNotLast(Rule):
 
     options = tf.data.Options()
     options.experimental_optimization.inject_prefetch = False
-    dataset = tf.data.Dataset.range(4096).with_options(options).prefetch(2).batch(32)
+    examples = tf.data.Dataset.from_tensor_slices((tf.zeros((4096, 4)), tf.zeros((4096, 1))))
+    dataset = examples.with_options(options).prefetch(2).batch(32)
     model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
     model.compile(optimizer="sgd", loss="mse")
     model.fit(dataset)
@@ -36,7 +52,8 @@ class PrefetchNotLast(Rule):
 
     options = tf.data.Options()
     options.experimental_optimization.inject_prefetch = False
-    dataset = tf.data.Dataset.range(4096).with_options(options).batch(32).prefetch(2)
+    examples = tf.data.Dataset.from_tensor_slices((tf.zeros((4096, 4)), tf.zeros((4096, 1))))
+    dataset = examples.with_options(options).batch(32).prefetch(2)
     model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
     model.compile(optimizer="sgd", loss="mse")
     model.fit(dataset)
@@ -45,6 +62,10 @@ class PrefetchNotLast(Rule):
     ## What is not reported
     A second `prefetch` at the end, pipelines with the default options on TensorFlow 2.11 and later, distributed
     datasets, what only evaluation reads.
+
+    ## Fix
+    Unsafe: moves the `prefetch` behind the last step, or adds one there. What waits in memory is then whole
+    batches.
 
     ## At run time
     The gaps between steps.
@@ -71,4 +92,13 @@ class PrefetchNotLast(Rule):
                     confidence=confidence(event.where),
                     related=((last, "this comes after it"),),
                     supersedes=(last,),
+                    fix=unsafe("Prefetch at the end: finished batches wait in memory", _at_end, early[-1].site, last),
                 )
+
+
+def _at_end(draft: Draft, prefetch: Site, last: Site) -> list[Edit]:
+    """The prefetch moves behind the last step; where another statement makes that, it gets one of its own."""
+    try:
+        return calls.moved_in_chain(draft, prefetch, last, before=False)
+    except Refused:
+        return calls.appended(draft, last, ".prefetch(tensorflow.data.AUTOTUNE)")

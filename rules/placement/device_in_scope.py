@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, chain, confidence, events, together
+from gpulint.api import (
+    STRATEGY_WORDS,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    chain,
+    confidence,
+    events,
+    statements,
+    together,
+    unsafe,
+)
 
 
 class DeviceInScope(Rule):
@@ -40,6 +52,9 @@ class DeviceInScope(Rule):
     ## What is not reported
     CPU devices (embeddings, tables, input), device scopes outside the strategy, `OneDeviceStrategy`.
 
+    ## Fix
+    Unsafe: takes the `with tf.device` away. Each replica then computes on its own GPU.
+
     ## At run time
     Operations of every replica on one GPU.
     """
@@ -61,4 +76,9 @@ class DeviceInScope(Rule):
                 f"`tf.device` with `{device}` under a strategy",
                 confidence=confidence(event.where, strategy.where),
                 related=((strategy.site, "the strategy is made here"), *chain(event.where)),
+                fix=unsafe(
+                    "Take the block out of `tf.device`: the strategy places its operations",
+                    statements.without_manager,
+                    event.site,
+                ),
             )

@@ -15,6 +15,8 @@ from gpulint.api import (
     confidence,
     events,
     is_test,
+    statements,
+    unsafe,
     values,
     words,
     words_of,
@@ -54,6 +56,9 @@ class HardcodedDevice(Rule):
     CPU devices, `None`, an index chosen by a loop, a flag, the environment, a local rank or a check of what
     the machine has (a `try` that catches the RuntimeError too), parameters that callers give, a scope inside
     another one of the same device, test files, and TF1 graph-mode towers.
+
+    ## Fix
+    Unsafe: takes the `with tf.device` away. TensorFlow then places the operations, on the first GPU that it sees.
 
     ## At run time
     All operations of these lines run on one GPU while the others idle.
@@ -97,8 +102,18 @@ class HardcodedDevice(Rule):
             return
         around = event.where.context.devices[:-1]
         if isinstance(event.argument, values.Constant) and not (around and around[-1].device == device):
-            text = f"operations are pinned to `{event.argument.value}`"
-            self._reports.append(Report(event.site, text, confidence=confidence(event.where)))
+            self._reports.append(
+                Report(
+                    event.site,
+                    f"operations are pinned to `{event.argument.value}`",
+                    confidence=confidence(event.where),
+                    fix=unsafe(
+                        "Take the block out of `tf.device`: TensorFlow places its operations",
+                        statements.without_manager,
+                        event.site,
+                    ),
+                )
+            )
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         return (report for report in self._reports if report.site not in self._of_pipelines)

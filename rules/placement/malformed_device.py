@@ -5,7 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpulint.api import DEVICE_NAMES, DEVICE_WORDS, STRATEGY_WORDS, Plan, Report, Rule, Severity, confidence, events
+from gpulint.api import (
+    DEVICE_NAMES,
+    DEVICE_WORDS,
+    STRATEGY_WORDS,
+    Draft,
+    Edit,
+    Plan,
+    Refused,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    calls,
+    confidence,
+    events,
+    safe,
+)
 
 
 class MalformedDevice(Rule):
@@ -38,6 +54,10 @@ class MalformedDevice(Rule):
     Every legal spelling (`/cpu`, `gpu:*`, `/job:worker/task:1/device:GPU:0`, the empty string), `None`, and strings
     given to other libraries.
 
+    ## Fix
+    Safe where there is no doubt which device is meant (`gpu0`, `cuda:0`): writes it as TensorFlow reads it. As it
+    is, the program raises.
+
     ## At run time
     The ValueError.
     """
@@ -62,6 +82,7 @@ class MalformedDevice(Rule):
             confidence=confidence(event.where),
             related=((event.call, "TensorFlow parses it here"),) if event.call != event.site else (),
             supersedes=(event.call,),
+            fix=safe(f"Replace it with `{meant}`", _rewritten, event.site, event.call, meant) if meant else None,
         )
 
 
@@ -72,3 +93,10 @@ def _meant(text: str) -> str:
     """The device that a malformed name means, where there can be no doubt."""
     match = _MEANT.match(text.strip())
     return f"/{'CPU' if match[1].lower() == 'cpu' else 'GPU'}:{match[2]}" if match else ""
+
+
+def _rewritten(draft: Draft, literal: Site, call: Site, meant: str) -> list[Edit]:
+    """The name as TensorFlow reads it, where PyTorch does not read it, too."""
+    if "torch" in draft.module.words and draft.statement(draft.node(literal)) is not draft.statement(draft.node(call)):
+        raise Refused("it may be PyTorch's name of the device")
+    return calls.literal(draft, literal, meant)

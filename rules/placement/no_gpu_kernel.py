@@ -4,7 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import DEVICE_NAMES, DEVICE_WORDS, Plan, Report, Rule, Severity, confidence, events, has_gpu_kernel
+from gpulint.api import (
+    DEVICE_NAMES,
+    DEVICE_WORDS,
+    Draft,
+    Edit,
+    Plan,
+    Refused,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    confidence,
+    events,
+    has_gpu_kernel,
+    scopes,
+    statements,
+    unsafe,
+)
 
 
 class NoGpuKernel(Rule):
@@ -36,6 +53,10 @@ class NoGpuKernel(Rule):
     The operation outside the device scope, dtypes that have a kernel, functions of a `tf.data` pipeline (they run on
     the host anyway).
 
+    ## Fix
+    Unsafe: moves the statement out of the scope where it is the first or the only one in it, else gives it a CPU scope.
+    What it makes then lies in host memory by name, as it did before.
+
     ## At run time
     Requested on the GPU, ran on the CPU.
     """
@@ -61,4 +82,19 @@ class NoGpuKernel(Rule):
                 confidence=confidence(event.where),
                 related=((scope.site, f"it is pinned to `{scope.device}` here"),),
                 supersedes=(scope.site,),
+                fix=unsafe("Take it out of the scope: it runs on the CPU anyway", _on_cpu, event.site, scope.site),
             )
+
+
+def _on_cpu(draft: Draft, operation: Site, scope: Site) -> list[Edit]:
+    """What is alone in the scope or first in it moves out; any other statement goes to the CPU by name."""
+    statement = draft.statement(draft.node(operation))
+    within = scopes.managed(draft, scope)
+    if within == [statement]:
+        return statements.without_manager(draft, scope)
+    if draft.node(operation) is not getattr(statement, "value", None):
+        raise Refused("other operations stand in the same statement")
+    if within[:1] == [statement]:
+        return statements.moved_out(draft, statement)
+    device = draft.source(draft.node(scope)).partition("(")[0]
+    return statements.wrapped(draft, statement, f"with {device}({draft.quoted('/CPU:0')}):")

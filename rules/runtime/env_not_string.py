@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import ENVIRONMENT_WORDS, Plan, Report, Rule, Severity, confidence, events, possible, values
+from gpulint.api import (
+    ENVIRONMENT_WORDS,
+    Draft,
+    Edit,
+    Plan,
+    Refused,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    confidence,
+    events,
+    possible,
+    safe,
+    values,
+)
 
 
 class EnvNotString(Rule):
@@ -35,6 +50,9 @@ class EnvNotString(Rule):
     ## What is not reported
     Strings, `str(…)`, values that are not known.
 
+    ## Fix
+    Safe for a whole number that stands in the statement: puts quotes around it. As it is, the program raises.
+
     ## At run time
     The TypeError.
     """
@@ -56,5 +74,16 @@ class EnvNotString(Rule):
                     event.site,
                     f"`{event.key or 'an environment variable'}` is set to {value.value!r}, {kind} instead of a string",
                     confidence=confidence(event.where),
+                    fix=safe(f'Write it as a string, `"{value.value!r}"`', _quoted, event.site, value.origin)
+                    if type(value.value) is int and value.origin is not None
+                    else None,
                 )
                 return
+
+
+def _quoted(draft: Draft, setting: Site, number: Site) -> list[Edit]:
+    """Put quotes around the number, if it stands in the statement itself."""
+    literal = draft.node(number)
+    if draft.statement(literal) is not draft.statement(draft.node(setting)):
+        raise Refused("the number is used elsewhere, too")
+    return [draft.rewrite(literal, draft.quoted(draft.source(literal)))]

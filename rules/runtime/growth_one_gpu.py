@@ -7,16 +7,24 @@ from collections.abc import Iterator
 from gpulint.api import (
     CONFIG_WORDS,
     Condition,
+    Draft,
+    Edit,
     Literal,
     Plan,
+    Refused,
     Report,
     Rule,
     Severity,
+    Site,
+    calls,
     compatible,
     confidence,
     events,
     length_of,
+    names,
+    statements,
     together,
+    unsafe,
     values,
 )
 
@@ -49,6 +57,9 @@ class GrowthOneGpu(Rule):
 
     ## What is not reported
     Loops over all GPUs, only one made visible by the program, `len(gpus) == 1`, growth set for several indices.
+
+    ## Fix
+    Unsafe: puts the call into a loop over the list that the GPU was taken from. Memory then grows on all of them.
 
     ## At run time
     The error, or growth per GPU.
@@ -93,4 +104,18 @@ class GrowthOneGpu(Rule):
                     event.site,
                     f"memory growth set for GPU {device.index} only",
                     confidence=confidence(event.where),
+                    fix=unsafe("Set it for all GPUs in a loop", _for_all, event.site),
                 )
+
+
+def _for_all(draft: Draft, site: Site) -> list[Edit]:
+    """`set_memory_growth(gpus[0], True)` in a loop over `gpus`."""
+    call = calls.call_around(draft, site)
+    given = calls.argument(draft, call, "device", 0)
+    statement = draft.statement(call)
+    if given is None or not statements.is_whole(draft, call):
+        raise Refused("the call is not a statement of its own")
+    gpus = calls.container(draft, given.value)
+    name = names.free(draft, "gpu", "device", "each_gpu")
+    start, end = draft.extent(given.value)
+    return [*statements.wrapped(draft, statement, f"for {name} in {gpus}:"), draft.replace(start, end, name)]

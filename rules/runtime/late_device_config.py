@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import CONFIG_WORDS, Plan, Report, Rule, Severity, confidence, events, is_test
+from gpulint.api import (
+    CONFIG_WORDS,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    confidence,
+    events,
+    is_test,
+    statements,
+    unsafe,
+    way,
+    way_to_start,
+)
 
 
 class LateDeviceConfig(Rule):
@@ -41,6 +54,10 @@ class LateDeviceConfig(Rule):
     Listing *physical* devices initialises nothing; listing *logical* ones, any tensor, dataset, optimizer or metric
     does (run on TensorFlow 2.16 and 2.21).
 
+    ## Fix
+    Unsafe: moves the statement, with those that it needs, before the one that initialises the runtime, where both
+    stand in one function or in the module. What it sets takes effect then.
+
     ## At run time
     The error of the call.
     """
@@ -73,4 +90,9 @@ class LateDeviceConfig(Rule):
             message,
             confidence=confidence(event.where),
             related=((event.since, "this initialises it"),) if event.since is not None else (),
+            fix=unsafe(
+                "Move it up: the setting takes effect", statements.moved_up, way(event), way_to_start(plan, event.since)
+            )
+            if event.since is not None
+            else None,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, confidence, events
+from gpulint.api import Plan, Report, Rule, Severity, confidence, events, statements, unsafe, way, way_to_start
 
 READ_BY_DRIVER = frozenset({"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"})
 READ_WITH_DEVICES = frozenset(
@@ -50,6 +50,10 @@ class LateVisibleDevices(Rule):
     ## What is not reported
     Set after `import tensorflow` but before any device query: the driver reads it at its start.
 
+    ## Fix
+    Unsafe: moves the statement before the first question for devices, where both stand in one function or in the
+    module. The program then sees other GPUs than it did.
+
     ## At run time
     The environment against the devices that are seen.
     """
@@ -69,4 +73,12 @@ class LateVisibleDevices(Rule):
                 f"`{event.key}` set after it was read",
                 confidence=confidence(event.where),
                 related=((event.since, "the devices are asked for here"),) if event.since is not None else (),
+                fix=unsafe(
+                    "Move it up: the setting takes effect",
+                    statements.moved_up,
+                    way(event),
+                    way_to_start(plan, event.since),
+                )
+                if event.since is not None
+                else None,
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, confidence, left_on
+from gpulint.api import Plan, Report, Rule, Severity, confidence, left_on, statements, unsafe
 
 
 class DebugLeftOn(Rule):
@@ -46,6 +46,9 @@ class DebugLeftOn(Rule):
     Calls under a condition or with a flag as argument, what is stopped or switched off again, tests, programs that do
     not train.
 
+    ## Fix
+    Unsafe: takes the call out, and with it what it reports.
+
     ## At run time
     The overhead.
     """
@@ -61,7 +64,12 @@ class DebugLeftOn(Rule):
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event in left_on(plan, SWITCHES):
             yield Report(
-                event.site, MESSAGES.get(event.name, "a debugging aid is left on"), confidence=confidence(event.where)
+                event.site,
+                MESSAGES.get(event.name, "a debugging aid is left on"),
+                confidence=confidence(event.where),
+                fix=unsafe(
+                    "Remove the call: what it reports is no longer there", statements.without_statement, event.site
+                ),
             )
 
 

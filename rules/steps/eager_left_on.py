@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, Site, confidence, events, known, left_on
+from gpulint.api import (
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    calls,
+    confidence,
+    events,
+    known,
+    left_on,
+    statements,
+    unsafe,
+)
 
 
 class EagerLeftOn(Rule):
@@ -45,6 +58,10 @@ class EagerLeftOn(Rule):
     Calls under a condition or with a flag as argument, calls that are taken back later, tests, programs that do not
     train.
 
+    ## Fix
+    Unsafe: takes the call or the argument out. Python code in functions and layers (prints, breakpoints) then runs
+    when they are traced, not in every step.
+
     ## At run time
     The log of eager operations.
     """
@@ -74,7 +91,10 @@ class EagerLeftOn(Rule):
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event in left_on(plan, SWITCHES):
             yield Report(
-                event.site, f"`{event.name.rpartition('.')[2]}` is left on", confidence=confidence(event.where)
+                event.site,
+                f"`{event.name.rpartition('.')[2]}` is left on",
+                confidence=confidence(event.where),
+                fix=unsafe("Remove it: Python code runs at tracing only", statements.without_statement, event.site),
             )
         fitted = {id(event.model) for event in plan.events if isinstance(event, events.ModelFitted)}
         for index, (chosen, place, eager) in enumerate(self._set):
@@ -82,7 +102,19 @@ class EagerLeftOn(Rule):
             if eager is not True or later or chosen.where.context.guards or chosen.where.path:
                 continue
             if id(chosen.model) in fitted:
-                yield Report(place, "the model is trained eagerly", confidence=confidence(chosen.where))
+                yield Report(
+                    place,
+                    "the model is trained eagerly",
+                    confidence=confidence(chosen.where),
+                    fix=unsafe(
+                        "Remove `run_eagerly=True`: Python code of the model runs at tracing only",
+                        calls.without_argument,
+                        chosen.site,
+                        "run_eagerly",
+                    )
+                    if isinstance(chosen, events.ModelCompiled)
+                    else None,
+                )
 
 
 SWITCHES = {

@@ -18,7 +18,9 @@ from gpulint.api import (
     confidence,
     events,
     has_compiled_way,
+    loops,
     possible,
+    unsafe,
     values,
 )
 
@@ -78,6 +80,10 @@ class EagerTrainStep(Rule):
     fitted, functions behind a decorator that gpulint does not know, steps that no loop runs or one of ten rounds at
     most, an eager mode beside a compiled one, tapes of a compiled function, replica functions (GPU207).
 
+    ## Fix
+    Unsafe, where the step is a function of its own and nothing in it needs the values of tensors: decorates it
+    with `@tf.function`. Its Python code then runs when it is traced, not in every step.
+
     ## At run time
     The log of eager operations.
     """
@@ -129,8 +135,8 @@ class EagerTrainStep(Rule):
             taken = self._taken(gradients)
             if event.site in self._traced or taken is None or taken.tape is None or has_compiled_way(event.where, plan):
                 continue
-            loops = _loops_of_step(event, taken)
-            if not loops or are_few(loops):
+            of_step = _loops_of_step(event, taken)
+            if not of_step or are_few(of_step):
                 continue
             if any(_may_be_compiled(loss) for loss in possible(taken.loss, taken.where)):
                 continue
@@ -140,7 +146,7 @@ class EagerTrainStep(Rule):
             moments = sorted((event.where, taken.where, taken.tape.where), key=lambda where: where.caller.depth)
             inside = [_called_in_loop(where) for where in moments]
             place = next((function for function in inside if function is not None), taken.tape.site)
-            step = (loops[-1].site, taken.where.caller.definition or place)
+            step = (of_step[-1].site, taken.where.caller.definition or place)
             if step in told and place == taken.tape.site:
                 continue
             told.add(step)
@@ -148,9 +154,16 @@ class EagerTrainStep(Rule):
                 place,
                 "the training step is run eagerly",
                 confidence=confidence(event.where),
-                related=((loops[-1].site, "in this loop"), *chain(event.where)),
+                related=((of_step[-1].site, "in this loop"), *chain(event.where)),
+                fix=unsafe(
+                    "Decorate it with `@tf.function`: its Python code runs at tracing only",
+                    loops.compiled,
+                    place,
+                )
+                if place != taken.tape.site
+                else None,
             )
-            around = frozenset(loop.site for loop in loops[:-1])
+            around = frozenset(loop.site for loop in of_step[:-1])
             reports[report] = (taken.where.caller.definition, around)
         places = {report.site for report in reports}
         innermost = {report.related[0][0] for report in reports}

@@ -6,16 +6,22 @@ from collections.abc import Iterator
 
 from gpulint.api import (
     STRATEGY_WORDS,
+    Draft,
+    Edit,
     Plan,
+    Refused,
     Report,
     Rule,
     Said,
     Severity,
     Site,
+    calls,
     confidence,
     events,
+    names,
     possible,
     together,
+    unsafe,
     values,
     words,
 )
@@ -36,7 +42,8 @@ class BatchNotScaled(Rule):
     import tensorflow as tf
 
     strategy = tf.distribute.MirroredStrategy()
-    dataset = tf.data.Dataset.range(1024).batch(32)
+    examples = tf.data.Dataset.from_tensor_slices((tf.zeros((1024, 4)), tf.zeros((1024, 1))))
+    dataset = examples.batch(32)
     with strategy.scope():
         model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
         model.compile(optimizer="adam", loss="mse")
@@ -48,7 +55,8 @@ class BatchNotScaled(Rule):
     import tensorflow as tf
 
     strategy = tf.distribute.MirroredStrategy()
-    dataset = tf.data.Dataset.range(1024).batch(32 * strategy.num_replicas_in_sync)
+    examples = tf.data.Dataset.from_tensor_slices((tf.zeros((1024, 4)), tf.zeros((1024, 1))))
+    dataset = examples.batch(32 * strategy.num_replicas_in_sync)
     with strategy.scope():
         model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
         model.compile(optimizer="adam", loss="mse")
@@ -59,6 +67,10 @@ class BatchNotScaled(Rule):
     Any scaling, however indirect; sizes from flags, arguments or files; constants named, documented or used as the
     global batch (divided by the replica count, given as `global_batch_size`); toy sizes below 8; datasets made by
     `distribute_datasets_from_function`, whose batch is per replica.
+
+    ## Fix
+    Unsafe: multiplies the size where `batch` or `fit` is given it by `strategy.num_replicas_in_sync`. A step then
+    sees more examples; the learning rate may have to grow with it, and numbers of steps to shrink.
 
     ## At run time
     The per-replica batch.
@@ -123,7 +135,33 @@ class BatchNotScaled(Rule):
                 confidence=confidence(event.where, strategy.where),
                 related=((strategy.site, "it is split over the replicas of this strategy"),),
                 unless=Said((place, batched, size.origin or place), SAID, "batch"),
+                fix=unsafe(
+                    "Scale it by the replicas: each gets the whole size, the learning rate may have to grow with it",
+                    _scaled,
+                    batched,
+                    place if place != batched else None,
+                    size.value,
+                    size.named,
+                    strategy.site,
+                ),
             )
+
+
+def _scaled(
+    draft: Draft, batched: Site, passed: Site | None, size: int, named: tuple[str, ...], strategy: Site
+) -> list[Edit]:
+    """The size that `batch` or `fit` is given, or that is passed to the function which does so, times the number of
+    replicas."""
+    if passed is not None:
+        call = calls.call_around(draft, passed)
+        given = calls.passed(call, size, named)
+    else:
+        call = calls.call_around(draft, batched)
+        given = calls.argument(draft, call, "batch_size", 0 if call is draft.node(batched) else None)
+    if given is None:
+        raise Refused("the size is not an argument of the call")
+    name = names.variable(draft, strategy, call)
+    return [draft.rewrite(given.value, f"{calls.factor(draft, given.value)} * {name}.num_replicas_in_sync")]
 
 
 def _says_enough(name: str) -> bool:

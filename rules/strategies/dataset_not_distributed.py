@@ -4,7 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, confidence, events, values
+from gpulint.api import (
+    STRATEGY_WORDS,
+    Draft,
+    Edit,
+    Plan,
+    Refused,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    confidence,
+    events,
+    loops,
+    names,
+    unsafe,
+    values,
+)
 
 
 class DatasetNotDistributed(Rule):
@@ -22,7 +38,7 @@ class DatasetNotDistributed(Rule):
     import tensorflow as tf
 
     strategy = tf.distribute.MirroredStrategy()
-    dataset = tf.data.Dataset.range(64)
+    dataset = tf.data.Dataset.range(64).batch(4)
 
 
     @tf.function
@@ -39,7 +55,7 @@ class DatasetNotDistributed(Rule):
     import tensorflow as tf
 
     strategy = tf.distribute.MirroredStrategy()
-    dataset = strategy.experimental_distribute_dataset(tf.data.Dataset.range(64))
+    dataset = strategy.experimental_distribute_dataset(tf.data.Dataset.range(64).batch(4))
 
 
     @tf.function
@@ -53,6 +69,10 @@ class DatasetNotDistributed(Rule):
 
     ## What is not reported
     Distributed datasets and values, `Model.fit`, values that come from somewhere unknown.
+
+    ## Fix
+    Unsafe: distributes the dataset with `strategy.experimental_distribute_dataset`, where it is made or in the
+    loop over it. Each replica then gets its part of a batch: a step sees as many examples as before, in all.
 
     ## At run time
     The same inputs on every replica.
@@ -79,6 +99,12 @@ class DatasetNotDistributed(Rule):
                 "`strategy.run` is given batches of a dataset that is not distributed",
                 confidence=confidence(event.where, event.strategy.where),
                 related=((plain[0].site, "the batch comes from here"),),
+                fix=unsafe(
+                    "Distribute the dataset: each replica gets its part of a batch",
+                    _distributed,
+                    plain[0].site,
+                    event.strategy.site,
+                ),
             )
 
 
@@ -88,3 +114,17 @@ def _parts(value: values.Value) -> Iterator[values.Value]:
             yield from _parts(item)
     else:
         yield value
+
+
+def _distributed(draft: Draft, batch: Site, strategy: Site) -> list[Edit]:
+    """The loop that the batch comes from goes over the distributed dataset, made where the plain one is if that has
+    no other use."""
+    loop = loops.loop_over(draft, batch)
+    method = "experimental_distribute_dataset"
+    if (made := loops.made_for(draft, loop)) is not None:
+        try:
+            function = f"{names.variable(draft, strategy, made)}.{method}"
+            return [draft.insert(draft.start(made), f"{function}("), draft.insert(draft.end(made), ")")]
+        except Refused:  # the strategy is made later than the dataset
+            pass
+    return loops.with_iterable_in(draft, loop, f"{names.variable(draft, strategy, loop)}.{method}")

@@ -4,7 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, confidence, events, together
+from gpulint.api import (
+    STRATEGY_WORDS,
+    Draft,
+    Edit,
+    Plan,
+    Refused,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    calls,
+    confidence,
+    events,
+    names,
+    statements,
+    together,
+    unsafe,
+)
 
 
 class DirectStepCall(Rule):
@@ -34,7 +51,7 @@ class DirectStepCall(Rule):
         optimizer.apply_gradients([(tape.gradient(loss, weight), weight)])
 
 
-    for x in tf.data.Dataset.range(64):
+    for x in tf.data.Dataset.from_tensor_slices(tf.zeros(64)).batch(4):
         train_step(x)
     ```
 
@@ -59,12 +76,16 @@ class DirectStepCall(Rule):
         strategy.run(train_step, args=(x,))
 
 
-    for x in strategy.experimental_distribute_dataset(tf.data.Dataset.range(64)):
+    for x in strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensor_slices(tf.zeros(64)).batch(4)):
         distributed_step(x)
     ```
 
     ## What is not reported
     Steps called inside the function that `strategy.run` is given, evaluation, and the path without a strategy.
+
+    ## Fix
+    Unsafe, where nobody uses what the step returns: calls it as `strategy.run(step, args=(batch,))`. Every replica
+    then takes a step; the data must be distributed (GPU205).
 
     ## At run time
     One replica.
@@ -95,4 +116,20 @@ class DirectStepCall(Rule):
             else "gradients are applied outside `strategy.run`",
             confidence=confidence(event.where, strategy.where),
             related=((strategy.site, "the strategy is made here"), (event.site, "it applies gradients here")),
+            fix=unsafe("Call it through `strategy.run`: every replica takes a step", _run, caller.site, strategy.site)
+            if is_step and caller.site is not None
+            else None,
         )
+
+
+def _run(draft: Draft, site: Site, strategy: Site) -> list[Edit]:
+    """`strategy.run(step, args=(x,))` for `step(x)`, of which nobody uses the result."""
+    call = calls.call_around(draft, site)
+    if not statements.is_whole(draft, call):
+        raise Refused("the result is used: it has a part of each replica then")
+    if any(given.star or given.keyword for given in call.arguments):
+        raise Refused("arguments are passed by keyword")
+    name = names.variable(draft, strategy, call)
+    given = [draft.source(one) for one in call.arguments]
+    arguments = f", args=({', '.join(given)}{',' if len(given) == 1 else ''})" if given else ""
+    return [draft.rewrite(call, f"{name}.run({draft.source(call.function)}{arguments})")]

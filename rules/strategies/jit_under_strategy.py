@@ -11,10 +11,12 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
+    calls,
     confidence,
     events,
     together,
     trained_models,
+    unsafe,
     values,
 )
 
@@ -53,6 +55,9 @@ class JitUnderStrategy(Rule):
 
     ## What is not reported
     TPUs, paths with one device, scripts that only predict, and jitted inner functions without collectives.
+
+    ## Fix
+    Unsafe: takes `jit_compile=True` out. The step is then a TensorFlow graph that XLA does not compile.
 
     ## At run time
     The error's text.
@@ -108,6 +113,12 @@ class JitUnderStrategy(Rule):
                 "`jit_compile=True` under a multi-replica strategy",
                 confidence=confidence(event.where, strategy.where),
                 related=((strategy.site, "the strategy is made here"),),
+                fix=unsafe(
+                    "Remove `jit_compile=True`: the step is compiled by TensorFlow, not by XLA",
+                    calls.without_argument,
+                    place,
+                    "jit_compile",
+                ),
             )
 
 

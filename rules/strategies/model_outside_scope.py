@@ -16,8 +16,11 @@ from gpulint.api import (
     chain,
     confidence,
     events,
+    scopes,
     together,
+    unsafe,
     values,
+    way,
 )
 
 
@@ -59,6 +62,10 @@ class ModelOutsideScope(Rule):
     models that are never trained there, a second model trained on one device beside one that is trained under the
     strategy, a model whose constructor enters the scope itself, and strategies with one replica.
 
+    ## Fix
+    Unsafe: puts the statements that build the model, and those that compile it, into `with strategy.scope():`,
+    where the strategy has a name there. The model then trains on every replica.
+
     ## At run time
     Variables on one device only; one replica busy.
     """
@@ -77,6 +84,8 @@ class ModelOutsideScope(Rule):
         self._trained: list[values.Strategy] = []
         self._scoping: set[Site | None] = set()
         self._unknown: list[events.UnknownFitted] = []
+        self._makers: set[Site] = set()
+        """Where models and layers are made, and the calls that lead there."""
 
     def on_strategy_used(self, event: events.StrategyUsed, plan: Plan) -> Iterator[Report]:
         if event.how != "attribute" and event.strategy.is_multi_replica and event.strategy not in self._used:
@@ -85,6 +94,19 @@ class ModelOutsideScope(Rule):
 
     def on_scope_entered(self, event: events.ScopeEntered, plan: Plan) -> Iterator[Report]:
         self._scoping |= {caller.site for caller in callers(event.where.caller)}
+        return iter(())
+
+    def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> Iterator[Report]:
+        return self._note(event)
+
+    def on_layer_built(self, event: events.LayerBuilt, plan: Plan) -> Iterator[Report]:
+        return self._note(event)
+
+    def on_optimizer_built(self, event: events.OptimizerBuilt, plan: Plan) -> Iterator[Report]:
+        return self._note(event)
+
+    def _note(self, event: events.Event) -> Iterator[Report]:
+        self._makers.update(way(event))
         return iter(())
 
     def on_unknown_fitted(self, event: events.UnknownFitted, plan: Plan) -> Iterator[Report]:
@@ -138,4 +160,7 @@ class ModelOutsideScope(Rule):
             f"model built outside `strategy.scope()` and {how}",
             confidence=confidence(event.where, model.where, strategy.where),
             related=(*related, *chain(model.where, place)),
+            fix=unsafe(
+                "Build it in the scope of the strategy", scopes.in_scope, place, strategy.site, self._makers
+            ).one_at_a_time("scope"),
         )

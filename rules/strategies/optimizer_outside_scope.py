@@ -7,16 +7,20 @@ from collections.abc import Iterator
 from gpulint.api import (
     LEGACY_OPTIMIZERS,
     STRATEGY_WORDS,
+    Offer,
     Plan,
     Report,
     Rule,
     Severity,
+    Site,
     blamed,
     confidence,
     events,
     possible,
+    scopes,
     together,
     trained_models,
+    unsafe,
     values,
 )
 
@@ -61,6 +65,10 @@ class OptimizerOutsideScope(Rule):
     scope, a script that compiles with a name and never trains, `compile` without an optimizer of a model class of the
     program's own, `keras.optimizers.legacy`, whose variables are made later, and names of optimizers before TensorFlow
     2.16, where `compile` enters the scope itself.
+
+    ## Fix
+    Unsafe: puts the statement that makes the optimizer, or the `compile`, into `with strategy.scope():`, where the
+    strategy has a name there.
 
     ## At run time
     The error's text.
@@ -113,6 +121,7 @@ class OptimizerOutsideScope(Rule):
                     "`compile` makes the optimizer outside the scope that the model was built in",
                     confidence=confidence(compiled.where, compiled.model.where),
                     related=((compiled.model.site, "the model is built under the strategy here"),),
+                    fix=_in_scope(compiled.site, compiled.model.where.context.strategy),
                 )
         for event, optimizer, strategy in self._applied:
             models = [model for model in self._models if together(event.where, model.where)]
@@ -132,4 +141,12 @@ class OptimizerOutsideScope(Rule):
                 else "its one step counter is raised by every replica: schedules run too fast",
                 confidence=confidence(event.where, optimizer.where, strategy.where),
                 related=((strategy.site, "the strategy is made here"), (event.site, "it is used here")),
+                fix=_in_scope(place, strategy),
             )
+
+
+def _in_scope(place: Site, strategy: values.Strategy | None) -> Offer | None:
+    if strategy is None:
+        return None
+    offer = unsafe("Make it in the scope of the strategy", scopes.in_scope, place, strategy.site, frozenset())
+    return offer.one_at_a_time("scope")

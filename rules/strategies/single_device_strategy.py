@@ -13,11 +13,13 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
+    calls,
     confidence,
     events,
     is_test,
     parse_device,
     possible,
+    unsafe,
     values,
 )
 
@@ -55,6 +57,9 @@ class SingleDeviceStrategy(Rule):
     A choice by a flag or by what the machine has, devices that the program computes, CPU devices, tests, and
     functions that make other strategies too, to compare them.
 
+    ## Fix
+    Unsafe: takes `devices` out. There is then a replica on every visible GPU, and each gets a part of the batch.
+
     ## At run time
     One replica.
     """
@@ -85,6 +90,12 @@ class SingleDeviceStrategy(Rule):
                 f"the strategy is given one GPU, `{devices[0]}`",
                 confidence=confidence(event.where),
                 supersedes=(event.site,),
+                fix=unsafe(
+                    "Remove `devices`: it takes every visible GPU",
+                    calls.without_argument,
+                    event.site,
+                    "devices",
+                ),
             )
             self._pinned.append((event.where.caller, report))
         elif event.strategy.kind in ("one_device", "mirrored") and fell_back:

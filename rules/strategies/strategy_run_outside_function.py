@@ -6,15 +6,20 @@ from collections.abc import Iterator
 
 from gpulint.api import (
     STRATEGY_WORDS,
+    Draft,
+    Edit,
     Plan,
     Report,
     Rule,
     Severity,
     Site,
+    Where,
     chain,
     confidence,
     events,
+    loops,
     possible,
+    unsafe,
     values,
 )
 
@@ -40,7 +45,7 @@ class StrategyRunOutsideFunction(Rule):
         return x + 1
 
 
-    for x in strategy.experimental_distribute_dataset(tf.data.Dataset.range(64)):
+    for x in strategy.experimental_distribute_dataset(tf.data.Dataset.range(64).batch(4)):
         strategy.run(step, args=(x,))
     ```
 
@@ -60,13 +65,18 @@ class StrategyRunOutsideFunction(Rule):
         return strategy.run(step, args=(x,))
 
 
-    for x in strategy.experimental_distribute_dataset(tf.data.Dataset.range(64)):
+    for x in strategy.experimental_distribute_dataset(tf.data.Dataset.range(64).batch(4)):
         distributed_step(x)
     ```
 
     ## What is not reported
     Callers that are traced anywhere on the way, functions wrapped later, functions behind a decorator that gpulint
     does not know, `fn` that is a `tf.function` itself or calls one, and `fn` that computes nothing.
+
+    ## Fix
+    Unsafe: decorates the function that the loop calls with `@tf.function`, where all of it can be traced; where
+    the loop itself calls `strategy.run` with names, it gets such a function to call. Python code of the step then
+    runs when it is traced, not in every step.
 
     ## At run time
     An eager operation log for each replica.
@@ -121,7 +131,26 @@ class StrategyRunOutsideFunction(Rule):
                     "`strategy.run` is called in a loop without `tf.function`",
                     confidence=confidence(event.where, event.strategy.where),
                     related=((event.strategy.site, "the strategy is made here"), *chain(event.where)),
+                    fix=unsafe(
+                        "Run it in a `tf.function`: Python code of the step runs at tracing only",
+                        _compiled,
+                        event.site,
+                        event.strategy.site,
+                        _called_in_loop(event.where),
+                    ),
                 )
+
+
+def _called_in_loop(where: Where) -> Site | None:
+    """The function in which something happens, if a loop outside it calls it."""
+    return where.caller.definition if where.caller.loops == len(where.context.loops) else None
+
+
+def _compiled(draft: Draft, run: Site, strategy: Site, function: Site | None) -> list[Edit]:
+    """The function that a loop calls is decorated; where the loop itself runs the step, it gets one to call."""
+    if function is None:
+        return loops.compiled_call(draft, run, strategy)
+    return loops.compiled(draft, function)
 
 
 def _is_plain(function: values.Value) -> bool:

@@ -6,15 +6,22 @@ from collections.abc import Iterator
 
 from gpulint.api import (
     STRATEGY_WORDS,
+    Draft,
+    Edit,
     Plan,
+    Refused,
     Report,
     Rule,
     Said,
     Severity,
+    Site,
     blamed,
+    calls,
     confidence,
     events,
+    scopes,
     together,
+    unsafe,
     values,
 )
 
@@ -74,6 +81,11 @@ class VariableOutsideScope(Rule):
     Counters on the host, variables that are only read, metrics made in the scope, and what a comment
     says is made outside on purpose.
 
+    ## Fix
+    Unsafe: puts the statement into `with strategy.scope():`, where the strategy has a name there. A variable to
+    which replicas assign a number that stands in the source gets `aggregation=ONLY_FIRST_REPLICA`; one to which
+    they assign anything else has no fix, as only the author knows how their values go together.
+
     ## At run time
     One copy with as many updates as there are replicas.
     """
@@ -104,4 +116,22 @@ class VariableOutsideScope(Rule):
                     (event.site, "it is updated here"),
                 ),
                 unless=Said((place,), frozenset({"outside"}), "scope"),
+                fix=unsafe(
+                    "Make it in the scope of the strategy: each replica updates its own copy",
+                    _in_scope,
+                    place,
+                    replica.strategy.site,
+                    event.site if event.method.startswith("assign") else None,
+                ).one_at_a_time("scope"),
             )
+
+
+def _in_scope(draft: Draft, place: Site, strategy: Site, update: Site | None) -> list[Edit]:
+    """In the scope; what every replica sets to the same needs to be told so."""
+    edits = scopes.in_scope(draft, place, strategy, ())
+    if update is not None:
+        given = calls.call_around(draft, update).arguments[:1]
+        if not given or not draft.source(given[0].value).isdigit():
+            raise Refused("replicas may assign different values: the author must say what is to come of that")
+        edits += calls.with_argument(draft, place, "aggregation", "tensorflow.VariableAggregation.ONLY_FIRST_REPLICA")
+    return edits

@@ -27,6 +27,9 @@ class UnusedSuppression(Rule):
 
     x = tf.constant(1.0)
     ```
+
+    ## Fix
+    Safe: takes the comment out. One that shares its row with another comment stays, and so do `disable` and `noqa`.
     """
 
     code = "GPU002"

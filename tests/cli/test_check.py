@@ -40,9 +40,10 @@ def test_the_text_output_shows_source_reason_and_remedy(project: Path) -> None:
         "  |      ^^^^^^^^^^^^^^^^^^^\n"
         "  = why: the work is confined to this one GPU, whatever the machine has\n"
         "  = help: leave the placement to TensorFlow, or make the model in `strategy.scope()` to use every GPU\n"
+        "  = fix: Take the block out of `tf.device`: TensorFlow places its operations (unsafe)\n"
         "  = rule: hardcoded-device\n"
         "\n"
-        "Found 1 warning in 1 file.\n"
+        "Found 1 warning in 1 file. 1 fixable with `--fix --unsafe-fixes`.\n"
     )
 
 

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import xml.etree.ElementTree as ElementTree
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -26,6 +26,7 @@ from gpulint.output import formats
 from gpulint.output.escapes import encodable, printable_rows
 from gpulint.output.view import View, render
 from gpulint.places import Span
+from gpulint.rewriting.fix import Applicability, Edit, Fix
 from tests.output.readers import azure_command, github_command, old_github_command
 
 SCHEMA = json.loads((Path(__file__).parent.parent / "schemas" / "sarif-2.1.0.json").read_text())
@@ -228,53 +229,18 @@ def test_sarif_has_all_rules_that_were_on_the_way_and_a_fingerprint_without_rows
 
 
 def test_sarif_names_files_outside_of_the_working_directory_absolutely(tmp_path: Path) -> None:
-    (run,) = json.loads(shown("sarif", CheckResult([Finding(**_fields(FOUND), span=span(str(tmp_path / "a b.py")))])))[
-        "runs"
-    ]
+    (run,) = json.loads(shown("sarif", CheckResult([replace(FOUND, span=span(str(tmp_path / "a b.py")))])))["runs"]
     location = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
     assert location == {"uri": (tmp_path / "a b.py").as_uri()}
 
 
-def _fields(finding: Finding) -> dict[str, Any]:
-    return {name: getattr(finding, name) for name in Finding.__slots__ if name != "span"}
-
-
-@dataclass(frozen=True)
-class Edit:
-    span: Span
-    content: str
-
-
-@dataclass(frozen=True)
-class Fix:
-    applicability: Any
-    message: str
-    edits: tuple[Edit, ...]
-
-
-class Fixable(Finding):
-    """A finding with a fix."""
-
-    fix: Fix
-
-
-@pytest.fixture
-def fixable() -> Finding:
-    one = Fixable(**_fields(FOUND), span=span("a.py"))
-    object.__setattr__(one, "fix", Fix(_Safe, "Build it there", (Edit(Span("a.py", 3, 2, 3, 4), "é\n"),)))
-    return one
-
-
-class _Safe:
-    value = "safe"
-
-
-def test_fixes_are_in_every_format_that_has_a_place_for_them(fixable: Finding) -> None:
-    result = CheckResult([fixable])
+def test_fixes_are_in_every_format_that_has_a_place_for_them() -> None:
+    edit = Edit(Span("a.py", 3, 2, 3, 4), "é\n")
+    result = CheckResult([replace(FOUND, span=span("a.py"), fix=Fix(Applicability.SAFE, "Build it there", (edit,)))])
     (finding,) = json.loads(shown("json", result))
     assert finding["fix"]["applicability"] == "safe"
     assert finding["fix"]["edits"] == [
-        {"content": "é\n", "location": {"row": 3, "column": 2}, "end_location": {"row": 3, "column": 4}}
+        {"content": "é\n", "location": {"row": 3, "column": 2}, "end_location": {"row": 3, "column": 4}, "cell": None}
     ]
     document = json.loads(shown("sarif", result))
     jsonschema.Draft4Validator(SCHEMA).validate(document)
@@ -284,7 +250,7 @@ def test_fixes_are_in_every_format_that_has_a_place_for_them(fixable: Finding) -
     assert diagnostic["suggestions"] == [
         {"range": {"start": {"line": 3, "column": 3}, "end": {"line": 3, "column": 6}}, "text": "é\n"}
     ]
-    assert "Build it there (safe)" in shown("text", result)
+    assert "= fix: Build it there\n" in shown("text", result)
     assert "fix (safe): Build it there" in (github_command(shown("github", result)) or ("", {}, ""))[2]
 
 

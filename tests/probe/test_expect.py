@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import gpulint
-from gpulint.probe.capture import read
+from gpulint.probe.capture import Where, read
 from gpulint.probe.run import Target, command_line
 from tests.probe.in_process import DEVICES, environment, row_of, said
 
@@ -262,7 +262,7 @@ def test_what_was_stated_is_in_the_capture_of_a_program_that_is_killed(tmp_path:
     done = subprocess.run(line, cwd=tmp_path, env=environment(), capture_output=True, check=False)
     assert done.returncode == -signal.SIGKILL
     value, block = read(str(tmp_path / "run.jsonl")).stated.values()
-    assert value.where == (os.path.join(tmp_path, "prog.py"), row_of(text, "# here"))
+    assert value.where == Where(os.path.join(tmp_path, "prog.py"), row_of(text, "# here"))
     assert (value.form, value.expected) == ("on", "CPU:1")
     assert block.missing == "the block did not end"
 

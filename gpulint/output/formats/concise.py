@@ -11,9 +11,10 @@ from gpulint.output.view import View, position
 
 def render(result: CheckResult, view: View) -> str:
     """One line for each finding, then the footer."""
-    return "\n".join([*(_line(one) for one in result.findings), footer(result)]) + "\n"
+    return "\n".join([*(_line(one, view) for one in result.findings), footer(result, view)]) + "\n"
 
 
-def _line(finding: Finding) -> str:
+def _line(finding: Finding, view: View) -> str:
     span = finding.span
-    return f"{first_on_line(span.path)}:{position(span)}: {finding.code} {printable(finding.message)}"
+    mark = " [*]" if view.can_fix(finding) else ""
+    return f"{first_on_line(span.path)}:{position(span)}: {finding.code}{mark} {printable(finding.message)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding, Severity
 from gpulint.output.escapes import printable_rows
-from gpulint.output.view import View, fix_of, position
+from gpulint.output.view import View, position
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
@@ -28,6 +28,6 @@ def _command(finding: Finding, view: View) -> str:
     text = f"{span.path}:{position(finding.span)}: {finding.code} {finding.message}"
     if finding.instead:
         text += f"\n{finding.why}\nhelp: {finding.instead}"
-    if (fix := fix_of(finding)) is not None:
+    if (fix := finding.fix) is not None:
         text += f"\nfix ({fix.applicability.value}): {fix.message}"
     return f"::{_COMMANDS[finding.severity]} title={title},{place}::{printable_rows(text).translate(_DATA)}"

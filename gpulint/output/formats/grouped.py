@@ -14,15 +14,16 @@ from gpulint.output.view import View, position
 def render(result: CheckResult, view: View) -> str:
     """A block for each file, its places in one column, then the footer."""
     blocks = [
-        _block(path, list(findings)) for path, findings in groupby(result.findings, key=lambda one: one.span.path)
+        _block(path, list(findings), view) for path, findings in groupby(result.findings, key=lambda one: one.span.path)
     ]
-    return "\n".join([*blocks, footer(result)]) + "\n"
+    return "\n".join([*blocks, footer(result, view)]) + "\n"
 
 
-def _block(path: str, findings: list[Finding]) -> str:
+def _block(path: str, findings: list[Finding], view: View) -> str:
     places = [position(one.span) for one in findings]
     width = max(map(len, places))
     lines = [
-        f"  {place:<{width}}  {one.code} {printable(one.message)}" for place, one in zip(places, findings, strict=True)
+        f"  {place:<{width}}  {one.code}{' [*]' if view.can_fix(one) else ''} {printable(one.message)}"
+        for place, one in zip(places, findings, strict=True)
     ]
     return "\n".join([f"{first_on_line(path)}:", *lines]) + "\n"

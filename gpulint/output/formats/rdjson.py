@@ -7,7 +7,7 @@ from typing import Any
 from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding
 from gpulint.output.escapes import json_text
-from gpulint.output.view import View, fix_of, url
+from gpulint.output.view import View, url
 from gpulint.places import Span
 
 
@@ -27,7 +27,7 @@ def _diagnostic(finding: Finding, view: View) -> dict[str, Any]:
         "severity": finding.severity.value.upper(),
         "code": {"value": finding.code, "url": url(finding.name)},
     }
-    if (fix := fix_of(finding)) is not None:
+    if (fix := finding.fix) is not None and finding.span.cell is None:  # in a notebook text is escaped
         diagnostic["suggestions"] = [
             {"range": _range(edit.span, view), "text": edit.content}
             for edit in fix.edits

@@ -11,8 +11,9 @@ from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding, Severity
 from gpulint.linting.rule import Rule
 from gpulint.output import sarif
-from gpulint.output.view import View, fix_of, url
+from gpulint.output.view import View, url
 from gpulint.places import Span
+from gpulint.rewriting.fix import Edit
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
@@ -70,7 +71,7 @@ def _result(finding: Finding, index: dict[str, int], view: View) -> dict[str, An
             for number, one in enumerate(finding.related, 1)
         ]
         result["codeFlows"] = [{"threadFlows": [{"locations": _steps(finding, view)}]}]
-    if (fix := fix_of(finding)) is not None:
+    if (fix := finding.fix) is not None and finding.span.cell is None:  # in a notebook text is escaped
         result["fixes"] = [{"description": {"text": fix.message}, "artifactChanges": _changes(fix.edits, view)}]
     return result
 
@@ -111,7 +112,7 @@ def _steps(finding: Finding, view: View) -> list[dict[str, Any]]:
     ]
 
 
-def _changes(edits: Iterable[Any], view: View) -> list[dict[str, Any]]:
+def _changes(edits: Iterable[Edit], view: View) -> list[dict[str, Any]]:
     by_path: dict[str, list[dict[str, Any]]] = {}
     for edit in edits:
         replacement = {"deletedRegion": _region(edit.span, view), "insertedContent": {"text": edit.content}}

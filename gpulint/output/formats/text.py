@@ -7,8 +7,9 @@ from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding, Severity
 from gpulint.output.escapes import printable
 from gpulint.output.summary import footer
-from gpulint.output.view import View, fix_of, place
+from gpulint.output.view import View, place
 from gpulint.places import Span
+from gpulint.rewriting.fix import Applicability
 
 _COLORS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;34"}
 
@@ -21,7 +22,7 @@ TAB = "    "
 def render(result: CheckResult, view: View) -> str:
     """All findings, an empty line between them, then the footer."""
     blocks = [block(one, view) for one in result.findings]
-    return "\n".join([*blocks, footer(result)]) + "\n"
+    return "\n".join([*blocks, footer(result, view)]) + "\n"
 
 
 def block(finding: Finding, view: View, rows: int = MAX_ROWS) -> str:
@@ -33,7 +34,8 @@ def block(finding: Finding, view: View, rows: int = MAX_ROWS) -> str:
     color = _COLORS[finding.severity]
     span = finding.span
     width = len(str(max(span.end_row, *(one.span.row for one in finding.related), 1)))
-    head = f"{paint(f'{finding.severity.value}[{finding.code}]', color)} {paint(printable(finding.message), '1')}"
+    mark = " [*]" if view.can_fix(finding) else ""
+    head = f"{paint(f'{finding.severity.value}[{finding.code}]', color)}{mark} {paint(printable(finding.message), '1')}"
     out = [head, f"{'':>{width}} {paint('-->', '34')} {place(span)}"]
     out += _excerpt(span, view, width, color, "^", rows)
     for one in finding.related:
@@ -44,8 +46,9 @@ def block(finding: Finding, view: View, rows: int = MAX_ROWS) -> str:
         out.append(f"{'':>{width}} {paint('= why:', '34')} {printable(finding.why)}")
     if finding.instead:
         out.append(f"{'':>{width}} {paint('= help:', '34')} {printable(finding.instead)}")
-    if (fix := fix_of(finding)) is not None:
-        out.append(f"{'':>{width}} {paint('= fix:', '34')} {printable(fix.message)} ({fix.applicability.value})")
+    if (fix := finding.fix) is not None:
+        applicability = "" if fix.applicability is Applicability.SAFE else f" ({fix.applicability.value})"
+        out.append(f"{'':>{width}} {paint('= fix:', '34')} {printable(fix.message)}{applicability}")
     tail = f"{finding.name}"
     if finding.confidence is Confidence.INFERRED:
         tail += ", inferred across calls or conditions"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import stat
 import tempfile
+
+from gpulint.sources.writing import put
 
 
 def check_writable(path: str) -> None:
@@ -30,20 +30,7 @@ def write(path: str, text: str) -> None:
         with open(path, "wb") as file:
             file.write(data)
         return
-    target = os.path.realpath(path)
-    partial = f"{target}.{os.getpid()}.partial"
-    try:
-        with open(partial, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        with contextlib.suppress(FileNotFoundError):
-            os.chmod(partial, stat.S_IMODE(os.stat(target).st_mode))
-        os.replace(partial, target)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(partial)
-        raise
+    put(path, data)
 
 
 def _is_stream(path: str) -> bool:

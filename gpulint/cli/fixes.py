@@ -1,0 +1,50 @@
+"""What `check --fix` and `--diff` do with the fixes: print or write them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+
+import click
+
+from gpulint.fixing.difference import difference
+from gpulint.fixing.rounds import Fixed
+from gpulint.linting.engine import SYNTAX_ERROR
+from gpulint.output.summary import number
+from gpulint.output.view import place
+from gpulint.sources.writing import NotWritten, replace_file
+
+
+def show(outcome: Fixed) -> int:
+    """Print a diff of what would be fixed; the exit status."""
+    for path, after in outcome.after.items():
+        text = difference(path, outcome.before[path], after)
+        sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
+    sys.stdout.flush()
+    unreadable = [one for one in outcome.checked.result.findings if one.code == SYNTAX_ERROR]
+    for one in unreadable:
+        click.echo(f"gpulint: {place(one.span)}: {one.message}", err=True)
+    count = len(outcome.fixed)
+    click.echo(f"Would fix {number(count, 'finding')}." if count else "Nothing to fix.", err=True)
+    return 1 if outcome.after or unreadable else 0
+
+
+def pass_on(outcome: Fixed, given: Mapping[str, bytes]) -> None:
+    """Print what came from standard input, fixed."""
+    for path, before in given.items():
+        after = outcome.after.get(path)
+        sys.stdout.buffer.write(after.data if after is not None else before)
+    sys.stdout.flush()
+
+
+def write(outcome: Fixed) -> Fixed:
+    """Write the fixed files; what was done. A file that cannot be written stays as it was, and that is said."""
+    after = dict(outcome.after)
+    for path, source in outcome.after.items():
+        try:
+            replace_file(path, outcome.before[path].data, source.data)
+        except NotWritten as error:
+            click.echo(f"gpulint: {error}", err=True)
+            del after[path]
+    return replace(outcome, after=after, fixed=[one for one in outcome.fixed if one.span.path in after])

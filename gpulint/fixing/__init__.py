@@ -1,0 +1,1 @@
+"""Applying the fixes of findings to files."""

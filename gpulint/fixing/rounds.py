@@ -1,0 +1,198 @@
+"""Fixing: checking, changing and checking again, until nothing changes."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from gpulint.fixing.text import chosen, edited
+from gpulint.linting.engine import Checker, CheckResult, on_deep_stack
+from gpulint.linting.finding import Finding
+from gpulint.rewriting.fix import Fix, is_wanted
+from gpulint.sources.decoding import Undecodable, decode
+from gpulint.sources.notebook import read_notebook, with_texts
+from gpulint.sources.source import Source
+from gpulint.syntax.embedded import of_notebook
+from gpulint.syntax.parse import CannotParse, parse
+
+MAX_ROUNDS = 10
+"""Times that a file is changed at most: a fix can make room for another."""
+
+BOM = b"\xef\xbb\xbf"
+
+
+class Checked(NamedTuple):
+    """What a check found, and the checker, which has the files as it read them."""
+
+    result: CheckResult
+    checker: Checker
+
+
+Check = Callable[[Sequence[str], Mapping[str, bytes]], Checked]
+"""Checks files by path; those whose content is given are not read from the disk."""
+
+
+@dataclass(slots=True)
+class Fixed:
+    """What fixing would write: `before` and `after` by path, the findings that are fixed, and the last check."""
+
+    checked: Checked
+    before: dict[str, Source] = field(default_factory=dict)
+    after: dict[str, Source] = field(default_factory=dict)
+    fixed: list[Finding] = field(default_factory=list)
+
+
+class Fixer:
+    """One run of fixes over some files.
+
+    `unsafe` says whether unsafe fixes of a file are wanted, `counts` whether a finding is to be fixed at all. Nothing
+    is written here.
+    """
+
+    def __init__(
+        self, check: Check, unsafe: Callable[[str], bool], counts: Callable[[Finding], bool] = lambda finding: True
+    ) -> None:
+        self._check = check
+        self._unsafe = unsafe
+        self._counts = counts
+        self._sources: dict[str, Source] = {}
+        self._contents: dict[str, bytes] = {}
+        self._rounds: Counter[str] = Counter()
+        self._careful: set[str] = set()
+        self._refused: set[tuple[str, str]] = set()
+        self._fixed: list[Finding] = []
+
+    def run(self, checked: Checked, paths: Sequence[str]) -> Fixed:
+        """Fix what can be fixed in the files at `paths`, which were checked."""
+        while self._change(checked):
+            checked = self._check(paths, self._contents)
+        after = {path: checked.checker.source(path) for path in self._contents}
+        changed = {path: one for path, one in after.items() if one is not None and one.data != self._sources[path].data}
+        return Fixed(checked, {path: self._sources[path] for path in changed}, changed, self._fixed)
+
+    def _change(self, checked: Checked) -> bool:
+        """Rounds over the files that change, until they change no more; whether any did."""
+        changed = False
+        while proposed := self._proposed(checked):
+            trial = {path: content for path, (content, _) in proposed.items()}
+            programs = set(trial)
+            for path in trial:
+                programs |= checked.result.programs.get(path, set())
+            before, checked = checked, self._check(sorted(programs), {**self._contents, **trial})
+            good = {path for path in trial if _is_better(path, proposed[path][1], before.result, checked.result)}
+            left = {_key(one) for one in checked.result.findings}
+            for path, (content, findings) in proposed.items():
+                kept = [one for one in findings if _key(one) in left]
+                if path in good:
+                    self._contents[path] = content
+                    self._rounds[path] += 1
+                    self._careful.discard(path)
+                    self._fixed += findings
+                    changed = True
+                elif kept or len(findings) == 1:
+                    self._refused.update(_key(one) for one in kept or findings)
+                else:
+                    self._careful.add(path)
+            if len(good) < len(trial):
+                checked = self._check(sorted(programs), self._contents)
+        return changed
+
+    def _proposed(self, checked: Checked) -> dict[str, tuple[bytes, list[Finding]]]:
+        """For each file that can be changed once more its next content, and the findings that this fixes."""
+        by_path: dict[str, list[Finding]] = defaultdict(list)
+        for finding in checked.result.findings:
+            path = finding.span.path
+            if not is_wanted(finding.fix, self._unsafe(path)) or _key(finding) in self._refused:
+                continue
+            if self._rounds[path] < MAX_ROUNDS and self._counts(finding):
+                by_path[path].append(finding)
+        proposed = {}
+        for path, findings in by_path.items():
+            source = checked.checker.source(path)
+            if source is None:
+                continue
+            self._sources.setdefault(path, source)
+            if (next_one := self._next(path, source, findings)) is not None:
+                proposed[path] = next_one
+        return proposed
+
+    def _next(self, path: str, source: Source, findings: list[Finding]) -> tuple[bytes, list[Finding]] | None:
+        """What a file is with some of its fixes: all that go together, or one where that did not go well."""
+        alone = path in self._careful
+        while findings:
+            fixes = chosen(one.fix for one in findings if one.fix is not None)
+            fixes = fixes[:1] if alone else fixes
+            mine = [one for one in findings if any(one.fix is fix for fix in fixes)]
+            content = _content(source, fixes)
+            if content is not None and content != source.data and _compiles(path, content, source):
+                return content, mine
+            if len(fixes) == 1:
+                self._refused.update(_key(one) for one in mine)
+                findings = [one for one in findings if one not in mine]
+            alone = True
+        return None
+
+
+def _key(finding: Finding) -> tuple[str, str]:
+    return finding.span.path, finding.fingerprint
+
+
+def _is_better(path: str, fixed: list[Finding], before: CheckResult, after: CheckResult) -> bool:
+    """Whether of each rule that was fixed in a file there are as many findings fewer, and of all together no more."""
+    old = Counter(one.code for one in before.findings if one.span.path == path)
+    new = Counter(one.code for one in after.findings if one.span.path == path)
+    gone = Counter(one.code for one in fixed)
+    return new.total() <= old.total() and all(new[code] <= old[code] - count for code, count in gone.items())
+
+
+def _content(source: Source, fixes: Sequence[Fix]) -> bytes | None:
+    """The bytes of a file with fixes; None where its encoding cannot say it."""
+    if source.cells is None:
+        return encoded(edited(source.text, fixes), source)
+    notebook = read_notebook(source.file, source.data)
+    cells = {edit.span.cell for fix in fixes for edit in fix.edits if edit.span.cell is not None}
+    return with_texts(notebook, {cell: edited(notebook.cells[cell].text, _of_cell(fixes, cell)) for cell in cells})
+
+
+def _of_cell(fixes: Sequence[Fix], cell: int) -> list[Fix]:
+    """The fixes as far as they are of one cell."""
+    return [replace(fix, edits=tuple(edit for edit in fix.edits if edit.span.cell == cell)) for fix in fixes]
+
+
+def encoded(text: str, source: Source) -> bytes | None:
+    """A text as bytes of the form that a file has; None where its encoding cannot say it."""
+    mark = BOM if source.data.startswith(BOM) else b""
+    encoding = "utf-8" if source.encoding == "utf-8-sig" else source.encoding
+    try:
+        return mark + text.encode(encoding)
+    except UnicodeEncodeError:
+        return None
+
+
+def _compiles(path: str, content: bytes, before: Source) -> bool:
+    """Whether a new content is Python: by the running one where that takes the old one, else by LibCST."""
+    if before.cells is not None:
+        broken = len(of_notebook(path, before.data).broken)
+        return len(of_notebook(path, content).broken) <= broken
+    try:
+        source = decode(path, content)
+        if _is_python(before.text):
+            return _is_python(source.text)
+        on_deep_stack(lambda: parse(source))
+    except (CannotParse, Undecodable):
+        return False
+    return True
+
+
+def _is_python(text: str) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(ast.parse(text), "<fixed>", "exec", dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return False
+    return True

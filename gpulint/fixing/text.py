@@ -1,0 +1,66 @@
+"""Edits put into a text. Everything here is about strings; what a file is made of does not matter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from gpulint.rewriting.fix import Edit, Fix
+
+_LINE_END = re.compile(r"\r\n?|\n")
+
+
+def chosen(fixes: Iterable[Fix]) -> list[Fix]:
+    """The fixes that can be applied together, in the order of the text: none changes what another one does.
+
+    Equal edits of two fixes (both add the same import) count as one. Of a group only the first is taken.
+    """
+    taken: list[Fix] = []
+    edits: set[Edit] = set()
+    groups: set[str] = set()
+    for fix in sorted(fixes, key=lambda fix: fix.edits):
+        new = [edit for edit in fix.edits if edit not in edits]
+        if (fix.group and fix.group in groups) or any(_collide(edit, other) for edit in new for other in edits):
+            continue
+        taken.append(fix)
+        edits.update(new)
+        groups.add(fix.group)
+    return taken
+
+
+def _collide(first: Edit, second: Edit) -> bool:
+    """Whether two edits touch: even two insertions at one place do, as nothing says which comes first."""
+    a, b = first.span, second.span
+    if a.cell != b.cell:
+        return False
+    if (a.row, a.column) > (b.row, b.column):
+        a, b = b, a
+    end = (a.end_row, a.end_column)
+    return (b.row, b.column) < end or (a.row, a.column) == (b.row, b.column)
+
+
+def edited(text: str, fixes: Sequence[Fix]) -> str:
+    """The text with fixes that can be applied together. What they add gets the line ends of the rows around it."""
+    edits = sorted({edit for fix in fixes for edit in fix.edits})
+    starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+    ends = [match.group() for match in _LINE_END.finditer(text)]
+    parts = []
+    done = 0
+    for edit in edits:
+        span = edit.span
+        start = starts[span.row - 1] + span.column - 1
+        parts += [text[done:start], edit.content.replace("\n", _line_end_near(ends, span.row))]
+        done = starts[span.end_row - 1] + span.end_column - 1
+    return "".join([*parts, text[done:]])
+
+
+def _line_end_near(ends: Sequence[str], row: int) -> str:
+    """The line end of a row, that of the last one before it where it has none, a line feed where there are none."""
+    return ends[min(row, len(ends)) - 1] if ends else "\n"
+
+
+def rows_of(text: str) -> list[str]:
+    """The rows of a text with their line ends, as Python counts them."""
+    ends = [match.end() for match in _LINE_END.finditer(text)]
+    rows = [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+    return [*rows, text[ends[-1] if ends else 0 :]] if (ends[-1] if ends else 0) < len(text) else rows

@@ -1,0 +1,192 @@
+"""One file, open for the edits of a fix."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from gpulint.places import Site, Span
+from gpulint.rewriting.fix import Edit, Refused
+from gpulint.syntax import ir
+from gpulint.syntax.enclosing import enclosing
+from gpulint.syntax.spans import Layout
+
+N = TypeVar("N", bound=ir.Node)
+
+
+class Draft:
+    """The text and syntax of one file. Places in the text are offsets; line ends are line feeds."""
+
+    def __init__(self, path: str, layout: Layout) -> None:
+        self.path = path
+        self.text = layout.text
+        self.module = layout.module
+        self._layout = layout
+        self._line_starts = [0, *(index + 1 for index, letter in enumerate(layout.text) if letter == "\n")]
+        self._nodes: dict[int, ir.Node] = {}
+        self._parents: dict[int, ir.Node] = {}
+        for parent, node in _walk(layout.module):
+            self._nodes[node.number] = node
+            if parent is not None:
+                self._parents[node.number] = parent
+
+    # --------------------------------------------------------------------------- nodes
+
+    def node(self, site: Site) -> ir.Node:
+        """The node at a site. Raises Refused where that is in another file."""
+        if site.path != self.path:
+            raise Refused("it is in another file")
+        return self._nodes[site.node]
+
+    def typed(self, site: Site, kind: type[N]) -> N:
+        """The node at a site, which must be of that kind. Raises Refused."""
+        node = self.node(site)
+        if not isinstance(node, kind):
+            raise Refused(f"there is no {kind.__name__.lower()} at the place")
+        return node
+
+    def loop(self, site: Site) -> ir.For | ir.While:
+        """The loop at a site. Raises Refused."""
+        node = self.node(site)
+        if not isinstance(node, ir.For | ir.While):
+            raise Refused("it is no loop")
+        return node
+
+    def parent(self, node: ir.Node) -> ir.Node | None:
+        """The node around a node; None around a statement of the module."""
+        return self._parents.get(node.number)
+
+    def statement(self, node: ir.Node) -> ir.Statement:
+        """The innermost statement around a node, which can be the node itself."""
+        around: ir.Node | None = node
+        while around is not None and not isinstance(around, ir.Statement):
+            around = self.parent(around)
+        if around is None:
+            raise Refused("it is in no statement")
+        return around
+
+    def function(self, node: ir.Node) -> ir.FunctionDef | ir.ClassDef | None:
+        """The innermost function or class around a node."""
+        around = enclosing(self.module, [node.number])[node.number]
+        around = tuple(one for one in around if one is not node)
+        return around[-1] if around else None
+
+    def block(self, statement: ir.Statement) -> ir.Block:
+        """The statements among which a statement stands. Raises Refused for an `elif`."""
+        if self.text.startswith("elif", self.start(statement)) and isinstance(statement, ir.If):
+            raise Refused("it is an `elif`")
+        owner = self.parent(statement)
+        return next(block for block in blocks(owner or self.module) if any(one is statement for one in block))
+
+    # --------------------------------------------------------------------------- places
+
+    def extent(self, node: ir.Node) -> tuple[int, int]:
+        """Where a node starts and ends."""
+        return self._layout.extents[node.number]
+
+    def start(self, node: ir.Node) -> int:
+        return self.extent(node)[0]
+
+    def end(self, node: ir.Node) -> int:
+        return self.extent(node)[1]
+
+    def source(self, node: ir.Node) -> str:
+        """The text of a node."""
+        start, end = self.extent(node)
+        return self.text[start:end]
+
+    def row_start(self, offset: int) -> int:
+        """Where the row of a place begins."""
+        return self.text.rfind("\n", 0, offset) + 1
+
+    def row_end(self, offset: int) -> int:
+        """Where the row of a place ends: behind its line feed, if it has one."""
+        found = self.text.find("\n", offset)
+        return len(self.text) if found < 0 else found + 1
+
+    def indent(self, offset: int) -> str:
+        """The blanks that the row of a place begins with."""
+        start = self.row_start(offset)
+        row = self.text[start : self.row_end(start)]
+        return row[: len(row) - len(row.lstrip(" \t"))]
+
+    def quoted(self, text: str) -> str:
+        """A string literal in the quotes that the file prefers."""
+        quote = "'" if self.text.count("'") > self.text.count('"') else '"'
+        return f"{quote}{text}{quote}"
+
+    def comments(self, start: int, end: int) -> list[tuple[int, int]]:
+        """The comments that begin in a stretch of text."""
+        found = self._layout.comments
+        return found[bisect_left(found, (start, 0)) : bisect_left(found, (end, 0))]
+
+    def is_in_string(self, row_start: int) -> bool:
+        """Whether a row begins inside a string literal."""
+        return row_start - 1 in self._layout.within_strings
+
+    # ---------------------------------------------------------------------------- edits
+
+    def replace(self, start: int, end: int, content: str) -> Edit:
+        """Put `content` in place of a stretch of text. Raises Refused where a comment would be lost."""
+        lost = [self.text[first:last] for first, last in self.comments(start, end)]
+        if any(comment not in content for comment in lost):
+            raise Refused("a comment would be lost")
+        return Edit(Span(self.path, *self._position(start), *self._position(end)), content)
+
+    def insert(self, offset: int, content: str) -> Edit:
+        """Put `content` at a place."""
+        return self.replace(offset, offset, content)
+
+    def delete(self, start: int, end: int) -> Edit:
+        """Take a stretch of text out. Raises Refused where a comment would be lost."""
+        return self.replace(start, end, "")
+
+    def rewrite(self, node: ir.Node, content: str) -> Edit:
+        """Put `content` in place of a node."""
+        return self.replace(*self.extent(node), content)
+
+    def _position(self, offset: int) -> tuple[int, int]:
+        row = bisect_right(self._line_starts, offset)
+        return row, offset - self._line_starts[row - 1] + 1
+
+
+def blocks(owner: Any) -> Iterator[ir.Block]:
+    """The blocks of statements of a module or compound statement."""
+    for name in ("body", "orelse", "finalbody"):
+        if (block := getattr(owner, name, None)) and isinstance(block, tuple):
+            yield block
+
+
+def children(node: ir.Node | ir.Module) -> Iterator[ir.Node]:
+    """The nodes directly inside a node, in the order of its fields."""
+    for cls in type(node).__mro__:
+        for name in getattr(cls, "__slots__", ()):
+            yield from _nodes_of(getattr(node, name))
+
+
+def within(node: ir.Node, wanted: Callable[[ir.Node], bool] = lambda node: True) -> Iterator[ir.Node]:
+    """A node and all inside it, those that are not `wanted` and what is in them left out."""
+    pending = [node]
+    while pending:
+        one = pending.pop()
+        if wanted(one):
+            yield one
+            pending.extend(children(one))
+
+
+def _walk(module: ir.Module) -> Iterator[tuple[ir.Node | None, ir.Node]]:
+    """(node around, node) for each node of a module."""
+    pending: list[tuple[ir.Node | None, ir.Node]] = [(None, statement) for statement in module.body]
+    while pending:
+        parent, node = pending.pop()
+        yield parent, node
+        pending.extend((node, child) for child in children(node))
+
+
+def _nodes_of(value: object) -> Iterator[ir.Node]:
+    if isinstance(value, ir.Node):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for part in value:
+            yield from _nodes_of(part)

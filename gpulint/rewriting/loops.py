@@ -1,0 +1,151 @@
+"""Edits around loops that run a training step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.places import Site
+from gpulint.rewriting.draft import Draft, within
+from gpulint.rewriting.fix import Edit, Refused
+from gpulint.rewriting.names import bindings, free, is_local, spelled, variable
+from gpulint.rewriting.statements import decorated, rows, unit
+from gpulint.syntax import ir
+
+
+def loop_over(draft: Draft, site: Site) -> ir.For:
+    """The innermost `for` statement of the same function around a place. Raises Refused."""
+    node: ir.Node | None = draft.node(site)
+    while node is not None and not isinstance(node, ir.FunctionDef | ir.ClassDef | ir.Lambda):
+        if isinstance(node, ir.For):
+            return node
+        node = draft.parent(node)
+    raise Refused("it is in no loop")
+
+
+def with_iterable_in(draft: Draft, loop: ir.For, function: str) -> list[Edit]:
+    """`for x in function(data):` for `for x in data:`, inside `enumerate` and `iter`, too. Raises Refused."""
+    iterable = loop.iterable
+    if isinstance(iterable, ir.Call) and isinstance(iterable.function, ir.Name) and iterable.arguments:
+        if iterable.function.id not in ("enumerate", "iter"):
+            raise Refused("it is not known what the loop goes over")
+        iterable = iterable.arguments[0].value
+    return [draft.rewrite(iterable, f"{function}({draft.source(iterable)})")]
+
+
+def made_for(draft: Draft, loop: ir.For) -> ir.Call | None:
+    """The call that makes the dataset of a loop, where it is bound to a name once and used nowhere else."""
+    name = loop.iterable
+    if not isinstance(name, ir.Name):
+        return None
+    makers = bindings(draft, name.id, draft.function(loop))
+    mentions = [one for statement in draft.module.body for one in within(statement) if isinstance(one, ir.Name)]
+    uses = sum(one.id == name.id for one in mentions)
+    made = makers[0].value if len(makers) == 1 and isinstance(makers[0], ir.Assign) else None
+    return made if uses == 2 and isinstance(made, ir.Call) else None
+
+
+def compiled(draft: Draft, site: Site) -> list[Edit]:
+    """Decorate a function with `tf.function`. Raises Refused where its body needs values of tensors, or leaves
+    something behind in Python that tracing would do once."""
+    function = draft.typed(site, ir.FunctionDef)
+    above = draft.text[rows(draft, function)[0] : draft.start(function)]
+    if "function" in above:
+        raise Refused("a comment or decorator there is about it")
+    if any(_needs_python(node) for node in _reached(draft, function)):
+        raise Refused("it needs values of tensors, or keeps something in Python")
+    return decorated(draft, site, "tensorflow.function")
+
+
+def _reached(draft: Draft, function: ir.FunctionDef) -> Iterator[ir.Node]:
+    """What is in the body of a function, and of those of the file that it calls by their names."""
+    defined = {one.name: one for part in draft.module.body for one in within(part) if isinstance(one, ir.FunctionDef)}
+    pending, seen = [function], {function.name}
+    while pending:
+        one = pending.pop()
+        for node in (inside for statement in one.body for inside in within(statement)):
+            yield node
+            called = node.function if isinstance(node, ir.Call) else None
+            name = called.id if isinstance(called, ir.Name) else called.name if isinstance(called, ir.Attribute) else ""
+            if name in defined and name not in seen:
+                seen.add(name)
+                pending.append(defined[name])
+
+
+def _needs_python(node: ir.Node) -> bool:
+    match node:
+        case ir.Attribute():
+            return node.name in _OF_VALUES
+        case ir.Call(function=ir.Name(id=name)):
+            return name in _BUILTINS
+        case ir.Assign():
+            return any(isinstance(target, ir.Attribute | ir.Subscript) for target in node.targets)
+        case ir.AugAssign():
+            return isinstance(node.target, ir.Attribute | ir.Subscript)
+        case ir.Yield() | ir.Await() | ir.Declare() | ir.Try() | ir.Delete() | ir.Import() | ir.ImportFrom():
+            return True
+    return isinstance(node, ir.Name) and node.id in ("np", "numpy", "random", "time")
+
+
+_OF_VALUES = frozenset({"numpy", "append", "extend", "item", "tolist", "update", "pop"})
+"""Methods that read a tensor or change something of Python's."""
+
+_BUILTINS = frozenset({"print", "float", "int", "bool", "input", "open", "next"})
+
+
+def compiled_call(draft: Draft, site: Site, strategy: Site) -> list[Edit]:
+    """`strategy.run(step, args=(x,))` in a loop becomes `distributed_step(x)`, a function before the loop that
+    `tf.function` compiles."""
+    call = draft.typed(site, ir.Call)
+    loop = _outermost(draft, loop_over(draft, site))
+    name = variable(draft, strategy, loop)
+    receiver = call.function.value if isinstance(call.function, ir.Attribute) else None
+    if receiver is None or draft.source(receiver) != name or not call.arguments:
+        raise Refused("the strategy has another name there")
+    step, *rest = call.arguments
+    if not isinstance(step.value, ir.Name) or step.star or step.keyword not in (None, "fn"):
+        raise Refused("the step has no name")
+    if is_local(draft, step.value.id, loop) or len(bindings(draft, step.value.id, None)) != 1:
+        raise Refused("the step is not a function of the module")
+    given = _passed(rest)
+    wrapper = free(draft, f"distributed_{step.value.id.lstrip('_').removeprefix('distributed_')}", "distributed_step")
+    decorator, edits = spelled(draft, "tensorflow.function", loop)
+    start = rows(draft, loop)[0]
+    indent = draft.indent(draft.start(loop))
+    arguments = ", ".join(given)
+    definition = (
+        f"{indent}@{decorator}\n{indent}def {wrapper}({arguments}):\n"
+        f"{indent}{unit(draft)}return {draft.source(call)}\n\n"
+    )
+    if not indent:
+        definition = f"{_rows_missing(draft, start)}{definition}\n"
+    return [*edits, draft.insert(start, definition), draft.rewrite(call, f"{wrapper}({arguments})")]
+
+
+def _rows_missing(draft: Draft, start: int) -> str:
+    """The empty rows that a function of a module needs above it."""
+    before = draft.text[:start]
+    return "\n" * max(0, 2 - (len(before) - len(before.rstrip("\n")) - 1)) if before else ""
+
+
+def _outermost(draft: Draft, loop: ir.For) -> ir.Statement:
+    """The outermost loop of the function around a loop."""
+    found: ir.Statement = loop
+    node = draft.parent(loop)
+    while node is not None and not isinstance(node, ir.FunctionDef | ir.ClassDef):
+        if isinstance(node, ir.For | ir.While):
+            found = node
+        node = draft.parent(node)
+    return found
+
+
+def _passed(arguments: list[ir.Argument]) -> list[str]:
+    """The names in `args=(x, y)`, each once. Raises Refused where anything else is passed."""
+    if not arguments:
+        return []
+    given = arguments[0].value
+    if len(arguments) > 1 or arguments[0].keyword not in (None, "args") or not isinstance(given, ir.Sequence_):
+        raise Refused("what is passed is not a tuple of names")
+    names = [one.id for one in given.elements if isinstance(one, ir.Name)]
+    if len(names) != len(given.elements) or len(set(names)) != len(names):
+        raise Refused("what is passed is not a tuple of names")
+    return names

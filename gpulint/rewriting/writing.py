@@ -1,0 +1,34 @@
+"""From a rule's offer to the fix of a finding."""
+
+from __future__ import annotations
+
+from gpulint.rewriting.draft import Draft
+from gpulint.rewriting.fix import Edit, Fix, Offer, Refused
+from gpulint.sources.source import Source
+from gpulint.syntax.parse import CannotParse
+from gpulint.syntax.spans import layout
+
+
+def draft_of(source: Source) -> Draft | None:
+    """A draft of a file; None where it cannot be changed without changing more than is meant."""
+    try:
+        laid_out = layout(source)
+    except CannotParse:
+        return None
+    return Draft(source.path, laid_out) if laid_out is not None else None
+
+
+def written(offer: Offer, draft: Draft) -> Fix | None:
+    """The fix that an offer stands for, None where it cannot be written for this file."""
+    try:
+        edits = offer.write(draft, *offer.arguments)
+    except Refused:
+        return None
+    ordered = tuple(sorted(dict.fromkeys(edits)))
+    return Fix(offer.applicability, offer.message, ordered, offer.group) if edits and _are_apart(ordered) else None
+
+
+def _are_apart(edits: tuple[Edit, ...]) -> bool:
+    """Whether no edit of a fix touches what another one replaces."""
+    ends = [(edit.span.end_row, edit.span.end_column) for edit in edits]
+    return all((later.span.row, later.span.column) >= end for end, later in zip(ends, edits[1:], strict=False))

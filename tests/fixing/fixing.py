@@ -1,0 +1,46 @@
+"""Fixing programs in a directory, as `check --fix` does, without a command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from gpulint.fixing.rounds import Checked, Fixed, Fixer
+from gpulint.linting.engine import Checker, CheckResult
+from gpulint.linting.pack import load
+from gpulint.linting.selection import Catalogue
+from gpulint.settings import Settings, SettingsFinder
+
+CATALOGUE = Catalogue(load(installed=False))
+
+
+def fixed(
+    paths: Sequence[Path],
+    unsafe: bool = True,
+    select: Sequence[str] = ("ALL",),
+    given: Mapping[str, bytes] | None = None,
+    checks: list[CheckResult] | None = None,
+) -> Fixed:
+    """What fixing some files would write; `given` are contents to start from. The first file stands in the
+    directory that the settings are for. The results of all checks are added to `checks`."""
+    root = str(paths[0].parent)
+    finder = SettingsFinder(Settings(root=root, select=tuple(select)))
+
+    def check(names: Sequence[str], contents: Mapping[str, bytes]) -> Checked:
+        checker = Checker(finder, CATALOGUE)
+        result = checker.check(names, {**(given or {}), **contents})
+        if checks is not None:
+            checks.append(result)
+        return Checked(result, checker)
+
+    names = [str(path) for path in paths]
+    return Fixer(check, lambda path: unsafe).run(check(names, {}), names)
+
+
+def fixed_text(text: str | bytes, directory: Path, unsafe: bool = True, select: Sequence[str] = ("ALL",)) -> str:
+    """A program after its fixes; nothing is written over it."""
+    path = directory / "program.py"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    outcome = fixed([path], unsafe, select)
+    assert not outcome.checked.result.errors, outcome.checked.result.errors[0][1]
+    return outcome.after[str(path)].text if outcome.after else path.read_bytes().decode()

@@ -1,0 +1,45 @@
+"""Every rule that offers a fix: its example is fixed, once and for all."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from gpulint.linting.pack import load
+from gpulint.linting.rule import Rule
+from tests.fixing.fixing import fixed, fixed_text
+from tests.test_rule_examples import BLOCK, codes_in
+
+PACK = load(installed=False)
+FIXING = [rule for rule in PACK if "## Fix\n" in (rule.__doc__ or "")]
+
+
+def example(rule: type[Rule]) -> str:
+    return textwrap.dedent(BLOCK.findall(rule.__doc__ or "")[0][1])
+
+
+@pytest.mark.parametrize("rule", FIXING, ids=lambda rule: rule.code)
+def test_the_example_is_fixed_and_a_second_run_changes_nothing(rule: type[Rule], tmp_path: Path) -> None:
+    after = fixed_text(example(rule), tmp_path)
+    assert after != example(rule)
+    assert codes_in(after, tmp_path) == set()
+    assert fixed_text(after, tmp_path) == after
+
+
+@pytest.mark.parametrize("rule", [rule for rule in PACK if rule not in FIXING], ids=lambda rule: rule.code)
+def test_a_page_without_a_section_on_the_fix_has_none(rule: type[Rule], tmp_path: Path) -> None:
+    assert fixed_text(example(rule), tmp_path, select=(rule.code,)) == example(rule)
+
+
+@pytest.mark.parametrize("rule", FIXING, ids=lambda rule: rule.code)
+def test_the_page_says_whether_the_fix_is_safe(rule: type[Rule], tmp_path: Path) -> None:
+    page = rule.__doc__ or ""
+    section = page[page.index("## Fix\n") :].partition("\n    ##")[0]
+    path = tmp_path / "program.py"
+    path.write_text(example(rule), encoding="utf-8")
+    found = fixed([path], unsafe=False).fixed
+    is_safe = any(finding.code == rule.code for finding in found)
+    assert re.search(r"\b[Ss]afe\b" if is_safe else r"\b[Uu]nsafe\b", section)
