@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from lsprotocol import types
 
 from gpulint.linting.engine import SYNTAX_ERROR
 from gpulint.linting.finding import Finding
 from gpulint.linting.silence import ABOUT_COMMENTS
+from gpulint.rewriting.fix import Applicability, Fix, is_wanted
 from gpulint.server.positions import Ruler
 from gpulint.sources.ignoring import CannotIgnore, with_ignores
 
 EXPLAIN = "gpulint.explain"
 """The command that shows the page of the rule whose code is its argument."""
-
-_SAFE, _DISPLAY = "safe", "display"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +36,15 @@ def actions(
 ) -> Iterator[types.CodeAction]:
     """The actions for some findings of one document, fixes first."""
     for finding in findings:
-        if (edit := fix_edit(finding, document, ruler)) is not None:
-            fix: Any = finding.fix  # type: ignore[attr-defined]
-            title = fix.message if fix.applicability == _SAFE else f"{fix.message} (unsafe)"
+        if (offered := fix_edit(finding, document, ruler)) is not None:
+            fix, edit = offered
+            is_safe = fix.applicability is Applicability.SAFE
+            title = fix.message if is_safe else f"{fix.message} (unsafe)"
             yield types.CodeAction(
                 title=f"{title} ({finding.code})",
                 kind=types.CodeActionKind.QuickFix,
                 diagnostics=[as_diagnostic(finding)],
-                is_preferred=fix.applicability == _SAFE,
+                is_preferred=is_safe,
                 edit=edit,
             )
     for finding in findings:
@@ -63,12 +62,12 @@ def actions(
         )
 
 
-def fix_edit(finding: Finding, document: Document, ruler: Ruler) -> types.WorkspaceEdit | None:
-    """The edits of a finding's fix for its document; None where it has none that a program can apply."""
-    fix: Any = getattr(finding, "fix", None)
-    if fix is None or fix.applicability == _DISPLAY:
+def fix_edit(finding: Finding, document: Document, ruler: Ruler) -> tuple[Fix, types.WorkspaceEdit] | None:
+    """A finding's fix with its edits of the document; None where it has none that a program can apply."""
+    fix = finding.fix
+    if fix is None or not is_wanted(fix, unsafe=True):
         return None
-    return _edit(document, [types.TextEdit(ruler.range(edit.span), edit.content) for edit in fix.edits])
+    return fix, _edit(document, [types.TextEdit(ruler.range(edit.span), edit.content) for edit in fix.edits])
 
 
 def _ignoring(finding: Finding, text: str, ruler: Ruler) -> types.TextEdit | None:
