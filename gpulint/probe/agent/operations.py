@@ -161,9 +161,9 @@ class Operations:
         if op_type == "VarHandleOp":
             self._variable(op_name, attrs, device, place)
         elif op_type == "ComputeBatchSize":
-            self._on_batch(place, int(outputs[0]._numpy_internal()))
+            self._on_batch(place, int(self._internals.value_of(outputs[0])))
         requested = short(self._internals.requested_device)
-        dtype = inputs[0]._datatype_enum() if inputs and hasattr(inputs[0], "_datatype_enum") else 0
+        dtype = self._internals.dtype_of(inputs[0]) if inputs else 0
         with self._lock:
             self.eager += 1
             self._ran[Ran(place, op_type, requested, device, dtype)] += 1
@@ -172,9 +172,10 @@ class Operations:
         return None
 
     def _copies(self, op: str, inputs: Any, device: str, place: Place | None, requested: str) -> None:
-        mixed = len({tensor.device for tensor in inputs if tensor._datatype_enum() not in _HANDLES}) > 1
+        dtype_of = self._internals.dtype_of
+        mixed = len({tensor.device for tensor in inputs if dtype_of(tensor) not in _HANDLES}) > 1
         for tensor in inputs:
-            if tensor.device == device or (dtype := tensor._datatype_enum()) in _HANDLES:
+            if tensor.device == device or (dtype := dtype_of(tensor)) in _HANDLES:
                 continue
             size = int(tensor.shape.num_elements() or 0) * tensor.dtype.size
             if dtype in _INTEGERS and size <= _SMALL:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from gpulint.probe.agent.devices import short
@@ -13,10 +12,7 @@ from gpulint.probe.agent.tally import Tally
 
 
 class Reads:
-    """Counts `.numpy()`, `float(t)`, `if t`, `print(t)` and their like by place and by the device they wait for.
-
-    All of them end in one method of eager tensors, which is none of the public ones (2.16 and 2.21).
-    """
+    """Counts `.numpy()`, `float(t)`, `if t`, `print(t)` and their like by place and by the device they wait for."""
 
     def __init__(self, places: Places, fault: Fault) -> None:
         self._places = places
@@ -24,17 +20,8 @@ class Reads:
         self.seen = Tally("reads")
 
     def watch(self, internals: Internals) -> None:
-        tensor = internals.eager_tensor
-        if tensor is None:
-            return
-        original, note = tensor._numpy, self._note
-
-        @functools.wraps(original)
-        def read(value: Any) -> Any:
-            note(value)
-            return original(value)
-
-        tensor._numpy = read
+        """Count from now on."""
+        internals.watch_reads(self._note)
 
     def _count(self, value: Any) -> None:
         self.seen.add(self._places.here(), short(value.backing_device))
