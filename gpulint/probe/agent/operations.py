@@ -7,6 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from gpulint.probe.agent.devices import short
@@ -17,6 +18,7 @@ _FUNCTION = re.compile(r"__(?:inference|forward|backward)_(.+)_\d+$")
 _GRADIENT = "gradient_tape/"
 
 
+@lru_cache(maxsize=4096)
 def graph_of(function: str) -> str | None:
     """The name of the graph that a trace was made of: `step` of `__inference_step_31`; None for other names."""
     found = _FUNCTION.match(function)
@@ -152,12 +154,11 @@ class Operations:
         if not self._is_live and self._internals.is_live:
             self._is_live = True
             self._on_live()
-        place = self._places.here(3)
-        device = short(outputs[0].device) if outputs and getattr(outputs[0], "device", None) else ""
         if (function := graph_of(op_type)) is not None:
-            return self._function_ran(function, op_type, place, device)
+            return self._function_ran(function, op_type, outputs)
         if op_type == QUESTION:
             return None
+        place, device = self._places.here(3), _device_of(outputs)
         if op_type == "VarHandleOp":
             self._variable(op_name, attrs, device, place)
         elif op_type == "ComputeBatchSize":
@@ -172,32 +173,32 @@ class Operations:
         return None
 
     def _copies(self, op: str, inputs: Any, device: str, place: Place | None, requested: str) -> None:
+        apart = [tensor for tensor in inputs if tensor.device != device]
+        if not apart:
+            return
         dtype_of = self._internals.dtype_of
         mixed = len({tensor.device for tensor in inputs if dtype_of(tensor) not in _HANDLES}) > 1
-        for tensor in inputs:
-            if tensor.device == device or (dtype := dtype_of(tensor)) in _HANDLES:
-                continue
+        for tensor in apart:
+            dtype = dtype_of(tensor)
             size = int(tensor.shape.num_elements() or 0) * tensor.dtype.size
-            if dtype in _INTEGERS and size <= _SMALL:
+            if dtype in _HANDLES or (dtype in _INTEGERS and size <= _SMALL):
                 continue
             copied = Copied(place, EAGER_COPY, short(tensor.device), short(device), op, requested, size, False, mixed)
             with self._lock:
                 self._copied[copied] += 1
 
-    def _function_ran(
-        self, function: str, trace: str, place: Place | None, device: str
-    ) -> tuple[str, Place | None, float] | None:
-        traces = self.traces.setdefault(function, set())
-        if trace not in traces:
-            traces.add(trace)
+    def _function_ran(self, function: str, trace: str, outputs: Any) -> tuple[str, Place | None, float] | None:
+        traces = self.traces.get(function)
+        if traces is None or trace not in traces:
+            self.traces.setdefault(function, set()).add(trace)
             self.fresh_functions = True
-        self.called_at.setdefault(function, (place, device))
+            self.called_at.setdefault(function, (self._places.here(4), _device_of(outputs)))
         if function not in self._training:
             return None
         now = time.perf_counter()
         before = self._last.get(function)
         self._last[function] = now
-        return function, place, now - before if before is not None else 0.0
+        return function, self._places.here(4), now - before if before is not None else 0.0
 
     def _variable(self, name: Any, attrs: Any, device: str, place: Place | None) -> None:
         given = dict(zip(attrs[::2], attrs[1::2])) if attrs else {}  # noqa: B905
@@ -250,6 +251,11 @@ class Operations:
                 return forward.place
             name = name.rpartition("/")[0]
         return None
+
+
+def _device_of(outputs: Any) -> str:
+    """The device of an operation, by its first output; "" where it has none."""
+    return short(outputs[0].device) if outputs and getattr(outputs[0], "device", None) else ""
 
 
 def _size(outputs: Any) -> int | None:

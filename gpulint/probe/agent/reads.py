@@ -24,4 +24,4 @@ class Reads:
         internals.watch_reads(self._note)
 
     def _count(self, value: Any) -> None:
-        self.seen.add(self._places.here(), short(value.backing_device))
+        self.seen.count(self._places.here(), short(value.backing_device))
