@@ -54,7 +54,17 @@ def compare(files: list[str], rounds: int) -> None:
     """Print the table."""
     lines = sum(read(file).count(b"\n") for file in files)
     commands = {
-        "gpulint check": [sys.executable, "-m", "gpulint", "check", "--isolated", "--output-format", "concise", *files],
+        "gpulint check": [
+            sys.executable,
+            "-m",
+            "gpulint",
+            "check",
+            "--isolated",
+            "-j1",
+            "--output-format",
+            "concise",
+            *files,
+        ],
         "flake8 E9,F": [sys.executable, "-m", "flake8", "--isolated", "--select=E9,F", "-j1", *files],
     }
     seconds: dict[str, list[float]] = {name: [] for name in commands}

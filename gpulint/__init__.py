@@ -1,3 +1,53 @@
-"""gpulint: why the GPUs of a TensorFlow program sit idle."""
+"""gpulint: why the GPUs of a TensorFlow program sit idle.
+
+For programs and notebooks: `gpulint.check_source`, `gpulint.check_paths` and `gpulint.plan` do what the commands
+`check` and `plan` do, as functions of their arguments; `gpulint.expect` says what is expected of devices,
+`gpulint.watch` looks at what they do, `gpulint.KerasCallback` does so while a model is fitted.
+Each is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpulint import expect as expect
+    from gpulint.library import PlanView as PlanView
+    from gpulint.library import check_paths as check_paths
+    from gpulint.library import check_source as check_source
+    from gpulint.library import plan as plan
+    from gpulint.linting.engine import CheckResult as CheckResult
+    from gpulint.linting.finding import Finding as Finding
+    from gpulint.linting.finding import Severity as Severity
+    from gpulint.probe.keras_callback import KerasCallback as KerasCallback
+    from gpulint.probe.watching import Broken as Broken
+    from gpulint.probe.watching import Watch as Watch
+    from gpulint.probe.watching import watch as watch
+    from gpulint.settings import Settings as Settings
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "Broken": "gpulint.probe.watching",
+    "CheckResult": "gpulint.linting.engine",
+    "Finding": "gpulint.linting.finding",
+    "KerasCallback": "gpulint.probe.keras_callback",
+    "PlanView": "gpulint.library",
+    "Settings": "gpulint.settings",
+    "Severity": "gpulint.linting.finding",
+    "Watch": "gpulint.probe.watching",
+    "check_paths": "gpulint.library",
+    "check_source": "gpulint.library",
+    "plan": "gpulint.library",
+    "watch": "gpulint.probe.watching",
+}
+"""Public name → its module."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "expect":
+        return import_module("gpulint.expect")
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -20,10 +20,14 @@ class Site(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A half-open range of text. Rows and columns start at 1; columns are code points."""
+    """A half-open range of text. Rows and columns start at 1; columns are code points.
+
+    In a notebook `cell` is the index among all its cells, from 0, and rows count inside the cell.
+    """
 
     path: str
     row: int
     column: int
     end_row: int
     end_column: int
+    cell: int | None = None

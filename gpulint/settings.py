@@ -6,9 +6,11 @@ import difflib
 import os
 import re
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
+
+from gpulint.settings_values import WrongValue, converted
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -35,7 +37,7 @@ class SettingsError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the user wants. Field names are those of the file, with `_` for `-`.
+    """What the user wants. Field names are those of the file, with `_` for `-`; those of the table `probe` begin so.
 
     `root` is the directory that globs and paths of the settings are relative to; `source` the file they came
     from ("" for the defaults).
@@ -43,21 +45,35 @@ class Settings:
 
     root: str = "."
     source: str = ""
-    include: tuple[str, ...] = ("*.py",)
+    include: tuple[str, ...] = ("*.py", "*.ipynb")
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
     extend_exclude: tuple[str, ...] = ()
+    extension: tuple[tuple[str, str], ...] = ()
     respect_gitignore: bool = True
     force_exclude: bool = False
     src: tuple[str, ...] = (".", "src")
     rule_paths: tuple[str, ...] = ()
     target_tensorflow: str = NEWEST_TENSORFLOW
     output_format: str = "text"
+    baseline: str = ""
     max_warnings: int = -1
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
     severity: tuple[tuple[str, str], ...] = ()
+    probe_expect: tuple[str, ...] = ()
+    probe_level: tuple[tuple[str, str], ...] = ()
+    probe_timeout: float = 0
+    probe_hang_after: float = 600
+    probe_steps: int = 0
+    probe_warmup: int = 3
+    probe_strict: bool = False
+    probe_without_gpu: str = "fail"
+    probe_max_traces: int = 5
+    probe_leak: float = 0.05
+    probe_imbalance: float = 1.2
+    probe_headroom: float = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +87,8 @@ class Option:
 
     @property
     def field(self) -> str:
-        return self.key.replace("-", "_")
+        key = self.key.replace("-", "_")
+        return f"probe_{key}" if self.table == "probe" else key
 
     @property
     def full(self) -> str:
@@ -82,23 +99,37 @@ OPTIONS = (
     Option("include", "", "strings", "Glob patterns of the files that discovery picks up."),
     Option("exclude", "", "strings", "Patterns that discovery leaves out; replaces the defaults."),
     Option("extend-exclude", "", "strings", "Patterns to leave out in addition to `exclude`."),
+    Option("extension", "", "language by extension", "Extensions that mean python, ipynb or markdown."),
     Option("respect-gitignore", "", "bool", "Leave out what git ignores."),
     Option("force-exclude", "", "bool", "Leave out excluded files even when they are named on the command line."),
     Option("src", "", "strings", "Directories that the project's imports are looked for in."),
     Option("rule-paths", "", "strings", "Directories with rules of your own."),
     Option("target-tensorflow", "", "version", 'The TensorFlow release the program runs on, such as "2.16".'),
-    Option("output-format", "", "string", "text, concise, json or github."),
+    Option("output-format", "", "format", "The form of the output."),
+    Option("baseline", "", "string", "File with the findings that are known, as with `--baseline`."),
     Option("max-warnings", "", "int", "Exit with 1 only when there are more warnings than this (-1: any)."),
     Option("select", "lint", "rules", "Rules to turn on: codes, prefixes, names or ALL."),
     Option("ignore", "lint", "rules", "Rules to turn off."),
     Option("extend-select", "lint", "rules", "Rules to turn on in addition to `select`."),
     Option("per-file-ignores", "lint", "rules by pattern", "Rules to turn off in files that match a pattern."),
     Option("severity", "lint", "severity by rule", "Another severity for a rule: error, warning, info or off."),
+    Option("expect", "probe", "expectations", 'What a run is held against, such as "ops.on_gpu >= 90%".'),
+    Option("level", "probe", "level by check", "Another level for a check of the probe: error, warn or off."),
+    Option("timeout", "probe", "number", "Seconds after which the program is stopped (0: never)."),
+    Option("hang-after", "probe", "number", "Seconds without a sign of life after which it is stopped (0: never)."),
+    Option("steps", "probe", "count", "Training steps after the warm-up after which it is ended (0: none)."),
+    Option("warmup", "probe", "count", "Training steps before those that count."),
+    Option("strict", "probe", "bool", "Exit with 3 where something stays inconclusive."),
+    Option("without-gpu", "probe", "fail or skip", "What becomes of expectations of GPUs where there is none."),
+    Option("max-traces", "probe", "count", "Traces of one function that are no sign of trouble."),
+    Option("leak", "probe", "number", "Share of a device's memory that it may fill steadily over the steps."),
+    Option("imbalance", "probe", "number", "Greatest peak by least peak of the devices of a strategy."),
+    Option("headroom", "probe", "number", "Share of a device's memory above which it is nearly full."),
 )
 """Every key, once: read by the loader, by `gpulint config` and by the documentation."""
 
+TABLES = ("lint", "probe")
 _OPTIONS = {option.full: option for option in OPTIONS}
-_VERSION = re.compile(r"\d+\.\d+\Z")
 
 
 def load(path: str) -> Settings | None:
@@ -152,10 +183,30 @@ class _Place:
 
 def _place(path: str, data: bytes, key: str) -> str:
     pattern = re.compile(rf"""^\s*(\[.*\b{re.escape(key)}\]|["']?{re.escape(key)}["']?\s*=)""")
-    for number, line in enumerate(data.decode(errors="replace").splitlines(), 1):
+    for number, line in _own_lines(path, data):
         if pattern.match(line):
             return f"{path}:{number}"
     return path
+
+
+def _own_lines(path: str, data: bytes) -> Iterator[tuple[int, str]]:
+    """The numbered lines of a file that may be gpulint's: in pyproject.toml other tools have keys of the same names."""
+    is_own = True
+    for number, line in enumerate(data.decode(errors="replace").splitlines(), 1):
+        if line.startswith("[") and os.path.basename(path) == "pyproject.toml":
+            is_own = line.startswith(("[tool.gpulint", "[tool]"))
+        if is_own:
+            yield number, line
+
+
+def row_of(path: str, *parts: str) -> int:
+    """The row of a configuration file on which all of some texts stand, 0 for none."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError:
+        return 0
+    return next((row for row, line in _own_lines(path, data) if all(part in line for part in parts)), 0)
 
 
 def apply(settings: Settings, table: Mapping[str, Any], place: _Place | None = None) -> Settings:
@@ -164,17 +215,18 @@ def apply(settings: Settings, table: Mapping[str, Any], place: _Place | None = N
     values: dict[str, Any] = {}
     flat: dict[str, Any] = {}
     for key, value in table.items():
-        if key == "lint" and isinstance(value, dict):
-            flat |= {f"lint.{inner}": part for inner, part in value.items()}
-        elif key == "probe" and isinstance(value, dict):
-            continue
+        if key in TABLES and isinstance(value, dict):
+            flat |= {f"{key}.{inner}": part for inner, part in value.items()}
         else:
             flat[key] = value
     for full, value in flat.items():
         option = _OPTIONS.get(full)
         if option is None:
             raise SettingsError(_unknown(full, place))
-        values[option.field] = _converted(option, value, place)
+        try:
+            values[option.field] = converted(option.kind, value)
+        except WrongValue as wanted:
+            raise SettingsError(f"{place.of(option.key)}: `{full}` must be {wanted}, not {value!r}") from None
     return replace(settings, **values)
 
 
@@ -185,41 +237,6 @@ def _unknown(full: str, place: _Place) -> str:
     ]
     hint = f"; did you mean `{near[0]}`?" if near else f"; known keys: {', '.join(_OPTIONS)}"
     return f"{place.of(key)}: unknown key `{full}`{hint}"
-
-
-def _converted(option: Option, value: Any, place: _Place) -> Any:
-    def fail(wanted: str) -> SettingsError:
-        return SettingsError(f"{place.of(option.key)}: `{option.full}` must be {wanted}, not {value!r}")
-
-    if option.kind in ("strings", "rules"):
-        if isinstance(value, list) and all(isinstance(part, str) for part in value):
-            return tuple(value)
-        raise fail("a list of strings")
-    if option.kind == "bool":
-        if isinstance(value, bool):
-            return value
-        raise fail("true or false")
-    if option.kind == "int":
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-        raise fail("a whole number")
-    if option.kind == "version":
-        if isinstance(value, str) and _VERSION.match(value):
-            return value
-        raise fail('a version such as "2.16"')
-    if option.kind == "string":
-        if isinstance(value, str):
-            return value
-        raise fail("a string")
-    if not isinstance(value, dict):
-        raise fail("a table")
-    if option.kind == "rules by pattern":
-        if all(isinstance(rules, list) and all(isinstance(r, str) for r in rules) for rules in value.values()):
-            return tuple((pattern, tuple(rules)) for pattern, rules in value.items())
-        raise fail("a table of lists of strings")
-    if all(severity in ("error", "warning", "info", "off") for severity in value.values()):
-        return tuple(value.items())
-    raise fail("a table of error, warning, info or off")
 
 
 def parse_override(text: str) -> Mapping[str, Any]:
@@ -233,7 +250,8 @@ def parse_override(text: str) -> Mapping[str, Any]:
 class SettingsFinder:
     """The settings of each file: those of the nearest directory that has any.
 
-    `fixed` are used for every file; with `isolated` no file is read. `overrides` are tables put on top.
+    `fixed` are used for every file; with `isolated` no file is read. `overrides` are tables put on top. `root` is that
+    of settings that come from no file, by default the working directory.
     """
 
     def __init__(
@@ -241,10 +259,18 @@ class SettingsFinder:
         fixed: Settings | None = None,
         isolated: bool = False,
         overrides: tuple[Mapping[str, Any], ...] = (),
+        root: str = "",
     ) -> None:
-        self._fixed = fixed or (Settings(root=os.getcwd()) if isolated else None)
+        self._root = root or os.getcwd()
+        self._isolated = isolated
+        self._fixed = fixed or (Settings(root=self._root) if isolated else None)
         self._overrides = overrides
         self._known: dict[str, Settings] = {}
+
+    def within(self, root: str, fixed: Settings | None, table: Mapping[str, Any]) -> SettingsFinder:
+        """One of the same kind for another root, with `fixed` in place of its own and a table on top of the others."""
+        own = None if self._isolated else self._fixed
+        return SettingsFinder(fixed or own, self._isolated, (*self._overrides, table), root)
 
     def of_directory(self, directory: str) -> Settings:
         """Raises SettingsError."""
@@ -269,24 +295,24 @@ class SettingsFinder:
                     return settings
             parent = os.path.dirname(present)
             if parent == present:
-                return Settings(root=os.getcwd())
+                return Settings(root=self._root)
             present = parent
 
 
 def shown(settings: Settings) -> str:
     """All settings as TOML, for `--show-settings`."""
     lines = [f"# {settings.source}" if settings.source else "# defaults"]
-    for field in fields(settings):
-        if field.name in ("root", "source"):
-            continue
-        lines.append(f"{field.name.replace('_', '-')} = {_toml(getattr(settings, field.name))}")
+    for option in OPTIONS:
+        value = getattr(settings, option.field)
+        is_table = option.kind in ("rules by pattern", "severity by rule", "level by check", "language by extension")
+        lines.append(f"{option.full} = {'{}' if is_table and not value else _toml(value)}")
     return "\n".join(lines)
 
 
 def _toml(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, int):
+    if isinstance(value, (int, float)):
         return str(value)
     if isinstance(value, tuple) and value and isinstance(value[0], tuple):
         return "{ " + ", ".join(f"{_toml(key)} = {_toml(part)}" for key, part in value) + " }"

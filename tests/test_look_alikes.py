@@ -167,6 +167,28 @@ STEPS = [
         set(),
     ),
     (
+        "a read by one of the workers",
+        "import horovod.tensorflow as hvd\nfor x in data:\n    y = step(x)\n    if hvd.rank() == 0: print(float(y))",
+        {"GPU501"},
+    ),
+    (
+        "a read by one of the workers, now and then",
+        """
+        import horovod.tensorflow as hvd
+        for i, x in enumerate(data):
+            y = step(x)
+            if hvd.rank() == 0 and i % 100 == 0:
+                print(float(y))
+        """,
+        set(),
+    ),
+    (
+        "the size of a tensor",
+        "for x in data:\n    y = step(x)\n    if y.shape[0] != y.shape[1]: raise ValueError",
+        set(),
+    ),
+    ("a tensor on the right", "best = 9.0\nfor x in data:\n    if best > step(x): best = 0.0", {"GPU501"}),
+    (
         "a gradient of what a function gives in a dict",
         """
         @tf.function
@@ -180,6 +202,17 @@ STEPS = [
         """,
         set(),
     ),
+    (
+        "an update in a loop over gradients of one step",
+        """
+        def once(x):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(model(x))
+            for variable, gradient in zip(model.trainable_variables, tape.gradient(loss, model.trainable_variables)):
+                variable.assign_sub(0.1 * gradient)
+        """,
+        set(),
+    ),
     ("kept for one pass", "kept = []\nfor x in data:\n    kept.append(step(x))", set()),
 ]
 
@@ -187,6 +220,37 @@ STEPS = [
 @pytest.mark.parametrize(("case", "code", "expected"), STEPS, ids=[case for case, _, _ in STEPS])
 def test_a_training_loop(case: str, code: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(STEP + textwrap.dedent(code) + "\n", tmp_path) == expected
+
+
+SUMS = """
+sums = [tf.Variable(tf.zeros_like(v), trainable=False) for v in model.trainable_variables]
+
+def gradients(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2) / 4
+    return tape.gradient(loss, model.trainable_variables)
+
+for i, x in enumerate(data):
+    for total, gradient in zip(sums, gradients(x)):
+"""
+
+APPLY = "optimizer.apply_gradients(zip(sums, model.trainable_variables))\n"
+EMPTY = "for total in sums: total.assign(tf.zeros_like(total))\n"
+NOW_AND_THEN = "    if i % 4 == 3:\n        "
+ADD, REPLACE = ("        total.assign_add(gradient)\n", "        total.assign(gradient)\n")
+
+SUMMED = [
+    ("added up", ADD + NOW_AND_THEN + APPLY + "        " + EMPTY, set()),
+    ("overwritten", REPLACE + NOW_AND_THEN + APPLY, {"GPU212"}),
+    ("replaced and applied", REPLACE + "    " + APPLY, set()),
+    ("applied at every step", ADD + "    " + APPLY + NOW_AND_THEN + EMPTY, {"GPU212"}),
+    ("applied and emptied at every step", ADD + "    " + APPLY + "    " + EMPTY, set()),
+]
+
+
+@pytest.mark.parametrize(("case", "code", "expected"), SUMMED, ids=[case for case, _, _ in SUMMED])
+def test_sums_of_gradients(case: str, code: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(STEP + SUMS + code + "\n", tmp_path) - {"GPU508"} == expected
 
 
 FIT = """
@@ -300,6 +364,30 @@ FITS = [
     ("eager after training", "trained(tf.zeros((8, 4)))\ntf.config.run_functions_eagerly(True)", set()),
     ("eager by a flag", "DEBUG = True\nif DEBUG:\n    tf.config.run_functions_eagerly(True)\ntrained(0)", set()),
     ("eager by an argument", "trained(tf.zeros((8, 4)), run_eagerly=bool(os.environ.get('E')))", set()),
+    (
+        "a model made eager",
+        "m = network()\nm.compile('sgd', 'mse')\nm.run_eagerly = True\nm.fit(tf.zeros((8, 4)))",
+        {"GPU506"},
+    ),
+    (
+        "a model made eager and compiled anew",
+        "m = network()\nm.compile('sgd')\nm.run_eagerly = True\nm.compile('sgd', 'mse')\nm.fit(tf.zeros((8, 4)))",
+        set(),
+    ),
+    (
+        "a device for what a map calls, and a call outside",
+        """
+        net = network()
+
+        def embed(x):
+            with tf.device("/gpu:0"):
+                return net(x)
+
+        trained(tf.data.Dataset.from_tensors(0).map(embed))
+        embed(0)
+        """,
+        set(),
+    ),
     ("eager for a while", "f = tf.config.run_functions_eagerly\nf(True)\nf(False)\ntrained(0)", set()),
     (
         "float16 outputs",
@@ -416,6 +504,51 @@ os.environ["TF_CONFIG"] = "{}"
 Strategy = tf.distribute.MultiWorkerMirroredStrategy
 """
 
+ALONE = """
+import os
+import tensorflow as tf
+
+Strategy = tf.distribute.MultiWorkerMirroredStrategy
+
+def train(strategy):
+    with strategy.scope():
+        model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+        return model(tf.zeros((64, 4)))
+
+"""
+
+CHIEF = """
+import tempfile
+
+strategy = Strategy()
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+chief = os.environ["TF_CONFIG"].count("chief")
+"""
+
+MAYBE_ALONE = [
+    (
+        "a path of each worker's own",
+        CHIEF + "path = 'a' if chief else tempfile.mkdtemp()\nmodel.save(f'{path}/m.keras')",
+        set(),
+    ),
+    ("one path for all workers", CHIEF + "path = 'a'\nmodel.save(f'{path}/m.keras')", {"GPU703"}),
+    ("without a cluster", "train(Strategy())", {"GPU701"}),
+    (
+        "for several workers only",
+        "import argparse\nargs = argparse.ArgumentParser().parse_args()\nif args.workers > 1:\n    train(Strategy())",
+        set(),
+    ),
+    ("a cluster that comes later", "tf.zeros(1)\ntrain(Strategy())\nos.environ['TF_CONFIG'] = '{}'", set()),
+    ("a cluster that was there", "os.environ['TF_CONFIG'] = '{}'\ntf.zeros(1)\ntrain(Strategy())", {"GPU702"}),
+]
+
+
+@pytest.mark.parametrize(("case", "code", "expected"), MAYBE_ALONE, ids=[case for case, _, _ in MAYBE_ALONE])
+def test_a_worker(case: str, code: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(ALONE + code + "\n", tmp_path) == expected
+
+
 CLUSTERS = [
     ("made first", "with Strategy().scope():\n    x = tf.constant(1)", set()),
     ("made late", "x = tf.constant(1)\nwith Strategy().scope():\n    pass", {"GPU702"}),
@@ -450,9 +583,24 @@ REMOVED = [
         "from tensorflow.keras.wrappers.scikit_learn import KerasClassifier",
         {"GPU901"},
     ),
+    (
+        "behind a version as numbers",
+        """
+        import tensorflow as tf
+        VERSION = tuple(int(part) for part in tf.__version__.split(".")[:2])
+        if VERSION < (2, 0):
+            tf.Session()
+        """,
+        set(),
+    ),
     ("behind an except", "import tensorflow as tf\ntry:\n    tf.Session()\nexcept AttributeError:\n    pass", set()),
     ("a default", "import tensorflow as tf\nSession = getattr(tf, 'Session', None)", set()),
     ("compat.v1", "import tensorflow.compat.v1 as tf\ntf.Session()", set()),
+    (
+        "compat.v1 in the place of a global name",
+        "import tensorflow as tf\ndef run():\n    global tf\n    import tensorflow.compat.v1 as tf\n    tf.Session()",
+        set(),
+    ),
     ("legacy by name", "import tensorflow as tf\nisinstance(0, tf.keras.optimizers.legacy.Adam)", set()),
     ("legacy called", "import tensorflow as tf\ntf.keras.optimizers.legacy.Adam()", {"GPU901"}),
     ("only of tf.keras", "import tensorflow as tf\ntf.keras.losses.mean_squared_error(0, 0)", {"GPU901"}),
@@ -472,7 +620,7 @@ REMOVED = [
 
 @pytest.mark.parametrize(("case", "code", "expected"), REMOVED, ids=[case for case, _, _ in REMOVED])
 def test_a_removed_name(case: str, code: str, expected: set[str], tmp_path: Path) -> None:
-    assert codes_in(code + "\n", tmp_path) == expected
+    assert codes_in(textwrap.dedent(code) + "\n", tmp_path) == expected
 
 
 HALF = """
@@ -569,6 +717,19 @@ GROWTHS = [
                 tf.config.experimental.set_memory_growth(gpu, True)
             if limit is not None:
                 set_limit(gpu)
+        """,
+        set(),
+    ),
+    (
+        "growth where a flag of the object gives no limit",
+        """
+        class Devices:
+            def __init__(self, settings):
+                self.settings = settings
+                for gpu in gpus:
+                    tf.config.experimental.set_memory_growth(gpu, self.settings.limit is None)
+                    if self.settings.limit is not None:
+                        set_limit(gpu)
         """,
         set(),
     ),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from gpulint.settings import Settings, SettingsError, SettingsFinder, load, parse_override
+from gpulint.cli.config import meaning
+from gpulint.probe import memory
+from gpulint.settings import OPTIONS, Settings, SettingsError, SettingsFinder, load, parse_override, shown
 
 
 def write(path: Path, text: str) -> Path:
@@ -65,6 +68,15 @@ def test_a_circle_of_extends_is_an_error(tmp_path: Path) -> None:
         ("target-tensorflow = 2.16", r"gpulint\.toml:1: `target-tensorflow` must be a version"),
         ("[lint]\nper-file-ignores = []", r"gpulint\.toml:2: `lint\.per-file-ignores` must be a table, not \[\]"),
         ("[lint.per-file-ignores]\n'a.py' = 'GPU1'", r"gpulint\.toml:1: .* must be a table of lists of strings"),
+        ("[probe]\ntimeot = 3", r"gpulint\.toml:2: unknown key `probe\.timeot`; did you mean `probe\.timeout`\?"),
+        ("[probe]\nexpect = 3", r"gpulint\.toml:2: `probe\.expect` must be a list of strings, or a table"),
+        ("[probe]\nexpect = [3]", r"gpulint\.toml:2: `probe\.expect` must be a list of strings, or a table"),
+        ("[probe]\nsteps = 1.5", r"gpulint\.toml:2: `probe\.steps` must be a whole number from 0 on, not 1\.5"),
+        ("[probe]\ntimeout = -1", r"gpulint\.toml:2: `probe\.timeout` must be a number from 0 on, not -1"),
+        ("[probe]\nleak = inf", r"gpulint\.toml:2: `probe\.leak` must be a number from 0 on, not inf"),
+        ("[probe]\nwithout-gpu = 'pass'", r"gpulint\.toml:2: `probe\.without-gpu` must be `fail` or `skip`"),
+        ("[probe.level]\nretrace = 'loud'", r"gpulint\.toml:1: `probe\.level` must be a table of error, warn or off"),
+        ("probe = 3", r"gpulint\.toml:1: unknown key `probe`"),
         ("extend = 1", r"gpulint\.toml:1: `extend` must be a path"),
         ("extend = 'nowhere.toml'", r"nowhere\.toml: No such file"),
     ],
@@ -117,10 +129,56 @@ def test_isolated_reads_no_file_and_a_fixed_file_serves_all(tmp_path: Path) -> N
     assert SettingsFinder(fixed).of_directory(str(tmp_path)).target_tensorflow == "2.19"
 
 
-def test_the_table_of_the_probe_is_left_to_the_probe(tmp_path: Path) -> None:
-    settings = load(str(write(tmp_path / "gpulint.toml", "[probe]\nanything = 1")))
+def test_the_table_of_the_probe_is_read(tmp_path: Path) -> None:
+    text = """[probe]
+expect = ["ops.on_gpu >= 90%"]
+timeout = 30
+leak = 0.1
+strict = true
+without-gpu = "skip"
+[probe.level]
+retrace = "off"
+"""
+    settings = load(str(write(tmp_path / "gpulint.toml", text)))
     assert settings is not None
-    assert settings.select == ()
+    assert settings.probe_expect == ("ops.on_gpu >= 90%",)
+    assert (settings.probe_timeout, settings.probe_leak, settings.probe_strict) == (30, 0.1, True)
+    assert (settings.probe_without_gpu, settings.probe_level) == ("skip", (("retrace", "off"),))
+    assert settings.probe_hang_after == Settings().probe_hang_after
+
+
+def test_expectations_may_be_a_table_by_metric(tmp_path: Path) -> None:
+    text = '[probe.expect]\n"ops.on_gpu" = ">= 90%"\nsteps = "== 3"'
+    settings = load(str(write(tmp_path / "gpulint.toml", text)))
+    assert settings is not None
+    assert settings.probe_expect == ("ops.on_gpu >= 90%", "steps == 3")
+
+
+def test_a_key_that_another_tool_has_too_is_found_in_gpulints_table(tmp_path: Path) -> None:
+    text = "[tool.other]\ntimeout = 3\n[tool.gpulint.probe]\ntimeout = 'long'"
+    with pytest.raises(SettingsError, match=r"pyproject\.toml:4: `probe\.timeout` must be a number"):
+        load(str(write(tmp_path / "pyproject.toml", text)))
+
+
+def test_thresholds_are_by_default_those_of_the_detectors() -> None:
+    settings = Settings()
+    assert (settings.probe_leak, settings.probe_imbalance, settings.probe_headroom) == (
+        memory.LEAK,
+        memory.UNEVEN,
+        memory.TIGHT,
+    )
+
+
+def test_all_settings_are_shown_as_toml_that_can_be_read_back(tmp_path: Path) -> None:
+    settings = Settings(
+        probe_expect=('traces["f"] == 1',),
+        probe_level=(("retrace", "off"),),
+        severity=(("GPU101", "off"),),
+        per_file_ignores=(("a.py", ("GPU1",)),),
+    )
+    path = write(tmp_path / "gpulint.toml", shown(settings))
+    assert load(str(path)) == replace(settings, root=str(tmp_path), source=str(path))
+    assert load(str(write(path, shown(Settings())))) == Settings(root=str(tmp_path), source=str(path))
 
 
 def test_an_unknown_key_of_an_override_is_said_with_the_nearest(tmp_path: Path) -> None:
@@ -135,3 +193,9 @@ def test_overrides_stand_above_files(tmp_path: Path) -> None:
     assert finder.of_directory(str(tmp_path)).select == ("GPU2",)
     with pytest.raises(SettingsError):
         parse_override("lint.select=[")
+
+
+def test_the_documentation_has_every_setting_with_its_meaning() -> None:
+    text = (Path(__file__).parent.parent / "docs" / "configuration.md").read_text()
+    rows = [line for line in text.splitlines() if line.startswith("| `")]
+    assert rows == [f"| `{option.full}` | {option.kind} | {meaning(option)} |" for option in OPTIONS]

@@ -209,6 +209,8 @@ def call_function(
     if on_yield is None and _is_idle(interp, function, arguments):
         return earlier[-1].result if earlier else unknown
     interp.entered.add(identity)
+    if function.module.path != interp.plan.path:
+        interp.plan.borrowed.add(Site(function.module.path, definition.number))
     interp.runs[identity] = total + 1
     noted, effects = interp.noted, len(interp.effects)
     frame = interp.frame_for(
@@ -240,7 +242,7 @@ def call_function(
         interp.context = interp.context._replace(loops=before.loops)
     interp.executions[key].append(Run(interp.path, result, tuple(interp.effects[effects:])))
     if interp.noted == noted and isinstance(result, _PLAIN):
-        interp.project.idle_runs[identity] += 1
+        interp.idle_runs[identity] += 1
     return result
 
 
@@ -249,7 +251,7 @@ def _is_idle(interp: Interpreter, function: Function, arguments: Arguments) -> b
     note, and it is given nothing that could change that. Constructors are always run."""
     definition = function.definition
     return (
-        interp.project.idle_runs[id(definition)] >= MAX_IDLE_RUNS
+        interp.idle_runs[id(definition)] >= MAX_IDLE_RUNS
         and not (isinstance(definition, ir.FunctionDef) and definition.name == "__init__")
         and interp.words_of(definition).isdisjoint(telling_words())
         and all(isinstance(value, _PLAIN) or type(value) is Instance for value in arguments.all())

@@ -134,6 +134,14 @@ class Where(NamedTuple):
 NOWHERE = Where(Context(), EVERYWHERE, Caller(None, "", None, True))
 
 
+def entry_point(where: Where) -> Site | None:
+    """The function that nobody in the file calls and that a moment is reached from; None where the file's own body
+    leads there."""
+    if where.caller.known:
+        return None
+    return next((one.definition for one in reversed(list(callers(where.caller))) if one.definition is not None), None)
+
+
 def callers(caller: Caller | None) -> Iterator[Caller]:
     """From the innermost call outwards, the entry point last."""
     while caller is not None:

@@ -252,6 +252,14 @@ class ModelCompiled(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class EagerModeSet(Event):
+    """`model.run_eagerly = value`."""
+
+    model: Model
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
 class OutputTrained(Event):
     """What a layer gives goes into a loss as it is: as an output of a model that is fitted, or by hand."""
 
@@ -293,14 +301,23 @@ class WeightsUsed(Event):
     arguments: Arguments
 
 
+MOVES = frozenset({"assign_add", "assign_sub", "scatter_add", "scatter_sub"})
+"""Methods that move a variable by what they are given."""
+
+
 @dataclass(frozen=True, slots=True)
 class StateUpdated(Event):
     """A variable or metric changes: `assign`, `assign_add`, `update_state` … (`method`). `gradient` is the
-    gradient by which a variable is moved, if it is one."""
+    gradient that a variable is given, if it is one."""
 
     target: Variable | Metric
     method: str
     gradient: Tensor | None = None
+
+    @property
+    def is_move(self) -> bool:
+        """Whether a variable is moved by a gradient."""
+        return self.gradient is not None and self.method in MOVES
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,11 +333,13 @@ class GradientTaken(Event):
 @dataclass(frozen=True, slots=True)
 class GradientsApplied(Event):
     """`optimizer.apply_gradients(…)`, `.apply(…)` or `.minimize(…)`. `gradients` are the gradient tensors that
-    are known, `reduced_already` says that aggregation over replicas was switched off."""
+    are known, `reduced_already` says that aggregation over replicas was switched off, `accumulators` are the
+    variables whose values are applied as gradients."""
 
     optimizer: Object
     gradients: tuple[Tensor, ...]
     reduced_already: bool
+    accumulators: tuple[Variable, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from gpulint.analysis import access, builtin, events, members, tensors
@@ -11,6 +11,7 @@ from gpulint.analysis.contexts import Loop
 from gpulint.analysis.control import Halts
 from gpulint.analysis.paths import Path
 from gpulint.analysis.state import MISSING, alternatives, join
+from gpulint.analysis.symbols import Symbol
 from gpulint.analysis.truth import compare, negate, truth
 from gpulint.analysis.values import (
     NONE,
@@ -104,7 +105,17 @@ def text(parts: tuple[str | None, ...], values: list[Value], node: ir.Node, inte
     if None not in parts:
         named = tuple(n for value in values if isinstance(value, Constant) for n in value.named)
         return Constant("".join(part or "" for part in parts), interp.site(node), named)
-    return Text(parts, ("text", parts, tuple(symbol_of(value) for value in values)))
+    return Text(parts, ("text", parts, tuple(named for value in values for named in _symbols(value))))
+
+
+def _symbols(value: Value) -> Iterator[Symbol]:
+    """The symbol of a value; of one that conditions choose, those of what it can be and of the conditions."""
+    if isinstance(value, Join):
+        for guard, option in value.alternatives:
+            yield symbol_of(option)
+            yield from (one.condition.subject for one in guard if isinstance(one.condition.subject, Symbol))
+    else:
+        yield symbol_of(value)
 
 
 def attribute(interp: Interpreter, node: ir.Attribute) -> Value:
@@ -323,8 +334,8 @@ def comparison(interp: Interpreter, node: ir.Compare) -> Value:
         right = interp.choose(interp.evaluate(right_node))
         if sign not in ("is", "is not", "in", "not in"):
             tensors.read(interp, left, "compare", node.left)
-        if isinstance(left, (Tensor, PerReplica)) and sign not in ("is", "is not", "in", "not in"):
-            return Tensor(interp.site(node))
+            if any(isinstance(side, (Tensor, PerReplica)) for side in (left, right)):
+                return tensors.compared(interp.site(node), left, right)
         if type(left) is not Join and type(right) is not Join:
             return compare(left, sign, right)
         return interp.each(left, lambda a: interp.each(right, lambda b: compare(a, sign, b), node), node)
@@ -416,7 +427,7 @@ def comprehension(interp: Interpreter, node: ir.Comprehension) -> Value:
     for bound, value in saved.items():
         if value is not MISSING:
             interp.state.write(interp.frame.locals, bound, value)
-    symbol = (node.kind, interp.site(node))
+    symbol = (node.kind, interp.site(node), *(symbol_of(value) for value in collected[:1]))
     if node.kind == "dict":
         return Mapping({}, False, symbol)
     if exact:

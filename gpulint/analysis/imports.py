@@ -24,13 +24,18 @@ def import_(interp: Interpreter, node: ir.Import) -> int:
         if interp.project.find(dotted, interp.frame.module.path) is None:
             removed.imported(interp, dotted, interp.site(node))
         if alias is not None:
-            interp.state.write(interp.frame.locals, alias, _module(interp, dotted))
+            _bind(interp, alias, _module(interp, dotted))
         else:
             top = dotted.partition(".")[0]
             present = interp.frame.locals.get(top)
             if not isinstance(present, (External, ModuleValue)) or dotted == top:
-                interp.state.write(interp.frame.locals, top, _module(interp, top))
+                _bind(interp, top, _module(interp, top))
     return NORMAL
+
+
+def _bind(interp: Interpreter, name: str, value: Value) -> None:
+    frame = interp.frame
+    interp.state.write(frame.declared.get(name, frame.locals), name, value)
 
 
 MAX_EAGER_DEPTH = 2
@@ -73,7 +78,7 @@ def import_from(interp: Interpreter, node: ir.ImportFrom) -> int:
             continue
         if path is None and not node.level:
             removed.imported(interp, f"{node.module}.{name}", interp.site(node))
-        interp.state.write(interp.frame.locals, alias or name, _member(interp, node, path, name))
+        _bind(interp, alias or name, _member(interp, node, path, name))
     return NORMAL
 
 

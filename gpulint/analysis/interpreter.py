@@ -6,6 +6,7 @@ statement and library call means. What it cannot know becomes Unknown.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -145,6 +146,8 @@ class Interpreter:
         self.import_depth = 0
         self.imported: set[str] = set()
         self.runs: dict[int, int] = {}
+        self.idle_runs: Counter[int] = Counter()
+        """For each function definition (by id), how often it was run and did nothing of note."""
         self.noted = 0
         """Events so far, other than that a function is entered."""
         self.instances: dict[int, Value] = {}

@@ -440,6 +440,11 @@ def _global_policy(interp: Interpreter, arguments: Arguments, site: Site) -> Val
     return interp.choose(interp.policy["global"])
 
 
+def _indexed_slices(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    """A sparse tensor: what its values are."""
+    return interp.choose(arguments.get("values", 0) or Unknown(("slices", site)))
+
+
 SPECIAL: dict[str, Handler] = {
     "tensorflow.device": _device,
     "tensorflow.DeviceSpec": _device_spec,
@@ -468,6 +473,7 @@ SPECIAL: dict[str, Handler] = {
     "tensorflow.compat.v1.app.run": _run_main,
     "tensorflow.distribute.experimental_set_strategy": _set_strategy,
     "tensorflow.GradientTape": _tape,
+    "tensorflow.IndexedSlices": _indexed_slices,
     "tensorflow.nn.compute_average_loss": _average_loss,
     "tensorflow.keras.Input": _input,
     "tensorflow.config.LogicalDeviceConfiguration": _logical_device,

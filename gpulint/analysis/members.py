@@ -278,6 +278,8 @@ def tensor_attribute(interp: Interpreter, receiver: Tensor | PerReplica, name: s
         return Tensor(interp.site(node), shape_of=True)
     if name == "values" and isinstance(receiver, PerReplica):
         return Items("tuple", None, receiver.value)
+    if name in ("values", "indices") and isinstance(receiver, Tensor) and receiver.gradient is not None:
+        return Tensor(interp.site(node), receiver.device, receiver.dtype, gradient=receiver.gradient)
     if name in ("dtype", "device", "name", "backing_device"):
         return Unknown(("attribute", symbol_of(receiver), name))
     return Bound(receiver, name)
@@ -372,4 +374,6 @@ def stored(interp: Interpreter, receiver: Object, name: str, value: Value, site:
     """An attribute is set. Of an object of the program it can be read elsewhere by anyone."""
     if isinstance(receiver, Model) and name == "optimizer" and isinstance(value, Optimizer):
         interp.state.write(receiver.attributes, ".optimizer", value)
+    if isinstance(receiver, Model) and name == "run_eagerly":
+        interp.emit(events.EagerModeSet(site, interp.where(), receiver, interp.choose(value)))
     escaped(interp, value, "stored", site)

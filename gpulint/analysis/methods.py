@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpulint.analysis import builtin, datasets, distribution, effects, events, managers, members, tensors, training
+from gpulint.analysis.state import alternatives
 from gpulint.analysis.values import (
     NONE,
     Arguments,
@@ -39,7 +40,7 @@ from gpulint.places import Site
 if TYPE_CHECKING:
     from gpulint.analysis.interpreter import Interpreter
 
-_UPDATES = frozenset({"assign", "assign_add", "assign_sub", "scatter_add", "scatter_sub", "scatter_update"})
+_UPDATES = frozenset({*events.MOVES, "assign", "scatter_update"})
 
 
 def call(interp: Interpreter, receiver: Value, name: str, arguments: Arguments, site: Site) -> Value:
@@ -96,9 +97,9 @@ def _variable(interp: Interpreter, receiver: Variable, name: str, arguments: Arg
     if name in _UPDATES:
         for value in arguments.all():
             tensors.read_at(interp, value, "assign", site)
-        given = interp.choose(arguments.positional[0]) if arguments.positional else NONE
-        is_step = name in ("assign_add", "assign_sub") and isinstance(given, Tensor) and given.gradient is not None
-        members.updated(interp, receiver, name, site, given if is_step and isinstance(given, Tensor) else None)
+        given = alternatives(arguments.positional[0], interp.path) if arguments.positional else []
+        gradients = (value for _, value in given if isinstance(value, Tensor) and value.gradient is not None)
+        members.updated(interp, receiver, name, site, next(gradients, None))
         return receiver
     if name in ("read_value", "value", "sparse_read"):
         return tensors.derived(interp, site, ())

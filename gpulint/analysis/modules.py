@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from gpulint.places import Site
@@ -33,16 +33,21 @@ class Project:
     """Files that can import each other.
 
     `roots` are the directories that dotted names start from; `read` gives a file's source, or None when it
-    cannot be read. Nothing of the project is ever imported by Python itself.
+    cannot be read. `written` has, by folder, the names in folders that are on no disk: a notebook with the files that
+    it writes. Nothing of the project is ever imported by Python itself.
     """
 
-    def __init__(self, roots: Sequence[Path], read: Callable[[str], Source | None]) -> None:
+    def __init__(
+        self,
+        roots: Sequence[Path],
+        read: Callable[[str], Source | None],
+        written: Mapping[str, Collection[str]] = MappingProxyType({}),
+    ) -> None:
         self._roots = [os.path.abspath(root) for root in roots]
         self._read = read
+        self._written = written
         self._syntax: dict[str, ir.Module | None] = {}
         self._outlines: dict[str, Outline | None] = {}
-        self.idle_runs: Counter[int] = Counter()
-        """For each function definition (by id), how often it was run and did nothing of note."""
         self.definition_words: dict[int, frozenset[str]] = {}
         """The names that the body of a definition (by id) reads."""
         self.memory: dict[Any, Any] = {}
@@ -53,6 +58,11 @@ class Project:
         self._packages: dict[str, str] = {}
         self.scopes: dict[str, tuple[ModuleScope, str, Site | None]] = {}
         """Modules already run for an importer, by path, with what their import does to the runtime and where."""
+
+    def forget(self) -> None:
+        """Forget what programs made of the modules, which can depend on their order; keep what the files say."""
+        self.scopes.clear()
+        self.memory.clear()
 
     def syntax_of(self, path: str) -> ir.Module | None:
         """The lowered module at `path`; None when it cannot be read or parsed."""
@@ -90,7 +100,7 @@ class Project:
 
     def _directory_of(self, path: str) -> str:
         if path not in self._directories:
-            self._directories[path] = os.path.dirname(os.path.abspath(path))
+            self._directories[path] = path if path in self._written else os.path.dirname(os.path.abspath(path))
         return self._directories[path]
 
     def _names_in(self, directory: str) -> frozenset[str]:
@@ -99,14 +109,22 @@ class Project:
             try:
                 self._listed[directory] = frozenset(os.listdir(directory))
             except OSError:
-                self._listed[directory] = frozenset()
+                self._listed[directory] = frozenset(self._written.get(directory, ()))
         return self._listed[directory]
+
+    def _is_file(self, path: str) -> bool:
+        folder, name = os.path.split(path)
+        return name in self._written.get(folder, ()) or os.path.isfile(path)
 
     def _look(self, dotted: str, here: str) -> str | None:
         parts = dotted.split(".")
+        bases = []
+        while here in self._written:  # a notebook finds what it wrote, and what stands beside it
+            bases.append(here)
+            here = os.path.dirname(here)
         if here not in self._packages:
             self._packages[here] = package_root(here)
-        for base in (here, self._packages[here], *self._roots):
+        for base in (*bases, here, self._packages[here], *self._roots):
             if found := self._module_file(base, parts):
                 return found
         return None
@@ -130,7 +148,7 @@ class Project:
             directory = os.path.join(directory, part)
         names = self._names_in(directory)
         last = parts[-1] if parts else ""
-        if last and f"{last}.py" in names and os.path.isfile(found := os.path.join(directory, f"{last}.py")):
+        if last and f"{last}.py" in names and self._is_file(found := os.path.join(directory, f"{last}.py")):
             return found
         package = os.path.join(directory, last) if last else directory
         if (not last or last in names) and "__init__.py" in self._names_in(package):

@@ -52,12 +52,9 @@ def notes(plan: Plan) -> list[Note]:
     """All notes of a plan in evaluation order, each once."""
     found: dict[tuple[Any, ...], Note] = {}
     for event in plan.events:
-        if (describe := _DESCRIBE.get(type(event))) is None:
+        if (said := described(event)) is None:
             continue
-        described = describe(event)
-        if described is None:
-            continue
-        kind, text, *mentioned = described
+        kind, text, *mentioned = said
         certainty, because = _certainty(event.where)
         note = Note(
             event.site,
@@ -74,6 +71,13 @@ def notes(plan: Plan) -> list[Note]:
         if present is None or (present.certainty != MUST and certainty == MUST):
             found[key] = note
     return list(found.values())
+
+
+def described(event: events.Event) -> _Described:
+    """What an event is in words: its kind, the text, and the sites that the text speaks of. None for those that are
+    not spoken of."""
+    describe = _DESCRIBE.get(type(event))
+    return describe(event) if describe is not None else None
 
 
 def _certainty(where: Where) -> tuple[str, str]:
@@ -176,7 +180,8 @@ def strategy_name(strategy: Strategy) -> str:
     return strategy.library.rpartition(".")[2]
 
 
-def _home(context: Context) -> str:
+def home(context: Context) -> str:
+    """Where the variables of what is made here live."""
     if context.strategy is not None:
         strategy = context.strategy
         if strategy.is_multi_replica:
@@ -222,7 +227,7 @@ def _made(kind: str, attribute: str) -> Callable[[Any], _Described]:
     def describe(event: Any) -> _Described:
         made: Object = getattr(event, attribute)
         name = library_name(made) or kind
-        return kind, f"{name}: {_home(event.where.context)}"
+        return kind, f"{name}: {home(event.where.context)}"
 
     return describe
 

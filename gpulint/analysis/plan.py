@@ -29,6 +29,9 @@ class Plan:
     is_complete: bool = True
     graph_mode: bool = False
     classes: dict[tuple[str, int], UserClass] = field(default_factory=dict)
+    borrowed: set[Site] = field(default_factory=set)
+    """The functions of other files that the program calls."""
+
     referenced: frozenset[str] = frozenset()
     """Every identifier of the file: what is named here can be used."""
 

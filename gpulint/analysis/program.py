@@ -138,6 +138,8 @@ def _run_entry(interp: Interpreter, function: Function, owner: UserClass | None)
         interp.call_entry(_as_bound(interp, function), unknown, site)
         return
     receiver = _receiver(interp, owner, site)
+    if id(function.definition) in interp.entered:
+        return
     if function.name in BATCH_METHODS and any(name.startswith(CALLBACKS) for name in owner.libraries()):
         loop = Loop(site, None, False, is_batches=True)
         interp.context = interp.context._replace(loops=(loop,))

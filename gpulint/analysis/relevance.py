@@ -57,7 +57,7 @@ def relevant_words(project: Project, source: Source, subjects: Iterable[Subject]
 def speaking_imports(project: Project, path: str, words: frozenset[str]) -> frozenset[str]:
     """The names of definitions that a file can import and whose use leads to one of the words."""
     wanted = in_any_form(words)
-    found = [_speaking(project, module, wanted, MAX_IMPORT_DEPTH) for module in _imported_paths(project, path)]
+    found = [_speaking(project, module, wanted, MAX_IMPORT_DEPTH) for module in imported_paths(project, path)]
     return frozenset().union(*found)
 
 
@@ -69,7 +69,7 @@ def _is_used(project: Project, path: str, words: frozenset[str]) -> bool:
     own = outline.words
     if not own.isdisjoint(words):
         return True
-    if any(_runs(project, module, words, MAX_IMPORT_DEPTH - 1) for module in _imported_paths(project, path)):
+    if any(_runs(project, module, words, MAX_IMPORT_DEPTH - 1) for module in imported_paths(project, path)):
         return True
     return not own.isdisjoint(in_any_form(speaking_imports(project, path, words)))
 
@@ -82,7 +82,7 @@ def _runs(project: Project, path: str, words: frozenset[str], depth: int) -> boo
         outline = project.outline_of(path)
         if outline is not None:
             project.memory[key] = not outline.body.isdisjoint(words) or (
-                depth > 1 and any(_runs(project, one, words, depth - 1) for one in _imported_paths(project, path))
+                depth > 1 and any(_runs(project, one, words, depth - 1) for one in imported_paths(project, path))
             )
     return bool(project.memory[key])
 
@@ -96,7 +96,7 @@ def _speaking(project: Project, path: str, words: frozenset[str], depth: int) ->
         if outline is not None:
             imported: set[str] = set()
             if depth > 1:
-                for one in _imported_paths(project, path):
+                for one in imported_paths(project, path):
                     imported |= _speaking(project, one, words, depth - 1)
             numbered = dict(enumerate(outline.definitions.items()))
             chosen = spread(numbered, words | in_any_form(frozenset(imported)))
@@ -114,7 +114,7 @@ def calls_at_import(project: Project, path: str, depth: int) -> bool:
         project.memory[key] = (
             outline is None
             or outline.calls_at_import
-            or (depth > 1 and any(calls_at_import(project, one, depth - 1) for one in _imported_paths(project, path)))
+            or (depth > 1 and any(calls_at_import(project, one, depth - 1) for one in imported_paths(project, path)))
         )
     return bool(project.memory[key])
 
@@ -130,13 +130,14 @@ def texts(project: Project, source: Source) -> Iterator[str]:
             yield project.text_of(package)
     fresh = [source.path]
     for _ in range(MAX_IMPORT_DEPTH):
-        fresh = [path for one in fresh for path in _imported_paths(project, one) if path not in seen]
+        fresh = [path for one in fresh for path in imported_paths(project, one) if path not in seen]
         for path in dict.fromkeys(fresh):
             seen.add(path)
             yield project.text_of(path)
 
 
-def _imported_paths(project: Project, importer: str) -> frozenset[str]:
+def imported_paths(project: Project, importer: str) -> frozenset[str]:
+    """The files of the project that a file imports, or may."""
     key = ("imports", importer)
     if key not in project.memory:
         first = project.outline_of(importer)

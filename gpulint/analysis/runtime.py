@@ -30,12 +30,12 @@ UNKNOWN = "unknown"
 
 def state(interp: Interpreter) -> tuple[str, Site | None]:
     """What is known of the runtime on the present path ("unknown" where paths differ), and since when."""
-    value = interp.choose(interp.runtime["state"])
+    states = {known(value) for _, value in alternatives(interp.runtime["state"], interp.path)}
     since = alternatives(interp.runtime["since"], interp.path)[0][1]
-    if not isinstance(value, Constant):
+    if len(states) != 1 or ... in states:
         return UNKNOWN, None
     place = since.value if isinstance(since, Constant) else None
-    return str(value.value), place if isinstance(place, Site) else None
+    return str(states.pop()), place if isinstance(place, Site) else None
 
 
 def initialised(interp: Interpreter, how: str, site: Site) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from gpulint.analysis.contexts import Loop, Where
 from gpulint.analysis.events import Event, GradientsApplied, LoopEntered, ModelCalled, ModelFitted, StateUpdated
 from gpulint.analysis.names import words
-from gpulint.analysis.paths import compatible, mentions
+from gpulint.analysis.paths import Literal, compatible, mentions, words_of
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.values import Dataset, Items, Join, Tensor, Value, known
 from gpulint.places import Site
@@ -21,7 +21,7 @@ def is_update(event: Event) -> bool:
     return (
         isinstance(event, GradientsApplied)
         or (isinstance(event, ModelCalled) and event.how == "train_on_batch")
-        or (isinstance(event, StateUpdated) and event.gradient is not None)
+        or (isinstance(event, StateUpdated) and event.is_move)
     )
 
 
@@ -141,8 +141,18 @@ def every_round(where: Where, loops: frozenset[Site]) -> Loop | None:
 def is_unguarded(where: Where, loop: Loop) -> bool:
     """Whether nothing inside a loop decides that the place is reached, but that no exception came before."""
     return len(where.context.flags) <= loop.flags and all(
-        literal.condition.operator == "completes" for literal in where.path - loop.start
+        literal.condition.operator == "completes" or _is_about_worker(literal) for literal in where.path - loop.start
     )
+
+
+def _is_about_worker(literal: Literal) -> bool:
+    """Whether a condition is about which worker this is: it is the same in every round."""
+    return any(words(name) & _RANKS for name in words_of(frozenset({literal}))) and not mentions(
+        frozenset({literal}), "%"
+    )
+
+
+_RANKS = frozenset({"rank", "chief", "leader", "is_master", "is_main"})
 
 
 def is_rare(where: Where, loop: Loop) -> bool:

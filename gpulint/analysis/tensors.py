@@ -279,6 +279,17 @@ def operate(interp: Interpreter, name: str, operands: tuple[Value, ...], node: i
     return result
 
 
+def compared(site: Site, left: Value, right: Value) -> Tensor:
+    """What comparing a tensor with a value gives: on the host where both are."""
+    sides = [side for side in (left, right) if not isinstance(side, Constant)]
+    known = [side for side in sides if isinstance(side, Tensor)]
+    return Tensor(
+        site,
+        shape_of=len(known) == len(sides) and all(side.shape_of for side in known),
+        on_host=len(known) == len(sides) and all(side.shape_of or side.on_host or side.from_data for side in known),
+    )
+
+
 def _reduced_by_operator(name: str, operands: tuple[Value, ...], site: Site) -> Reduced | None:
     left = operands[0]
     right = operands[1] if len(operands) > 1 else None
@@ -358,6 +369,16 @@ def gradients_in(value: Value | None, depth: int = 0) -> tuple[Tensor, ...]:
     if isinstance(value, Join):
         return tuple(found for _, option in value.alternatives for found in gradients_in(option, depth + 1))
     return ()
+
+
+def accumulators_in(value: Value | None) -> tuple[Variable, ...]:
+    """The variables that stand for gradients in a `grads_and_vars` argument."""
+    if not isinstance(value, Items):
+        return ()
+    parts = value.items if value.items is not None else (value.element,)
+    pairs = [part.items for part in parts if isinstance(part, Items) and part.items is not None]
+    firsts = [pair[0] for pair in pairs if len(pair) == 2]
+    return tuple(first for first in firsts if isinstance(first, Variable))
 
 
 def method(interp: Interpreter, receiver: Tensor | PerReplica, name: str, site: Site) -> Value:

@@ -122,8 +122,9 @@ def optimizer_method(interp: Interpreter, optimizer: Optimizer, name: str, argum
     if name in ("apply_gradients", "apply"):
         skipped = arguments.get("experimental_aggregate_gradients") or arguments.get("skip_gradients_aggregation")
         aggregated = skipped is None
-        found = tensors.gradients_in(arguments.get("grads_and_vars", 0) or arguments.get("grads", 0))
-        interp.emit(events.GradientsApplied(site, interp.where(), optimizer, found, not aggregated))
+        given = arguments.get("grads_and_vars", 0) or arguments.get("grads", 0)
+        found, sums = tensors.gradients_in(given), tensors.accumulators_in(given)
+        interp.emit(events.GradientsApplied(site, interp.where(), optimizer, found, not aggregated, sums))
         return NONE
     if name == "minimize":
         return _minimize(interp, optimizer, arguments, site)

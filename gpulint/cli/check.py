@@ -9,17 +9,43 @@ from typing import Any
 import click
 
 from gpulint.cli import options
+from gpulint.cli.gates import Gates, gatekeeping
 from gpulint.cli.options import UserError
 from gpulint.linting import pack
 from gpulint.linting.engine import Checker, CheckResult
 from gpulint.linting.selection import Catalogue, Selection
+from gpulint.linting.workers import Workers, is_small, processors
+from gpulint.output.formats import NAMES as FORMATS
 from gpulint.output.summary import statistics
-from gpulint.output.view import FORMATS, View, counts, render
+from gpulint.output.view import View, counts, render
 from gpulint.settings import SettingsError, shown
 from gpulint.sources.discovery import MissingPath, discover
+from gpulint.sources.language import BY_EXTENSION, LANGUAGES
 
 
-@click.command("check")
+class _Check(click.Command):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """`--add-ignore` without a reason takes none, and not the next word for one."""
+        return super().parse_args(ctx, [f"{word}=" if word == "--add-ignore" else word for word in args])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        if not ctx.params.pop("watch"):
+            return super().invoke(ctx)
+        from gpulint.cli.watching import repeat
+
+        return repeat(ctx.params["paths"], lambda: super(_Check, self).invoke(ctx))
+
+
+def _jobs(ctx: click.Context, param: click.Parameter, value: str) -> int:
+    """A number of processes; `auto` is that of the processors."""
+    if value == "auto":
+        return processors()
+    if not (value.isascii() and value.isdigit() and int(value)):
+        raise click.BadParameter(f"{value!r} is neither a number of processes nor auto", ctx, param)
+    return int(value)
+
+
+@click.command("check", cls=_Check)
 @click.argument("paths", nargs=-1, type=click.Path())
 @click.option("--select", multiple=True, metavar="RULE,…", help="Rules to turn on: codes, prefixes, names or ALL.")
 @click.option("--ignore", multiple=True, metavar="RULE,…", help="Rules to turn off.")
@@ -27,6 +53,9 @@ from gpulint.sources.discovery import MissingPath, discover
 @click.option("--per-file-ignores", multiple=True, metavar="GLOB:RULE,…", help="Rules to turn off in some files.")
 @click.option("--output-format", type=click.Choice(FORMATS), envvar="GPULINT_OUTPUT_FORMAT", help="Form of the output.")
 @click.option("--output-file", "-o", type=click.Path(dir_okay=False), envvar="GPULINT_OUTPUT_FILE", help="Write there.")
+@click.option("--jobs", "-j", default="auto", callback=_jobs, metavar="N|auto", help="How many processes check.")
+@gatekeeping
+@click.option("--watch", "-w", is_flag=True, help="Check again whenever a file changes.")
 @click.option("--statistics", "show_statistics", is_flag=True, help="Count findings by rule instead of listing them.")
 @click.option("--exit-zero", "-e", is_flag=True, help="Exit with 0 even where there are findings.")
 @click.option("--max-warnings", type=int, default=None, metavar="N", help="Accept up to N warnings.")
@@ -35,6 +64,9 @@ from gpulint.sources.discovery import MissingPath, discover
 @click.option("--respect-gitignore/--no-respect-gitignore", default=None, help="Leave out what git ignores.")
 @click.option("--force-exclude/--no-force-exclude", default=None, help="Exclude files that are named, too.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Patterns to leave out.")
+@click.option(
+    "--extension", multiple=True, metavar="EXT[:LANGUAGE],…", help="Check these files, too: md, qmd:markdown, nb:ipynb."
+)
 @click.option("--stdin-filename", metavar="PATH", help="The name of what comes from standard input (path -).")
 @click.option("--quiet", "-q", is_flag=True, help="Print findings only.")
 @click.option("--verbose", "-v", is_flag=True, help="Show tracebacks of internal errors and what was analysed.")
@@ -56,6 +88,7 @@ def command(
     isolated: bool,
     target_tensorflow: str | None,
     color: str,
+    jobs: int,
     **choices: Any,
 ) -> None:
     """Find GPU misuse in TensorFlow code.
@@ -79,8 +112,16 @@ def command(
         if show_settings:
             click.echo(shown(finder.of_file(files[0]) if files else settings))
             return
+        gates = Gates.of(choices, settings)
+        if given and gates.reason is not None:
+            raise UserError("--add-ignore: standard input is no file that comments can be written to")
+        jobs = 1 if given or is_small(files) else jobs
+        workers = Workers(jobs, finder, catalogue, tuple(rule_paths), not isolated) if jobs > 1 else None
         checker = Checker(finder, catalogue)
-        result = checker.check(files, given)
+        result = gates.passed(checker.check(files, given, workers), files, checker.in_file)
+        if not given and gates.ignore(result, finder):
+            checker = Checker(finder, catalogue)
+            result = gates.passed(checker.check(files, given, workers), files, checker.in_file)
     except MissingPath as error:
         click.echo(f"gpulint: {error}: no such file or directory", err=True)
         sys.exit(1)
@@ -89,10 +130,19 @@ def command(
     form = output_format or settings.output_format
     if form not in FORMATS:
         raise UserError(f"output-format: there is no format `{form}`; there are {', '.join(FORMATS)}")
+    limit = max_warnings if max_warnings is not None else settings.max_warnings
+    status = _status(result, limit, exit_zero)
     if show_statistics:
         text = statistics(result, form)
     else:
-        text = render(form, result, View(output_file is None and options.use_color(color), checker.line))
+        view = View(
+            output_file is None and options.use_color(color),
+            checker.line,
+            checker.selected().rules,
+            status,
+            checker.in_file,
+        )
+        text = render(form, result, view)
     _write(text, output_file, quiet and not result.findings)
     for message, trace in result.errors:
         click.echo(f"gpulint: {message}", err=True)
@@ -100,8 +150,7 @@ def command(
             click.echo(trace, err=True)
     if verbose:
         click.echo(f"gpulint: {result.files} files, {result.analysed} that speak of TensorFlow", err=True)
-    limit = max_warnings if max_warnings is not None else settings.max_warnings
-    sys.exit(_status(result, limit, exit_zero))
+    sys.exit(status)
 
 
 def _overrides(choices: dict[str, Any]) -> dict[str, Any]:
@@ -113,6 +162,13 @@ def _overrides(choices: dict[str, Any]) -> dict[str, Any]:
             table[key.replace("_", "-")] = choices[key]
     if choices["exclude"]:
         table["exclude"] = _split(choices["exclude"])
+    if choices["extension"]:
+        table["extension"] = {}
+        for part in _split(choices["extension"]):
+            extension, _, language = part.removeprefix(".").partition(":")
+            if (language := language or BY_EXTENSION.get(extension, "")) not in LANGUAGES:
+                raise UserError(f"--extension: `{part}` is not of the form EXT:{'|'.join(LANGUAGES)}")
+            table["extension"][extension] = language
     for key in ("select", "ignore", "extend_select"):
         if choices[key]:
             lint[key.replace("_", "-")] = _split(choices[key])

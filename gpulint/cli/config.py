@@ -7,7 +7,8 @@ import difflib
 import click
 
 from gpulint.cli.options import UserError
-from gpulint.settings import OPTIONS, Settings
+from gpulint.output import formats
+from gpulint.settings import OPTIONS, Option, Settings
 
 
 @click.command("config")
@@ -20,7 +21,14 @@ def command(key: str | None) -> None:
     for option in OPTIONS:
         if key in (option.full, option.key):
             default = getattr(Settings(), option.field)
-            click.echo(f"{option.full}\n\n{option.help}\n\nType: {option.kind}\nDefault: {default!r}")
+            click.echo(f"{option.full}\n\n{meaning(option)}\n\nType: {option.kind}\nDefault: {default!r}")
             return
     near = difflib.get_close_matches(key, [option.full for option in OPTIONS], 1)
     raise UserError(f"there is no setting `{key}`" + (f"; did you mean `{near[0]}`?" if near else ""))
+
+
+def meaning(option: Option) -> str:
+    """What a setting is for, with the values it can have where they are few."""
+    if option.kind == "format":
+        return f"{option.help} One of {', '.join(formats.NAMES)}."
+    return option.help

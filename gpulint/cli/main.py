@@ -9,11 +9,13 @@ import click
 COMMANDS = {
     "check": "Find GPU misuse in TensorFlow code.",
     "config": "Show the settings there are.",
+    "doctor": "Say what stands between this machine and TensorFlow on its GPUs.",
     "explain": "Explain a rule.",
     "generate-shell-completion": "Print a completion script for a shell.",
     "plan": "Show what gpulint believes a program will do.",
     "probe": "Run a program and see what its devices do.",
     "rule": "Explain a rule.",
+    "server": "Serve an editor by the Language Server Protocol.",
     "version": "Show the version.",
 }
 """Every command with its one-line help; its module is imported when it is called."""

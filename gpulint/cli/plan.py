@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import click
 
@@ -11,7 +12,10 @@ from gpulint.cli.options import UserError
 from gpulint.linting.engine import Checker, on_deep_stack
 from gpulint.linting.selection import Catalogue
 from gpulint.output import plan_json, plan_text
-from gpulint.sources.decoding import Undecodable, decode
+from gpulint.output.view import place
+from gpulint.places import Span
+from gpulint.sources.decoding import Undecodable
+from gpulint.sources.source import Source
 from gpulint.syntax.parse import CannotParse
 
 
@@ -34,16 +38,31 @@ def command(
     runtime; and how sure that is (must, may, unknown).
     """
     finder = options.finder(configs, isolated, {}, target_tensorflow)
+    checker = Checker(finder, Catalogue(()))
     try:
-        with open(file, "rb") as opened:
-            source = decode(file, opened.read())
-        plan = Checker(finder, Catalogue(())).plan(source, finder.of_file(file))
+        programs = checker.load(file)
+        source = replace(programs.main, path=file)
+        for part, broken in programs.broken:
+            _say(file, part, broken)
+        plan = checker.plan(programs.main)
     except OSError as error:
         raise UserError(f"{file}: {error.strerror or error}") from None
-    except (Undecodable, CannotParse) as error:
+    except Undecodable as error:
         click.echo(f"gpulint: {file}:{error.row}:{error.column}: {error.message}", err=True)
+        sys.exit(1)
+    except CannotParse as error:
+        _say(file, programs.main, error)
         sys.exit(1)
     if output_format == "json":
         click.echo(on_deep_stack(lambda: plan_json.render(plan, source)))
     else:
         click.echo(on_deep_stack(lambda: plan_text.render(plan, source, options.use_color(color))), nl=False)
+    if programs.broken:
+        sys.exit(1)
+
+
+def _say(file: str, source: Source, error: CannotParse) -> None:
+    """One line about a program, or a cell of it, that cannot be parsed."""
+    span = Span(file, error.row, error.column, error.row, error.column)
+    shown = source.cells.in_cell(span)._replace(path=file) if source.cells is not None else span
+    click.echo(f"gpulint: {place(shown)}: {error.message}", err=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Callable
+from importlib.util import find_spec
 
 import click
 
@@ -12,16 +14,18 @@ from gpulint.cli import options
 from gpulint.cli.options import UserError
 from gpulint.linting import pack
 from gpulint.linting.selection import Catalogue, Selection
-from gpulint.probe import preflight
+from gpulint.probe import levels, preflight
 from gpulint.probe.capture import Capture, CaptureError, read
-from gpulint.probe.expectation import Run
+from gpulint.probe.expectation import Run, Wanted
 from gpulint.probe.log_file import capture_of_log
 from gpulint.probe.report import FORMATS, Report, render
+from gpulint.probe.report.file import check_writable, write
 from gpulint.probe.run import Target, command_line, findings_of
 from gpulint.probe.verify import exit_status, verify
-from gpulint.settings import SettingsError, SettingsFinder
-
-_HANG_AFTER = 600.0
+from gpulint.probe.wanted import wanted
+from gpulint.settings import Settings, SettingsError, SettingsFinder
+from gpulint.sources.decoding import Undecodable
+from gpulint.sources.notebook import PYTHON_2, read_notebook
 
 
 @click.command("probe", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -32,22 +36,25 @@ _HANG_AFTER = 600.0
 @click.option(
     "--hang-after",
     type=click.FloatRange(min=0),
-    default=_HANG_AFTER,
-    show_default=True,
     metavar="S",
-    help="Stop it when nothing has happened for S seconds (0: never).",
+    help="Stop it when nothing has happened for S seconds (0: never).  [default: 600]",
 )
-@click.option("--steps", type=click.IntRange(min=0), default=0, metavar="N", help="Stop it after N training steps.")
+@click.option("--steps", type=click.IntRange(min=0), metavar="N", help="Stop it after N training steps.")
+@click.option("--warmup", type=click.IntRange(min=0), metavar="N", help="Steps before those that count.  [default: 3]")
 @click.option(
-    "--warmup", type=click.IntRange(min=0), default=3, show_default=True, metavar="N", help="Steps before those count."
+    "--expect",
+    multiple=True,
+    metavar="METRIC>=VALUE",
+    help="Hold the run against this, such as 'ops.on_gpu>=90%'; can be repeated.",
 )
 @click.option("--no-jit", is_flag=True, help="Compile nothing with XLA, so that single operations are seen.")
 @click.option("--output-format", type=click.Choice(FORMATS), default="text", help="Form of the report.")
 @click.option("--output-file", "-o", type=click.Path(dir_okay=False), help="Write the report there.")
+@click.option("--html", "html_path", metavar="FILE", help="Write the report as a page to this file, too.")
 @click.option("--capture", "capture_path", type=click.Path(dir_okay=False), help="Keep what was seen in this file.")
 @click.option("--replay", type=click.Path(), metavar="CAPTURE", help="Report on a run that was captured earlier.")
 @click.option("--log", "log_path", type=click.Path(), metavar="FILE", help="Report on a placement log.")
-@click.option("--strict", is_flag=True, help="Exit with 3 where something stays inconclusive.")
+@click.option("--strict/--no-strict", default=None, help="Exit with 3 where something stays inconclusive.")
 @click.option("--exit-zero", "-e", is_flag=True, help="Exit with 0 whatever the report says.")
 @options.configuration
 @options.color
@@ -56,16 +63,18 @@ def command(
     arguments: tuple[str, ...],
     module: str | None,
     timeout: float | None,
-    hang_after: float,
-    steps: int,
-    warmup: int,
+    hang_after: float | None,
+    steps: int | None,
+    warmup: int | None,
+    expect: tuple[str, ...],
     no_jit: bool,
     output_format: str,
     output_file: str | None,
+    html_path: str | None,
     capture_path: str | None,
     replay: str | None,
     log_path: str | None,
-    strict: bool,
+    strict: bool | None,
     exit_zero: bool,
     configs: tuple[str, ...],
     isolated: bool,
@@ -74,15 +83,22 @@ def command(
 ) -> None:
     """Run a program and hold what its devices did against what its code says.
 
-    SCRIPT runs as `python SCRIPT ARGUMENTS…` would; options of gpulint stand before it.
+    SCRIPT runs as `python SCRIPT ARGUMENTS…` would, a notebook (.ipynb) as `jupyter execute` would; options of gpulint
+    stand before it.
 
     Exit status: 0 every expectation holds or is only warned of, 1 one is broken, 2 wrong usage or an internal error,
     3 something is inconclusive (--strict), 4 the program itself failed, 124 it hung or took too long.
     """
-    finder = options.finder(configs, isolated, {}, target_tensorflow)
+    chosen = {"timeout": timeout, "hang-after": hang_after, "steps": steps, "warmup": warmup, "strict": strict}
+    overrides = {"probe": {key: value for key, value in chosen.items() if value is not None}}
+    finder = options.finder(configs, isolated, overrides, target_tensorflow)
+    settings = finder.of_directory(".")
     catalogue = _catalogue(finder, isolated)
+    expected = _expected(settings, expect)
     if sum(source is not None for source in (replay, log_path, module or script)) != 1 and not (module and script):
         raise UserError("name one program, --replay CAPTURE or --log FILE")
+    for path in filter(None, (output_file, html_path)):
+        _file(check_writable, path)
     try:
         if replay is not None:
             capture = read(replay)
@@ -91,20 +107,39 @@ def command(
         else:
             given = (script, *arguments) if module and script else arguments
             target = Target(module or script or "", module is not None, tuple(given))
-            capture = _probed(target, finder, capture_path, timeout, hang_after or None, steps, warmup, no_jit)
+            capture = _probed(target, finder, capture_path, settings, no_jit)
     except CaptureError as error:
         raise UserError(str(error)) from None
     except OSError as error:
         raise UserError(f"{error.filename or replay or log_path}: {error.strerror or error}") from None
-    expectations = verify(Run(capture, findings_of(capture, finder, catalogue)))
-    status = 0 if log_path is not None else exit_status(expectations, capture.end, strict)
-    text = render(output_format, Report(capture, expectations, status), not output_file and options.use_color(color))
+    expectations = verify(Run(capture, findings_of(capture, finder, catalogue), expected, settings))
+    status = exit_status(expectations, {"status": 0} if log_path else capture.end, settings.probe_strict)
+    report = Report(capture, expectations, status)
+    text = render(output_format, report, not output_file and options.use_color(color))
     if output_file:
-        with open(output_file, "w", encoding="utf-8") as file:
-            file.write(text)
+        _file(write, output_file, text)
     else:
-        click.echo(text, nl=False)
+        click.echo(text.encode("utf-8", "backslashreplace").decode(), nl=False)
+    if html_path:
+        from gpulint.probe.report import page
+
+        _file(write, html_path, page.render(report))
     sys.exit(0 if exit_zero else status)
+
+
+def _expected(settings: Settings, given: tuple[str, ...]) -> list[Wanted]:
+    try:
+        levels.validate(settings)
+        return wanted(settings, given)
+    except SettingsError as error:
+        raise UserError(str(error)) from None
+
+
+def _file(use: Callable[..., None], path: str, *text: str) -> None:
+    try:
+        use(path, *text)
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror or error}") from None
 
 
 def _catalogue(finder: SettingsFinder, isolated: bool) -> Catalogue:
@@ -119,14 +154,7 @@ def _catalogue(finder: SettingsFinder, isolated: bool) -> Catalogue:
 
 
 def _probed(
-    target: Target,
-    finder: SettingsFinder,
-    capture_path: str | None,
-    timeout: float | None,
-    hang_after: float | None,
-    steps: int,
-    warmup: int,
-    no_jit: bool,
+    target: Target, finder: SettingsFinder, capture_path: str | None, settings: Settings, no_jit: bool
 ) -> Capture:
     from gpulint.probe import launch  # POSIX only, as far as there are pseudo-terminals
     from gpulint.probe.cards import Cards
@@ -135,6 +163,8 @@ def _probed(
 
     if not target.is_module and not os.path.isfile(target.name):
         raise UserError(f"{target.name}: no such file")
+    if target.is_notebook:
+        _require_notebook(target)
     opened = Cards.open()
     cards = opened if isinstance(opened, Cards) else None
     gpus = preflight.gpus_here(cards, os.environ)
@@ -144,14 +174,33 @@ def _probed(
     with tempfile.TemporaryDirectory(prefix="gpulint-") as directory:
         path = os.path.abspath(capture_path) if capture_path else os.path.join(directory, "capture.jsonl")
         ended = launch.run(
-            command_line(target, path, steps, warmup, no_jit),
+            command_line(target, path, settings.probe_steps, settings.probe_warmup, no_jit),
             capture_path=path,
-            program=["python", *(["-m"] if target.is_module else []), target.name, *target.arguments],
-            timeout=timeout,
-            hang_after=hang_after,
+            program=["jupyter", "execute", target.name]
+            if target.is_notebook
+            else ["python", *(["-m"] if target.is_module else []), target.name, *target.arguments],
+            timeout=settings.probe_timeout or None,
+            hang_after=settings.probe_hang_after or None,
             progress=ProgressLine.on(standard_error()),
             cards=cards,
         )
         for fault in ended.faults:
             click.echo(f"gpulint: {fault}", err=True)
         return read(path)
+
+
+def _require_notebook(target: Target) -> None:
+    """Raises UserError where a notebook cannot be run."""
+    if target.arguments:
+        raise UserError(f"{target.name}: a notebook takes no arguments")
+    try:
+        with open(target.name, "rb") as file:
+            notebook = read_notebook(target.name, file.read())
+    except Undecodable as error:
+        raise UserError(f"{target.name}:{error.row}:{error.column}: {error.message}") from None
+    if not notebook.is_python or notebook.language == PYTHON_2:
+        raise UserError(f"{target.name}: its kernel is {notebook.language}; only Python 3 can be probed")
+    missing = [name for name in ("nbclient", "nbformat", "ipykernel") if find_spec(name) is None]
+    if missing:
+        needed = f"needs {' and '.join(missing)} to be run: pip install 'gpulint[notebook]'"
+        raise UserError(f"{target.name}: a notebook {needed}")

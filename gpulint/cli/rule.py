@@ -14,6 +14,7 @@ from gpulint.cli.options import UserError
 from gpulint.linting import pack
 from gpulint.linting.rule import Rule
 from gpulint.linting.selection import Catalogue
+from gpulint.output.rule_page import page
 
 
 @click.command("rule")
@@ -46,14 +47,6 @@ def command(
         near = catalogue.nearest(word)
         raise UserError(f"there is no rule `{word}`" + (f"; did you mean `{near}`?" if near else ""))
     click.echo(json.dumps(_data(rule), indent=2) if output_format == "json" else page(rule))
-
-
-def page(rule: type[Rule]) -> str:
-    """The page of a rule, in Markdown."""
-    title, _, rest = inspect.cleandoc(rule.__doc__ or "").partition("\n")
-    state = "" if rule.on_by_default else ", off by default"
-    head = f"# {rule.name} ({rule.code})\n\n{title}. Severity: {rule.severity.value}{state}. Since {rule.since}.\n"
-    return head + rest
 
 
 def _data(rule: type[Rule]) -> dict[str, Any]:

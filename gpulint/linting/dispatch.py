@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from gpulint.analysis import Plan
+from gpulint.analysis.contexts import entry_point
 from gpulint.analysis.paths import has_one_replica
 from gpulint.analysis.questions import hides_all_gpus
+from gpulint.linting.finding import Finding
 from gpulint.linting.rule import Report, Rule
+from gpulint.linting.selection import Catalogue
 from gpulint.places import Site
 
 
 class Raised(NamedTuple):
-    """A report and the rule that made it."""
+    """A report and the rule that made it; `entry` is the function that was run without a known caller to find it."""
 
     rule: type[Rule]
     report: Report
+    entry: Site | None = None
 
     @property
     def sites(self) -> Iterator[Site]:
@@ -46,16 +50,38 @@ def reports_of(plan: Plan, rules: Iterable[type[Rule]]) -> list[Raised]:
         graph_mode, alone = event.where.graph_mode, has_one_replica(event.where.path)
         for instance, method in listening:
             if (instance.in_graph_mode or not graph_mode) and (instance.in_one_replica or not alone):
-                raised += [Raised(type(instance), report) for report in method(event, plan) or ()]
+                raised += [
+                    Raised(type(instance), report, entry_point(event.where)) for report in method(event, plan) or ()
+                ]
     for instance in instances:
-        raised += [Raised(type(instance), report) for report in instance.on_end(plan)]
+        raised += [Raised(type(instance), report, _entry_of(report.site, plan)) for report in instance.on_end(plan)]
     return raised
 
 
-def without_explained(raised: list[Raised]) -> list[Raised]:
+def _entry_of(site: Site, plan: Plan) -> Site | None:
+    """The one entry point from which a place is reached."""
+    entries = {entry_point(event.where) for event in plan.events if event.site == site}
+    return entries.pop() if len(entries) == 1 else None
+
+
+class Candidate(NamedTuple):
+    """A report that has its place, before it is set beside those of other programs. The finding's path is absolute."""
+
+    finding: Finding
+    report: Report
+    entry: Site | None
+
+
+def without_guessed(candidates: list[Candidate], called: Container[Site]) -> list[Candidate]:
+    """Reports of a run without those of functions run with unknown arguments that another file does call: what its
+    calls lead to has been reported where it was run."""
+    return [one for one in candidates if one.entry is None or one.entry not in called]
+
+
+def without_explained(candidates: list[Candidate], catalogue: Catalogue) -> list[Candidate]:
     """Reports of a run without those at places that a rule which they yield to has explained."""
     explained: dict[Site, set[str]] = defaultdict(set)
-    for one in raised:
+    for one in candidates:
         for site in (one.report.site, *one.report.supersedes):
-            explained[site].add(one.rule.code)
-    return [one for one in raised if explained[one.report.site].isdisjoint(one.rule.yields_to)]
+            explained[site].add(one.finding.code)
+    return [one for one in candidates if explained[one.report.site].isdisjoint(catalogue.yields_to(one.finding.code))]

@@ -10,21 +10,25 @@ import sys
 import threading
 import traceback
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from gpulint.analysis import Plan, Project, analyse
-from gpulint.linting.dispatch import Raised, reports_of, without_explained
-from gpulint.linting.finding import Finding, Related
+from gpulint.analysis.questions import is_test
+from gpulint.linting.dispatch import Candidate, Raised, reports_of, without_explained, without_guessed
+from gpulint.linting.files import Files
+from gpulint.linting.finding import Finding, Related, Silenced
+from gpulint.linting.portions import portions
 from gpulint.linting.prose import Prose
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.linting.silence import silence
 from gpulint.places import Site, Span
-from gpulint.settings import Settings, SettingsFinder
-from gpulint.sources.decoding import Undecodable, decode
+from gpulint.settings import NEWEST_TENSORFLOW, Settings, SettingsFinder
+from gpulint.sources.decoding import Undecodable
 from gpulint.sources.source import Source
 from gpulint.syntax import ir
+from gpulint.syntax.embedded import Programs
 from gpulint.syntax.enclosing import contexts
 from gpulint.syntax.parse import CannotParse
 
@@ -37,7 +41,13 @@ STACK_BYTES = 512 * 1024 * 1024
 RECURSION_LIMIT = 60_000
 """Python frames on that stack."""
 
-_SPEAKS_OF_TENSORFLOW = re.compile(rb"tensorflow|keras", re.IGNORECASE)
+_SPEAKS_OF_TENSORFLOW = re.compile(rb"(?i:tensorflow|keras)|\b(?:TF_[A-Z]|CUDA_VISIBLE_DEVICES)")
+"""Names, or environment variables that TensorFlow reads."""
+
+
+def speaks_of_tensorflow(data: bytes) -> bool:
+    """Whether a file's content is about TensorFlow at all: others are not looked at."""
+    return _SPEAKS_OF_TENSORFLOW.search(data) is not None
 
 
 @dataclass(slots=True)
@@ -45,9 +55,21 @@ class CheckResult:
     """What a run found. `errors` are faults of gpulint itself or of a rule, one line each, with tracebacks."""
 
     findings: list[Finding] = field(default_factory=list)
-    suppressed: list[Finding] = field(default_factory=list)
+    suppressed: list[Silenced] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)
     files: int = 0
+    analysed: int = 0
+
+
+@dataclass(slots=True)
+class Examined:
+    """What some programs gave: what they and their imports are reported for, which functions of other files they call,
+    and what went wrong with them."""
+
+    candidates: list[Candidate] = field(default_factory=list)
+    called: set[Site] = field(default_factory=set)
+    unreadable: list[Finding] = field(default_factory=list)
+    errors: list[tuple[str, str]] = field(default_factory=list)
     analysed: int = 0
 
 
@@ -59,107 +81,147 @@ class Checker:
         self._catalogue = catalogue
         self._selections: dict[Settings, Selection] = {}
         self._projects: dict[tuple[str, ...], Project] = {}
-        self._sources: dict[str, Source | None] = {}
-        self._given: dict[str, bytes] = {}
+        self._files = Files(finder)
         self._result = CheckResult()
+        self._examined = Examined()
         self._raised: list[Raised] = []
-        self._prose = Prose(self._read, self._syntax)
+        self._prose = Prose(self._files.read, self._syntax)
 
-    def check(self, files: Sequence[str], given: Mapping[str, bytes] | None = None) -> CheckResult:
+    def check(
+        self,
+        files: Sequence[str],
+        given: Mapping[str, bytes] | None = None,
+        examine: Callable[[Sequence[tuple[str, ...]], Collection[str]], Iterable[Examined]] | None = None,
+    ) -> CheckResult:
         """Check files by path; `given` is the content, by path, of those that are not on disk as they are.
 
-        Raises SettingsError.
+        `examine` says, in order, what portions of the files give, given all that are checked; without it that is
+        found out here. Raises SettingsError.
         """
         shown = {os.path.abspath(path): path for path in files}
-        self._given = {os.path.abspath(path): data for path, data in (given or {}).items()}
+        contents = {os.path.abspath(path): data for path, data in (given or {}).items()}
+        self._files.given = contents
         for path in shown:
             self._selection(path)
-        on_deep_stack(lambda: self._run(list(shown)))
-        by_file: dict[str, list[Raised]] = defaultdict(list)
-        for raised in without_explained(self._raised):
-            by_file[raised.report.site.path].append(raised)
-        found = [finding for path in shown for finding in self._placed(path, by_file[path], shown)]
-        found += [self._shown(finding, shown) for finding in self._result.findings]
-        found.sort(key=lambda one: (one.span.path, one.span.row, one.span.column, one.code, one.message))
-        self._result.findings = self._fingerprinted(found)
-        self._result.files = len(shown)
-        return self._result
+        split = portions(list(shown))
+        if examine is not None:
+            parts = list(examine(split, shown.keys()))
+        else:
+            parts = [self.examine(portion, shown, contents) for portion in split]
+        return self._settled(shown, parts)
 
-    def plan(self, source: Source, settings: Settings) -> Plan:
-        """The whole Plan of one file. Raises CannotParse."""
-        absolute = replace(source, path=os.path.abspath(source.path))
-        self._sources[absolute.path] = absolute
-        return on_deep_stack(lambda: analyse(absolute, self._project(settings), settings.target_tensorflow))
+    def examine(
+        self,
+        paths: Sequence[str],
+        shown: Collection[str],
+        given: Mapping[str, bytes],
+        begun: Callable[[str], None] = lambda path: None,
+    ) -> Examined:
+        """What programs give for the files in `shown`, whatever was examined before. All paths are absolute.
 
-    def line(self, path: str, row: int) -> str:
-        """The text of a row (from 1) of a file that was read, "" where there is none."""
-        source = self._sources.get(os.path.abspath(path))
-        lines = source.text.splitlines() if source is not None else []
+        `begun` is called with each path before anything is done with it.
+        """
+        self._files.given, self._raised, self._examined = given, [], Examined()
+        for project in self._projects.values():
+            project.forget()
+        on_deep_stack(lambda: self._run(paths, begun))
+        by_program: dict[str, list[Raised]] = defaultdict(list)
+        for raised in self._raised:
+            by_program[raised.report.site.path].append(raised)
+        for path, own in by_program.items():
+            source = self._files.read(path)
+            if source is not None and source.file in shown:
+                begun(source.file)
+                self._examined.candidates += self._candidates(source, own)
+        return self._examined
+
+    def selected(self) -> Selection:
+        """The rules that are on in the working directory. Raises SettingsError."""
+        return self._selection(os.path.abspath("*"))
+
+    def load(self, path: str, data: bytes | None = None) -> Programs:
+        """The programs in a file; `data` is its content where that is not on disk as it is.
+
+        Raises OSError, Undecodable and SettingsError.
+        """
+        absolute = os.path.abspath(path)
+        if data is not None:
+            self._files.given = {**self._files.given, absolute: data}
+        return self._files.load(absolute)
+
+    def programs(self, path: str) -> Programs | None:
+        """The programs in a file, None where it cannot be read."""
+        return self._files.loaded(os.path.abspath(path))
+
+    def plan(self, source: Source) -> Plan:
+        """The whole Plan of a program that was loaded. Raises CannotParse and SettingsError."""
+        settings = self._finder.of_file(source.file)
+        return on_deep_stack(lambda: analyse(source, self._project(settings), self._target(source, settings)))
+
+    def line(self, path: str, row: int, cell: int | None = None) -> str:
+        """The text of a row (from 1) of a file that was read, or of a cell of it; "" where there is none."""
+        lines = self._files.lines(os.path.abspath(path), cell)
         return lines[row - 1] if row <= len(lines) else ""
+
+    def in_file(self, span: Span) -> Span:
+        """A span in a notebook's cell at its rows and columns of the notebook's file; any other as it is."""
+        return self._files.in_file(span)
 
     # ---------------------------------------------------------------------------- running
 
-    def _run(self, paths: Iterable[str]) -> None:
+    def _run(self, paths: Iterable[str], begun: Callable[[str], None]) -> None:
         for path in paths:
+            begun(path)
             try:
                 self._check_file(path)
             except RecursionError:
-                self._unreadable(path, "the program is nested too deeply to analyse", 1, 1)
+                self._unreadable(_point(path), "the program is nested too deeply to analyse")
             except Exception as error:  # the edge of the run: one file's fault is said, and the others go on
                 message = f"{path}: internal error: {type(error).__name__}: {error}"
-                self._result.errors.append((message, traceback.format_exc()))
+                self._examined.errors.append((message, traceback.format_exc()))
 
     def _check_file(self, path: str) -> None:
-        source = self._read(path, report=True)
-        if source is None or not _SPEAKS_OF_TENSORFLOW.search(source.data):
-            return
-        settings = self._finder.of_file(path)
-        selection = self._selection(path)
-        self._result.analysed += 1
         try:
-            plan = analyse(source, self._project(settings), settings.target_tensorflow, selection.subjects_of(path))
-        except CannotParse as error:
-            self._unreadable(path, error.message, error.row, error.column)
+            programs = self._files.load(path)
+        except OSError as error:
+            self._unreadable(_point(path), f"cannot be read: {error.strerror or error}")
             return
-        self._raised += reports_of(plan, selection.rules_of(path))
+        except Undecodable as error:
+            self._unreadable(_point(path, error.row, error.column), error.message)
+            return
+        for source, broken in programs.broken:
+            part = "block" if source.cells is None else "cell"
+            self._cannot_parse(source, broken, f"nothing in this {part} was checked", f"mend the {part}")
+        if speaks_of_tensorflow(programs.main.data):
+            self._examined.analysed += 1
+            for source in programs.all:
+                self._check_program(source)
+
+    def _check_program(self, source: Source) -> None:
+        settings = self._finder.of_file(source.file)
+        selection = self._selection(source.file)
+        subjects = selection.subjects_of(source.file)
+        try:
+            plan = analyse(source, self._project(settings), self._target(source, settings), subjects)
+        except CannotParse as error:
+            self._cannot_parse(source, error)
+            return
+        self._raised += reports_of(plan, selection.rules_of(source.file))
+        if plan.is_complete and not is_test(source.file):
+            self._examined.called |= plan.borrowed
         plan.release()
 
-    def _read(self, path: str, report: bool = False) -> Source | None:
-        """A file's source, None where it cannot be read; with `report` that is said."""
-        if path in self._sources and not (report and self._sources[path] is None):
-            return self._sources[path]
-        self._sources[path] = None
-        try:
-            self._sources[path] = decode(path, self._bytes(path))
-        except OSError as error:
-            if report:
-                self._unreadable(path, f"cannot be read: {error.strerror or error}", 1, 1)
-        except Undecodable as error:
-            if report:
-                self._unreadable(path, error.message, error.row, error.column)
-        return self._sources[path]
+    def _target(self, source: Source, settings: Settings) -> str:
+        """The release that a program is for: a notebook that installs one knows better than the default."""
+        pinned = self._files.load(source.file).pinned
+        return pinned if pinned and settings.target_tensorflow == NEWEST_TENSORFLOW else settings.target_tensorflow
 
-    def _bytes(self, path: str) -> bytes:
-        if (data := self._given.get(path)) is not None:
-            return data
-        with open(path, "rb") as file:
-            return file.read()
+    def _cannot_parse(self, source: Source, error: CannotParse, why: str = "", instead: str = "") -> None:
+        span = self._files.in_cell(_point(source.path, error.row, error.column))
+        self._unreadable(span, error.message, why, instead)
 
-    def _unreadable(self, path: str, message: str, row: int, column: int) -> None:
-        rule = self._catalogue.rule(SYNTAX_ERROR)
-        assert rule is not None, "the shipped pack has it"
-        self._result.findings.append(
-            Finding(
-                rule.code,
-                rule.name,
-                rule.severity,
-                Span(path, row, column, row, column + 1),
-                message,
-                rule.why,
-                rule.instead,
-                noqa_row=row,
-            )
-        )
+    def _unreadable(self, span: Span, message: str, why: str = "", instead: str = "") -> None:
+        self._examined.unreadable.append(unreadable(self._catalogue, span, message, why, instead))
 
     def _selection(self, path: str) -> Selection:
         settings = self._finder.of_file(path)
@@ -172,39 +234,68 @@ class Checker:
         if roots not in self._projects:
             from pathlib import Path
 
-            self._projects[roots] = Project([Path(root) for root in roots], self._read)
+            self._projects[roots] = Project([Path(root) for root in roots], self._files.read, self._files.written)
         return self._projects[roots]
 
     # --------------------------------------------------------------------------- placing
 
-    def _placed(self, path: str, raised: list[Raised], shown: dict[str, str]) -> list[Finding]:
-        """The findings of one file, with positions, after suppressions."""
-        source = self._sources.get(path)
-        if source is None:
+    def _candidates(self, source: Source, raised: list[Raised]) -> list[Candidate]:
+        """The reports about one program, with positions in its file."""
+        selection = self._selection(source.file)
+        off = selection.ignored_in(source.file)
+        contexts = self._contexts(source.path, [one.report.site.node for one in raised])
+        spans = self._spans([site for one in raised for site in one.sites])
+        in_cells = {site: self._files.in_cell(span) for site, span in spans.items()}
+        found: list[Candidate] = []
+        for one in raised:
+            said = one.report.unless
+            if one.rule.code in off or one.report.site not in spans:
+                continue
+            if said is not None and self._prose.has(said, spans):
+                continue
+            found.append(Candidate(_finding(one, in_cells, contexts, selection), one.report, one.entry))
+        return found
+
+    def _settled(self, shown: dict[str, str], parts: Iterable[Examined]) -> CheckResult:
+        """What the parts of a run come to."""
+        by_file: dict[str, list[Finding]] = defaultdict(list)
+        candidates: list[Candidate] = []
+        called: set[Site] = set()
+        found: list[Finding] = []
+        for part in parts:
+            candidates += part.candidates
+            called |= part.called
+            found += [self._shown(finding, shown) for finding in part.unreadable]
+            self._result.errors += part.errors
+            self._result.analysed += part.analysed
+        for candidate in without_explained(without_guessed(candidates, called), self._catalogue):
+            by_file[candidate.finding.span.path].append(candidate.finding)
+        for path in shown:
+            found += self._kept(path, by_file[path], shown)
+        self._result.findings = self._fingerprinted(sorted(found, key=_order))
+        self._result.files = len(shown)
+        return self._result
+
+    def _kept(self, path: str, findings: list[Finding], shown: dict[str, str]) -> list[Finding]:
+        """The findings of one file, each once, after suppressions."""
+        sources = self._files.programs(path)
+        if not sources:
             return []
         selection = self._selection(path)
         off = selection.ignored_in(path)
         found: dict[tuple[Span, str], Finding] = {}
-        if raised:
-            contexts = self._contexts(path, [one.report.site.node for one in raised])
-            spans = self._spans([site for one in raised for site in one.sites])
-            for one in raised:
-                said = one.report.unless
-                if one.rule.code in off or one.report.site not in spans:
-                    continue
-                if said is not None and self._prose.has(said, spans):
-                    continue
-                finding = _finding(one, spans, contexts, selection)
-                key = (finding.span, finding.code)
-                if key not in found or found[key].confidence.value > finding.confidence.value:
-                    found[key] = finding
-        kept, suppressed = silence(list(found.values()), source, selection, self._catalogue)
-        self._result.suppressed += [self._shown(finding, shown) for finding in suppressed]
+        for finding in findings:
+            key = (finding.span, finding.code)
+            if key not in found or found[key].confidence.value > finding.confidence.value:
+                found[key] = finding
+        kept, suppressed = silence(list(found.values()), sources, selection, self._catalogue)
+        self._result.suppressed += [Silenced(self._shown(finding, shown), reason) for finding, reason in suppressed]
         return [self._shown(finding, shown) for finding in kept if finding.code not in off]
 
     def _syntax(self, path: str) -> ir.Module | None:
         """The module as it was analysed."""
-        return self._project(self._finder.of_file(path)).syntax_of(path)
+        source = self._files.read(path)
+        return self._project(self._finder.of_file(source.file)).syntax_of(path) if source is not None else None
 
     def _contexts(self, path: str, nodes: list[int]) -> dict[int, str]:
         syntax = self._syntax(path)
@@ -218,7 +309,7 @@ class Checker:
             wanted[site.path].add(site.node)
         placed: dict[Site, Span] = {}
         for path, nodes in wanted.items():
-            source = self._read(path)
+            source = self._files.read(path)
             if source is not None:
                 for node, span in on_deep_stack(lambda s=source, n=nodes: spans(s, n)).items():  # type: ignore[misc]
                     placed[Site(path, node)] = span
@@ -239,14 +330,26 @@ class Checker:
         counts: Counter[str] = Counter()
         result = []
         for finding in found:
-            source = self._sources.get(os.path.abspath(finding.span.path))
-            text = " ".join(_text_of(source, finding.span).split()) if source else ""
-            path = os.path.relpath(finding.span.path, self._finder.of_file(finding.span.path).root)
+            span = finding.span
+            text = " ".join(_text_of(self._files.lines(os.path.abspath(span.path), span.cell), span).split())
+            path = os.path.relpath(span.path, self._finder.of_file(span.path).root)
             base = "\0".join((finding.code, path.replace(os.sep, "/"), finding.context, text))
             counts[base] += 1
             digest = hashlib.sha256(f"{base}\0{counts[base]}".encode(errors="replace")).hexdigest()[:16]
             result.append(replace(finding, fingerprint=digest))
         return result
+
+
+def unreadable(catalogue: Catalogue, span: Span, message: str, why: str = "", instead: str = "") -> Finding:
+    """The finding for a file, or a part of one, that could not be analysed; `why` and `instead` are the rule's own."""
+    rule = catalogue.rule(SYNTAX_ERROR)
+    assert rule is not None, "the shipped pack has it"
+    why, instead = why or rule.why, instead or rule.instead
+    return Finding(rule.code, rule.name, rule.severity, span, message, why, instead, noqa_row=span.row)
+
+
+def _point(path: str, row: int = 1, column: int = 1) -> Span:
+    return Span(path, row, column, row, column + 1)
 
 
 def _finding(raised: Raised, spans: dict[Site, Span], contexts: dict[int, str], selection: Selection) -> Finding:
@@ -268,8 +371,14 @@ def _finding(raised: Raised, spans: dict[Site, Span], contexts: dict[int, str], 
     )
 
 
-def _text_of(source: Source, span: Span) -> str:
-    lines = source.text.splitlines()[span.row - 1 : span.end_row]
+def _order(finding: Finding) -> tuple[str, int, int, int, str, str]:
+    span = finding.span
+    cell = span.cell if span.cell is not None else -1
+    return span.path, cell, span.row, span.column, finding.code, finding.message
+
+
+def _text_of(lines: Sequence[str], span: Span) -> str:
+    lines = lines[span.row - 1 : span.end_row]
     if not lines:
         return ""
     if len(lines) == 1:

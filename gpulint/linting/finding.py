@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 from gpulint.confidence import Confidence
 from gpulint.places import Span
@@ -47,3 +48,10 @@ class Finding:
     """The same for the same finding when lines move; different for two findings of one run."""
     noqa_row: int = 0
     """The row at which a trailing suppression comment would silence it."""
+
+
+class Silenced(NamedTuple):
+    """A finding that a comment silences, and the reason that the comment gives ("" where it gives none)."""
+
+    finding: Finding
+    reason: str

@@ -10,7 +10,7 @@ from gpulint.places import Site, Span
 from gpulint.sources.comments import Comment, comments_of
 from gpulint.sources.source import Source
 from gpulint.syntax import ir
-from gpulint.syntax.enclosing import enclosing
+from gpulint.syntax.enclosing import Definitions, Enclosing
 
 _WORD = re.compile(r"[a-z]+")
 
@@ -22,6 +22,7 @@ class Prose:
         self._source_of = source_of
         self._syntax_of = syntax_of
         self._comments: dict[str, dict[int, Comment]] = {}
+        self._enclosing: dict[str, Enclosing | None] = {}
 
     def has(self, said: Said, spans: dict[Site, Span]) -> bool:
         """Whether a comment or docstring at one of the sites says it."""
@@ -30,9 +31,15 @@ class Prose:
     def _has_at(self, said: Said, site: Site, span: Span) -> bool:
         if any(_has(text, said.words) for text in _comments_at(self._comments_of(site.path), span)):
             return True
-        syntax = self._syntax_of(site.path)
-        around = enclosing(syntax, [site.node])[site.node] if syntax is not None else ()
+        around = self._around(site)
         return any(_has(line, said.words) for line in _lines(around) if said.subject in line.lower())
+
+    def _around(self, site: Site) -> Definitions:
+        if site.path not in self._enclosing:
+            syntax = self._syntax_of(site.path)
+            self._enclosing[site.path] = Enclosing(syntax) if syntax is not None else None
+        found = self._enclosing[site.path]
+        return found.of(site.node) if found is not None else ()
 
     def _comments_of(self, path: str) -> dict[int, Comment]:
         """The comments of a file by row, read once."""

@@ -79,6 +79,8 @@ class Rule:
     about_cost: ClassVar[bool] = False
     """Whether it is about time and memory only: of no interest in test files (`test_*.py`, `*_test.py`) and in programs
     that hide all GPUs from TensorFlow."""
+    raises: ClassVar[bool] = False
+    """Whether TensorFlow raises at whatever it finds: of no interest in test files, which pass as they are."""
     itself: ClassVar[str] = ""
     """A regular expression that the file's own text must match as well, where what it imports is not enough."""
     yields_to: ClassVar[tuple[str, ...]] = ()

@@ -35,6 +35,11 @@ class Catalogue:
         code = self.code(word)
         return self._by_code[code] if code is not None else None
 
+    def yields_to(self, code: str) -> tuple[str, ...]:
+        """Codes of the rules that explain a place better than the rule with this code."""
+        rule = self._by_code.get(code)
+        return rule.yields_to if rule is not None else ()
+
     def nearest(self, word: str) -> str | None:
         """The code or name most like a word."""
         names = [*self._by_name, *self._by_code]
@@ -93,7 +98,7 @@ class Selection:
             for pattern, words in settings.per_file_ignores
         ]
         self._root = settings.root
-        self.rules_of_tests = tuple(rule for rule in self.rules if not rule.about_cost)
+        self.rules_of_tests = tuple(rule for rule in self.rules if not (rule.about_cost or rule.raises))
         self._subjects = {
             of_tests: _subjects(rules, settings.target_tensorflow)
             for of_tests, rules in ((False, self.rules), (True, self.rules_of_tests))

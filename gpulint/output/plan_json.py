@@ -14,7 +14,10 @@ VERSION = 1
 
 
 def render(plan: Plan, source: Source) -> str:
-    """One object: `version`, `path`, `graph_mode`, `complete`, `notes[]`, `bounds[]`. Rows and columns start at 1."""
+    """One object: `version`, `path`, `graph_mode`, `complete`, `notes[]`, `bounds[]`. Rows and columns start at 1.
+
+    `cell` is the index among all cells of a notebook, from 0, or null; rows then count inside the cell.
+    """
     placed = place(plan, source)
     return json.dumps(
         {
@@ -36,10 +39,11 @@ def _note(placed: Placed) -> dict[str, Any]:
         "filename": span.path,
         "location": {"row": span.row, "column": span.column},
         "end_location": {"row": span.end_row, "column": span.end_column},
+        "cell": span.cell,
         "kind": note.kind,
         "text": placed.text,
         "scopes": list(note.scopes),
         "certainty": note.certainty,
         "because": note.because or None,
-        "via": [{"function": function, "row": row} for function, row in placed.via],
+        "via": [{"function": function, "row": at.row, "cell": at.cell} for function, at in placed.via],
     }

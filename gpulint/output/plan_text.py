@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from gpulint.analysis.notes import MAY, UNKNOWN, Note, notes
@@ -17,48 +18,62 @@ class Placed(NamedTuple):
     note: Note
     span: Span
     text: str
-    via: tuple[tuple[str, int], ...]
+    via: tuple[tuple[str, Span], ...]
 
 
 def place(plan: Plan, source: Source) -> list[Placed]:
-    """The notes of a plan that stand in its own file, in order of rows."""
+    """The notes of a plan that stand in its own file, in order of rows; those of a notebook with spans in its cells."""
     from gpulint.syntax.spans import spans
 
     all_notes = notes(plan)
     sites = {site for note in all_notes for site in (note.site, *note.mentions, *(at for _, at in note.via))}
-    own = spans(source, {site.node for site in sites if site.path == plan.path})
+    found = spans(source, {site.node for site in sites if site.path == plan.path})
+    own = {node: _in_cell(source, span) for node, span in found.items()}
 
     def named(site: Site) -> str:
-        return f"line {own[site.node].row}" if site.path == plan.path else os.path.basename(site.path)
+        return _line(own[site.node]) if site.path == plan.path else os.path.basename(site.path)
 
     placed = [
         Placed(
             note,
             own[note.site.node],
             note.text.format(*(named(site) for site in note.mentions)) if note.mentions else note.text,
-            tuple((function, own[at.node].row) for function, at in note.via if at.path == plan.path),
+            tuple((function, own[at.node]) for function, at in note.via if at.path == plan.path),
         )
         for note in all_notes
         if note.site.path == plan.path
     ]
-    return sorted(placed, key=lambda one: one.span.row)
+    return sorted(placed, key=lambda one: (one.span.cell or 0, one.span.row))
+
+
+def _in_cell(source: Source, span: Span) -> Span:
+    return source.cells.in_cell(span)._replace(path=source.path) if source.cells is not None else span
+
+
+def _line(span: Span) -> str:
+    return f"line {span.row}" if span.cell is None else f"cell {span.cell + 1} line {span.row}"
 
 
 def render(plan: Plan, source: Source, color: bool = False) -> str:
     """The view of `gpulint plan`."""
     placed = place(plan, source)
-    lines = source.text.splitlines()
+    lines: dict[int | None, Sequence[str]] = {None: source.text.splitlines()}
+    if source.cells is not None:
+        lines |= {piece.cell: piece.lines for piece in source.cells.pieces}
     width = len(str(max((one.span.row for one in placed), default=1)))
     out = [_paint(source.path, "1", color), ""]
     if plan.graph_mode:
         out += ["TF1 graph-mode code: gpulint reads it, and the rules about TensorFlow 2 stay silent.", ""]
-    last = 0
+    last, cell = 0, None
     for one in placed:
+        if one.span.cell != cell and one.span.cell is not None:
+            last, cell = 0, one.span.cell
+            out.append(f"{'':>{width}} {_paint(f'cell {cell + 1}', '1', color)}")
         if one.span.row != last:
             if last and one.span.row > last + 1:
                 out.append(f"{'':>{width}} {_paint('┊', '2', color)}")
             last = one.span.row
-            text = lines[last - 1] if last <= len(lines) else ""
+            text = lines[cell][last - 1] if last <= len(lines[cell]) else ""
             out.append(f"{_paint(f'{last:>{width}}', '2', color)} {_paint('│', '2', color)} {_visible(text)}")
         out += _note_lines(one, width, color)
     if not placed:
@@ -80,7 +95,7 @@ def _note_lines(one: Placed, width: int, color: bool) -> list[str]:
     if note.scopes:
         details.append("in " + " › ".join(note.scopes))
     if len(one.via) > 1:
-        details.append("through " + ", ".join(f"{function}() at line {row}" for function, row in one.via))
+        details.append("through " + ", ".join(f"{function}() at {_line(at)}" for function, at in one.via))
     return [head, *(f"{margin}{'':7} {_paint(detail, '2', color)}" for detail in details)]
 
 

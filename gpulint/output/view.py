@@ -2,43 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding, Severity
+from gpulint.linting.rule import Rule
+from gpulint.output import formats
+from gpulint.output.escapes import encodable, printable
+from gpulint.places import Span
 
-FORMATS = ("text", "concise", "json", "github")
-"""Names of the output formats; each is the module of that name in this package."""
+
+class Line(Protocol):
+    """The text of a row (from 1) of a file, or of a notebook's cell; "" where there is none."""
+
+    def __call__(self, path: str, row: int, cell: int | None = None, /) -> str: ...
+
+
+def _as_it_is(span: Span) -> Span:
+    return span
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How to show a result. `line` gives the text of a row (from 1) of a file, "" where there is none."""
+    """How to show a result. `rules` are those that were on; `status` is the exit status that the run is going to have.
+
+    `in_file` gives a span in a notebook's cell at its rows of the file, which is what tools want that know no cells.
+    """
 
     color: bool
-    line: Callable[[str, int], str]
+    line: Line
+    rules: Sequence[type[Rule]] = ()
+    status: int = 0
+    in_file: Callable[[Span], Span] = _as_it_is
 
 
 def render(name: str, result: CheckResult, view: View) -> str:
-    """The result in the format `name`; raises KeyError for a format that does not exist."""
-    from importlib import import_module
-
-    if name not in FORMATS:
-        raise KeyError(name)
-    module = import_module(f"gpulint.output.{name}")
-    text: str = module.render(result, view)
-    return text
+    """The result in the format `name`, as text that can be encoded. Raises KeyError where there is no such format."""
+    text: str = formats.module_of(name).render(result, view)
+    return encodable(text)
 
 
-def printable(text: str) -> str:
-    """Text without control characters, which a terminal or a log would obey."""
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+def url(name: str) -> str:
+    """The page of a rule."""
+    return f"https://gpulint.readthedocs.io/rules/{name}/"
 
 
-def url(finding: Finding) -> str:
-    """The page of a finding's rule."""
-    return f"https://gpulint.readthedocs.io/rules/{finding.name}/"
+def fix_of(finding: Finding) -> Any:
+    """The fix that a finding carries (`applicability`, `message`, `edits` of `span` and `content`), or None."""
+    return getattr(finding, "fix", None)
+
+
+def place(span: Span) -> str:
+    """`path:row:column`, in a notebook `path:cell N:row:column`."""
+    return f"{printable(span.path)}:{position(span)}"
+
+
+def position(span: Span) -> str:
+    """`row:column`, in a notebook `cell N:row:column` with cells counted from 1, as ruff does."""
+    cell = f"cell {span.cell + 1}:" if span.cell is not None else ""
+    return f"{cell}{span.row}:{span.column}"
 
 
 def counts(result: CheckResult) -> tuple[int, int, int]:

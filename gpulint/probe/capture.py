@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 from gpulint.probe.captured import Capture, Log
 from gpulint.probe.records import (
@@ -17,11 +17,14 @@ from gpulint.probe.records import (
     Function,
     InnerDevice,
     Kernel,
+    Lines,
     ModelCall,
     Node,
     Read,
     ReplicaRun,
     Sample,
+    SourceText,
+    Stated,
     Steps,
     Strategy,
     Variable,
@@ -41,12 +44,15 @@ __all__ = [
     "Function",
     "InnerDevice",
     "Kernel",
+    "Lines",
     "Log",
     "ModelCall",
     "Node",
     "Read",
     "ReplicaRun",
     "Sample",
+    "SourceText",
+    "Stated",
     "Steps",
     "Strategy",
     "Variable",
@@ -71,7 +77,7 @@ def read(path: str) -> Capture:
 
 def _read(lines: Iterable[str], path: str) -> Capture:
     capture = Capture()
-    files: dict[int, str] = {}
+    files: _Files = {}
     for number, line in enumerate(lines):
         try:
             record = json.loads(line)
@@ -84,7 +90,7 @@ def _read(lines: Iterable[str], path: str) -> Capture:
         if kind == "start" and record.get("version", 0) > VERSION:
             raise CaptureError(f"{path}: made by a later gpulint (version {record['version']})")
         if kind == "file":
-            files[record["id"]] = record["path"]
+            files[record["id"]] = (record["path"], record.get("cell"))
             continue
         handle = _HANDLERS.get(kind)
         if handle is None:
@@ -98,58 +104,65 @@ def _read(lines: Iterable[str], path: str) -> Capture:
     return capture
 
 
+_Files: TypeAlias = "dict[int, tuple[str, int | None]]"
+
+
 def _where(value: Any) -> Where | None:
-    return Where(str(value[0]), int(value[1])) if value else None
+    return Where(str(value[0]), int(value[1]), *value[2:3]) if value else None
 
 
-def _place(files: dict[int, str], file: int | None, row: int) -> Where | None:
-    return Where(files[file], row) if file is not None else None
+def _place(files: _Files, file: int | None, row: int) -> Where | None:
+    if file is None:
+        return None
+    path, cell = files[file]
+    return Where(path, row, cell)
 
 
-def _lost(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _lost(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.lost.append((record["evidence"], record["reason"]))
 
 
-def _fault(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _fault(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.faults.append(f"{record['where']}: {record['error']}")
 
 
-def _exit(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _exit(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.error, capture.error_at = record["error"] or "", _where(record.get("where"))
 
 
-def _devices(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _devices(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.physical, capture.logical = tuple(record["physical"]), tuple(record["logical"])
 
 
-def _strategy(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _strategy(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     devices = tuple(record["devices"])
     capture.strategies.append(
         Strategy(record["id"], record["class"], devices, record["replicas"], _where(record["where"]))
     )
 
 
-def _call(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _call(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     outcome = record["outcome"]
     error = "" if outcome == "ok" else outcome
     capture.calls.append(Call(record["name"], record["arguments"], error, _where(record["where"])))
 
 
-def _ops(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _ops(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     for (file, row, op, requested, device, count), dtype in zip(
         record["rows"], _beside(record, "dtypes", ""), strict=True
     ):
         ran = Execution(_place(files, file, row), op, requested, device, dtype)
         capture.executions[ran] += count
+        capture.eager[capture.phase, op] += count
 
 
-def _nodes(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _nodes(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     beside = (_beside(record, name, otherwise) for name, otherwise in (("dtypes", ""), ("parts", ""), ("replicas", 0)))
     for (file, row, op, requested, assigned, layer, count), *more in zip(record["rows"], *beside, strict=True):
         capture.nodes[Node(_place(files, file, row), op, requested, assigned, layer, *more)] += count
 
 
-def _copies(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _copies(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     at = _beside(record, "at", [None, 0, "", "", None, False, False])
     for (op, source, target, count), (file, row, *needed) in zip(record["rows"], at, strict=True):
         capture.copies[Copy(op, source, target, _place(files, file, row), *needed)] += count
@@ -161,30 +174,30 @@ def _beside(record: dict[str, Any], name: str, otherwise: Any) -> list[Any]:
     return found
 
 
-def _kernels(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _kernels(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.kernels |= {(op, dtype): Kernel(gpu, host) for op, dtype, gpu, host in record["rows"]}
 
 
-def _compiled(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _compiled(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.compiled.setdefault(record["name"], _where(record["where"]))
 
 
-def _inner(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _inner(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.inner_devices |= {
         InnerDevice(_place(files, file, row), name, device) for file, row, name, device in record["rows"]
     }
 
 
-def _runs(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _runs(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     for file, row, *given, count in record["rows"]:
         capture.runs[ReplicaRun(_place(files, file, row), *given)] += count
 
 
-def _batch(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _batch(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.batches.append(Batch(_where(record["where"]), record["size"]))
 
 
-def _input(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _input(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     for file, row, elements, waited, seconds, steps in record["rows"]:
         where = _place(files, file, row)
         before = capture.waits.get(where, Wait(0, 0.0, 0.0, 0))
@@ -193,31 +206,31 @@ def _input(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> N
         )
 
 
-def _reads(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _reads(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     for file, row, device, count in record["rows"]:
         capture.reads[Read(_place(files, file, row), device)] += count
 
 
-def _models(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _models(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     for file, row, method, count, seconds in record["rows"]:
         call = ModelCall(_place(files, file, row), method)
         made, spent = capture.model_calls.get(call, (0, 0.0))
         capture.model_calls[call] = made + count, spent + seconds
 
 
-def _environment(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _environment(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.environment[record["moment"]] = dict(record["values"])
 
 
-def _modules(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _modules(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.modules = tuple(record["paths"])
 
 
-def _keras(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _keras(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.keras = record["version"]
 
 
-def _variable(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _variable(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.variables.append(
         Variable(
             record["name"],
@@ -230,15 +243,21 @@ def _variable(capture: Capture, record: dict[str, Any], files: dict[int, str]) -
     )
 
 
-def _function(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _function(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     where = _where(record["where"])
     one = Function(
-        record["name"], where, record["traces"], bool(record["jit"]), record["device"], record.get("made", 0)
+        record["name"],
+        where,
+        record["traces"],
+        bool(record["jit"]),
+        record["device"],
+        made=record.get("made", 0),
+        graph=bool(record.get("graph", True)),
     )
     capture.functions[one.name, where] = one
 
 
-def _steps(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _steps(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     where = _where(record["where"])
     key = (record["name"], where)
     busy, operations = record.get("busy", (0, 0))
@@ -250,22 +269,47 @@ def _steps(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> N
         busy=before.busy + busy,
         operations=before.operations + operations,
     )
+    capture.taken[capture.phase] += record["count"]
 
 
-def _memory(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _phase(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.phase = record["name"]
+
+
+def _expectation(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    lines = record["lines"]
+    capture.stated[record["id"]] = Stated(
+        record["form"],
+        record["expected"],
+        record["subject"],
+        _where(record["where"]),
+        Counter({(name, device): count for name, device, count in record["objects"]}),
+        Counter({(op, device): count for op, device, count in record["ops"]}),
+        Counter({Copy(op, source, target): count for op, source, target, count in record["copies"]}),
+        Lines(*lines[:5]) if lines is not None else None,
+        record["traces"],
+        record["missing"],
+    )
+
+
+def _memory(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     devices = {device: (int(current), int(peak)) for device, (current, peak) in record["devices"].items()}
     capture.memory.append(Sample(record["t"], record["phase"], devices))
 
 
-def _host(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _host(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.resident.append((record["t"], record["resident"]))
 
 
-def _cards(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _cards(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.cards += [Card(record["t"], *row) for row in record["rows"]]
 
 
-def _log(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+def _source(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.sources[record["path"]] = SourceText(record["modified"], record["digest"], record["text"])
+
+
+def _log(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     log = capture.logs[record["stream"]]
     log.lines, log.placements, log.torn = record["lines"], record["placements"], record["torn"]
     log.placed = Counter({(op, device): count for op, device, count in record["placed"]})
@@ -274,7 +318,7 @@ def _log(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> Non
 
 
 def _kept(name: str) -> Any:
-    def keep(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+    def keep(capture: Capture, record: dict[str, Any], files: _Files) -> None:
         setattr(capture, name, record)
 
     return keep
@@ -307,9 +351,12 @@ _HANDLERS = {
     "modules": _modules,
     "variable": _variable,
     "function": _function,
+    "expectation": _expectation,
+    "phase": _phase,
     "steps": _steps,
     "memory": _memory,
     "host": _host,
     "cards": _cards,
+    "source": _source,
     "log": _log,
 }

@@ -20,6 +20,8 @@ from gpulint.probe.records import (
     Read,
     ReplicaRun,
     Sample,
+    SourceText,
+    Stated,
     Steps,
     Strategy,
     Variable,
@@ -63,7 +65,15 @@ class Capture:
     copies: Counter[Copy] = field(default_factory=Counter)
     variables: list[Variable] = field(default_factory=list)
     functions: dict[tuple[str, Where | None], Function] = field(default_factory=dict)
+    stated: dict[int, Stated] = field(default_factory=dict)
+    """By id."""
     steps: dict[tuple[str, Where | None], Steps] = field(default_factory=dict)
+    phase: str = ""
+    """The last that the program was in."""
+    eager: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """(phase, op) → how many eager operations ran."""
+    taken: Counter[str] = field(default_factory=Counter)
+    """How many training steps were taken in each phase."""
     kernels: dict[tuple[str, str], Kernel] = field(default_factory=dict)
     """(op, dtype) → what the registry of the TensorFlow that ran says; empty where it has no GPU kernels."""
     compiled: dict[str, Where | None] = field(default_factory=dict)
@@ -84,6 +94,7 @@ class Capture:
     memory: list[Sample] = field(default_factory=list)
     resident: list[tuple[float, int]] = field(default_factory=list)
     cards: list[Card] = field(default_factory=list)
+    sources: dict[str, SourceText] = field(default_factory=dict)
     logs: dict[str, Log] = field(default_factory=lambda: defaultdict(Log))
     torn: int = 0
     """Lines that could not be read."""

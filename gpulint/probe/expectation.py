@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from typing import Literal
 
 from gpulint.linting.finding import Finding
 from gpulint.probe.capture import Capture, Where
+from gpulint.settings import Settings
 
 
 class Status(str, Enum):
@@ -47,15 +49,31 @@ class Expectation:
     fix: str = ""
 
 
+Source = Literal["program", "settings", "--expect"]
+"""Who states an expectation. Of two that speak of the same, the one of the earlier source counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """An expectation that a user has written, as an expression (`gpulint.probe.expression`)."""
+
+    text: str
+    source: Source
+    where: Where | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What the checks look at: what the source says and what the program did.
+    """What the checks look at: what the source says, what the program did, and what the user wants.
 
-    `findings` are those of `gpulint check` on the program's files, with absolute paths.
+    `findings` are those of `gpulint check` on the program's files, with absolute paths; `wanted` are the expectations
+    that were written outside of the program, of which the settings' are not taken from `settings`.
     """
 
     capture: Capture
     findings: Sequence[Finding] = ()
+    wanted: Sequence[Wanted] = ()
+    settings: Settings = field(default_factory=Settings)
 
 
 def violated(

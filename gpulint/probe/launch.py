@@ -8,7 +8,6 @@ order. The agent inside it and we append to one capture.
 from __future__ import annotations
 
 import os
-import platform
 import signal
 import subprocess
 import threading
@@ -16,8 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-import gpulint
-from gpulint.probe.capture import VERSION
+from gpulint.probe.beginning import write_start
 from gpulint.probe.cards import Cards
 from gpulint.probe.channel import Channel, are_one, standard_error, standard_output
 from gpulint.probe.hang_watch import HangWatch
@@ -90,14 +88,8 @@ def run(
         os.unlink(stacks_path(capture_path))
     except OSError:
         pass  # there is none
-    recorder.write(
-        "start",
-        version=VERSION,
-        gpulint=gpulint.__version__,
-        command=list(program if program is not None else command),
-        directory=_directory(),
-        python=platform.python_version(),
-        platform=platform.platform(),
+    write_start(
+        recorder, program if program is not None else command, os.environ if environment is None else environment
     )
     try:
         made = _Run(command, environment, recorder, capture_path, show_log, progress, cards)
@@ -276,10 +268,3 @@ class _Run:
     def _resize(self) -> None:
         for channel in self._channels:
             channel.resize()
-
-
-def _directory() -> str:
-    try:
-        return os.getcwd()
-    except OSError:
-        return ""  # it was removed

@@ -74,6 +74,8 @@ class Growth:
     limit: int | None
     in_use: int
     """At the last sample."""
+    share: float = LEAK
+    """Of the limit, that the growth must exceed."""
 
     @property
     def growth(self) -> float:
@@ -82,7 +84,7 @@ class Growth:
 
     @property
     def threshold(self) -> float | None:
-        return LEAK * self.limit if self.limit is not None else None
+        return self.share * self.limit if self.limit is not None else None
 
     @property
     def per_second(self) -> float:
@@ -105,7 +107,7 @@ class Growth:
         return max(0.0, self.limit - self.in_use) / self.per_second
 
 
-def leaks(samples: Iterable[Sample], limits: Mapping[str, int], steps: int = 0) -> list[Growth]:
+def leaks(samples: Iterable[Sample], limits: Mapping[str, int], steps: int = 0, share: float = LEAK) -> list[Growth]:
     """The growth of each device over the steps. `limits` are those that are known, `steps` the training steps."""
     curves: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
     for sample in samples:
@@ -113,13 +115,15 @@ def leaks(samples: Iterable[Sample], limits: Mapping[str, int], steps: int = 0) 
         if sample.phase == MEASURED:
             for device, (current, _) in sample.devices.items():
                 curves[device].append((sample.t, current))
-    return [_growth(device, curve, limits.get(device), steps) for device, curve in sorted(curves.items())]
+    return [_growth(device, curve, limits.get(device), steps, share) for device, curve in sorted(curves.items())]
 
 
-def host_growth(resident: Iterable[tuple[float, int]], limit: int | None, since: float, steps: int = 0) -> Growth:
+def host_growth(
+    resident: Iterable[tuple[float, int]], limit: int | None, since: float, steps: int = 0, share: float = LEAK
+) -> Growth:
     """The growth of the program's own memory from a moment on. `limit` is the memory of the machine, or what the
     program may take of it."""
-    return _growth("host", [(t, size) for t, size in resident if t >= since], limit, steps)
+    return _growth("host", [(t, size) for t, size in resident if t >= since], limit, steps, share)
 
 
 def steps_began(samples: Iterable[Sample]) -> float | None:
@@ -127,7 +131,9 @@ def steps_began(samples: Iterable[Sample]) -> float | None:
     return min((sample.t for sample in samples if sample.phase == MEASURED), default=None)
 
 
-def _growth(subject: str, curve: Sequence[tuple[float, int]], limit: int | None, steps: int) -> Growth:
+def _growth(
+    subject: str, curve: Sequence[tuple[float, int]], limit: int | None, steps: int, share: float = LEAK
+) -> Growth:
     seen = trend(curve)
     in_use = max(curve)[1] if curve else 0
     verdict: Verdict = "pass"
@@ -138,9 +144,9 @@ def _growth(subject: str, curve: Sequence[tuple[float, int]], limit: int | None,
             reason = "all samples are of the same moment"
     elif seen.steady and limit is None:
         verdict, reason = "inconclusive", "it grows, and its limit is not known"
-    elif seen.steady and limit is not None and seen.growth > LEAK * limit:
+    elif seen.steady and limit is not None and seen.growth > share * limit:
         verdict = "fail"
-    return Growth(subject, verdict, reason, len(curve), seen, steps, limit, in_use)
+    return Growth(subject, verdict, reason, len(curve), seen, steps, limit, in_use, share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +157,7 @@ class Balance:
     verdict: Verdict
     reason: str
     peaks: dict[str, int]
-
-    threshold = UNEVEN
+    threshold: float = UNEVEN
 
     @property
     def ratio(self) -> float | None:
@@ -161,7 +166,9 @@ class Balance:
         return max(self.peaks.values()) / least if least else None
 
 
-def balance(strategy: Strategy, samples: Iterable[Sample], shared: Collection[str] = ()) -> Balance | None:
+def balance(
+    strategy: Strategy, samples: Iterable[Sample], shared: Collection[str] = (), uneven: float = UNEVEN
+) -> Balance | None:
     """Whether the devices of a strategy peak alike over the steps. `shared` are devices with one allocator, whose
     numbers are the same whatever happens; CPUs are. None for a strategy of one device."""
     if len(strategy.devices) < 2:
@@ -170,12 +177,12 @@ def balance(strategy: Strategy, samples: Iterable[Sample], shared: Collection[st
     joint = [device for device in strategy.devices if device in shared or _is_cpu(device)]
     missing = [device for device in strategy.devices if device not in peaks]
     if joint:
-        return Balance(strategy, "inconclusive", f"{', '.join(joint)}: devices of one allocator", peaks)
+        return Balance(strategy, "inconclusive", f"{', '.join(joint)}: devices of one allocator", peaks, uneven)
     if missing:
-        return Balance(strategy, "inconclusive", f"no memory is known of {', '.join(missing)}", peaks)
+        return Balance(strategy, "inconclusive", f"no memory is known of {', '.join(missing)}", peaks, uneven)
     least, greatest = min(peaks.values()), max(peaks.values())
-    uneven = greatest > UNEVEN * least and greatest - least >= UNEVEN_BYTES
-    return Balance(strategy, "fail" if uneven else "pass", "", peaks)
+    broken = greatest > uneven * least and greatest - least >= UNEVEN_BYTES
+    return Balance(strategy, "fail" if broken else "pass", "", peaks, uneven)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,24 +238,25 @@ class Headroom:
     limit: int
     utilisation: float | None
     """Mean over the steps, None where it is not known."""
-
-    threshold = TIGHT
+    threshold: float = TIGHT
 
     @property
     def share(self) -> float:
         return self.peak / self.limit
 
 
-def headroom(device: str, samples: Sequence[Sample], limit: int | None, cards: Iterable[Card] = ()) -> Headroom | None:
+def headroom(
+    device: str, samples: Sequence[Sample], limit: int | None, cards: Iterable[Card] = (), tight: float = TIGHT
+) -> Headroom | None:
     """Whether the peak is near the limit, or so far from it that a larger batch fits. `cards` are the samples of the
     card that the device is on. None without a limit or a peak."""
     peak = _peaks(samples).get(device)
     if not limit or peak is None:
         return None
-    utilisation = _utilisation(samples, cards)
-    idle = utilisation is not None and utilisation <= IDLE
+    busy = utilisation(samples, cards)
+    idle = busy is not None and busy <= IDLE
     kinds: list[Kind] = []
-    if peak > TIGHT * limit:
+    if peak > tight * limit:
         kinds.append("tight")
     if idle and peak > FULL * limit:
         kinds.append("memory-limited")
@@ -257,10 +265,10 @@ def headroom(device: str, samples: Sequence[Sample], limit: int | None, cards: I
     verdict: Verdict = "warn" if kinds else "pass"
     reason = ""
     asked = not _is_cpu(device) and not ROOMY * limit < peak <= FULL * limit
-    if not kinds and asked and utilisation is None:
+    if not kinds and asked and busy is None:
         verdict = "inconclusive"
         reason = f"the utilisation is not known: {UTILISATION_NEEDED} samples of the card are needed during the steps"
-    return Headroom(device, verdict, reason, tuple(kinds), peak, limit, utilisation)
+    return Headroom(device, verdict, reason, tuple(kinds), peak, limit, busy, tight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,7 +387,7 @@ def _of(sample: Sample, device: str) -> int:
     return max(sample.devices.get(device, (0, 0)))
 
 
-def _utilisation(samples: Iterable[Sample], cards: Iterable[Card]) -> float | None:
+def utilisation(samples: Iterable[Sample], cards: Iterable[Card]) -> float | None:
     """The mean share between the first sample of the steps and the last; cards that do not say it have a negative
     one."""
     times = [sample.t for sample in samples if sample.phase == MEASURED]

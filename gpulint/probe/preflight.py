@@ -17,7 +17,6 @@ from gpulint.linting.engine import Checker
 from gpulint.linting.selection import Catalogue
 from gpulint.probe.cards import Cards
 from gpulint.settings import SettingsFinder
-from gpulint.sources.decoding import decode
 
 _MAY_CONCERN = re.compile(rb"Strategy.*gpu|gpu.*Strategy", re.IGNORECASE | re.DOTALL)
 _OTHER_DRIVERS = ("/dev/kfd", "/dev/dxg")
@@ -44,8 +43,8 @@ def missing_devices(path: str, finder: SettingsFinder, gpus: int) -> list[str]:
             data = file.read()
         if not _MAY_CONCERN.search(data):
             return []
-        source = decode(path, data)
-        plan = Checker(finder, Catalogue(())).plan(source, finder.of_file(path))
+        checker = Checker(finder, Catalogue(()))
+        plan = checker.plan(checker.load(path, data).main)
     except Exception:  # whatever it is about, the program is run, and gpulint speaks of its files afterwards
         return []
     missing: dict[str, list[str]] = defaultdict(list)

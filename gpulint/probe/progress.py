@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from gpulint.probe.sizes import in_words
 from gpulint.probe.tail import CaptureTail
 
 _ERASE = b"\r\x1b[K"
@@ -103,16 +104,11 @@ def describe(seen: CaptureTail, seconds: float) -> str:
         parts.append(_counted(seen.steps, "step"))
     if seen.operations:
         parts.append(_counted(seen.operations, "operation"))
-    parts += [f"{device} {_size(used)}" for device, used in sorted(seen.devices.items()) if used]
+    parts += [f"{device} {in_words(used)}" for device, used in sorted(seen.devices.items()) if used]
     if seen.resident:
-        parts.append(f"host {_size(seen.resident)}")
+        parts.append(f"host {in_words(seen.resident)}")
     return ", ".join(parts)
 
 
 def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _size(number: int) -> str:
-    amount = number / 2**20
-    return f"{amount:.0f} MiB" if amount < 1000 else f"{amount / 1024:.1f} GiB"

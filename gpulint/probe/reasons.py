@@ -66,6 +66,23 @@ def reason(placed: Execution | Node, capture: Capture) -> str:
     return HOST_MEMORY if kernel is not None and kernel.host else ""
 
 
+def is_bound(placed: Execution | Node, capture: Capture) -> bool:
+    """Whether an operation is on the host for a reason that is neither the program's nor the machine's: TensorFlow
+    keeps it there, or has no kernel that would run it on a GPU."""
+    why = reason(placed, capture)
+    return why in (PIPELINE, BOOKKEEPING, HOST_MEMORY) or why.startswith(NO_KERNEL)
+
+
+def bound(capture: Capture) -> set[tuple[str, str]]:
+    """(op, device) for the operations of which all on that device are bound to the host."""
+    is_so: dict[tuple[str, str], bool] = {}
+    placed: list[Execution | Node] = [*capture.executions, *capture.nodes]
+    for one in placed:
+        key = one.op, one.device if isinstance(one, Execution) else one.assigned
+        is_so[key] = is_so.get(key, True) and is_bound(one, capture)
+    return {key for key, holds in is_so.items() if holds}
+
+
 def is_bookkeeping(op: str) -> bool:
     """Whether TensorFlow keeps an operation on the host whatever is asked: constants, pipelines, strings, control."""
     return op in _BOOKKEEPING or op.startswith(("Summary", "Write")) or is_of_pipeline(op)

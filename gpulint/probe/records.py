@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 
 class Where(NamedTuple):
-    """A row of a file, from 1."""
+    """A row of a file, from 1; in a notebook a row of the cell with this index, from 0."""
 
     path: str
     row: int
+    cell: int | None = None
 
 
 class Execution(NamedTuple):
@@ -103,11 +105,49 @@ class Function(NamedTuple):
     jit: bool
     device: str
     made: int = 0
+    graph: bool = True
+    """Whether its nodes were seen: those of a function that XLA compiles, or that was traced before, were not."""
 
     @property
     def traces_of_each(self) -> float:
         """Traces of one of them, in the mean: each fold of a validation has functions of its own."""
         return self.traces / max(self.made, 1)
+
+
+class Lines(NamedTuple):
+    """Rows `first` to `last` of a file, or of a notebook's cell, and the op that is meant there, "" for all."""
+
+    path: str
+    first: int
+    last: int
+    op: str
+    cell: int | None = None
+
+    def has(self, where: Where | None, op: str) -> bool:
+        """Whether an op at a place is meant."""
+        if where is None or (where.path, where.cell) != (self.path, self.cell) or self.op not in ("", op):
+            return False
+        return self.first <= where.row <= self.last
+
+
+class Stated(NamedTuple):
+    """Something that the program itself expects, with what was seen of it (`gpulint.expect`)."""
+
+    form: str
+    """"on" a device, "copies" between devices, "traces" of a function, or "that": an expression."""
+    expected: str
+    subject: str
+    where: Where | None
+    objects: Counter[tuple[str, str]]
+    """(name, device) of tensors and variables."""
+    ops: Counter[tuple[str, str]]
+    """(op, device) of what ran."""
+    copies: Counter[Copy]
+    lines: Lines | None
+    """What is meant, where `ops` does not say it."""
+    traces: int | None
+    missing: str
+    """Why nothing, or not everything, was seen."""
 
 
 class Steps(NamedTuple):
@@ -129,6 +169,14 @@ class Sample(NamedTuple):
     t: float
     phase: str
     devices: dict[str, tuple[int, int]]
+
+
+class SourceText(NamedTuple):
+    """A file of the program as it was when the run first came to it. `text` is None where it was not kept."""
+
+    modified: float
+    digest: str
+    text: str | None
 
 
 class Card(NamedTuple):

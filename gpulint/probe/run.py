@@ -6,41 +6,83 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpulint.linting.engine import Checker
 from gpulint.linting.finding import Finding
 from gpulint.linting.selection import Catalogue
+from gpulint.places import Span
 from gpulint.probe import agent
 from gpulint.probe.capture import Capture, Where
 from gpulint.settings import SettingsFinder
+from gpulint.sources.notebook import SUFFIX
+from gpulint.syntax.embedded import Programs
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is run: a script by its path, or a module by its name (`is_module`), with its arguments."""
+    """What is run: a script or a notebook by its path, or a module by its name (`is_module`), with its arguments."""
 
     name: str
     is_module: bool = False
     arguments: tuple[str, ...] = ()
 
+    @property
+    def is_notebook(self) -> bool:
+        return not self.is_module and self.name.endswith(SUFFIX)
+
 
 def command_line(target: Target, capture: str, steps: int, warmup: int, no_jit: bool) -> list[str]:
     """The command line that runs a program under the agent, unbuffered, so that its log is not torn."""
     options = json.dumps({"capture": capture, "steps": steps, "warmup": warmup, "no_jit": no_jit})
+    if target.is_notebook:
+        return [sys.executable, "-u", os.path.join(os.path.dirname(__file__), "execute.py"), options, target.name]
     main = os.path.join(os.path.dirname(agent.__file__), "__main__.py")
     chosen = ["-m", target.name] if target.is_module else [target.name]
     return [sys.executable, "-u", main, options, *chosen, *target.arguments]
 
 
 def findings_of(capture: Capture, finder: SettingsFinder, catalogue: Catalogue) -> Sequence[Finding]:
-    """What `gpulint check` says of the program's own files that took part in the run."""
+    """What `gpulint check` says of the program's own files that took part in the run.
+
+    What it says of a cell that wrote one of them is told of that file, which is where the run has seen it.
+    """
     files = {place.path for place in _places(capture)} | set(capture.modules)
     main = capture.process.get("main", "")
     if os.path.isfile(main):
         files.add(os.path.abspath(main))
     existing = sorted(path for path in files if os.path.isfile(path))
-    return Checker(finder, catalogue).check(existing).findings if existing else []
+    checker = Checker(finder, catalogue)
+    findings = checker.check(existing).findings if existing else []
+    written: dict[tuple[str, int | None], tuple[str, int]] = {}
+    for path in existing:
+        if path.endswith(SUFFIX) and (programs := checker.programs(path)) is not None:
+            written |= _written(programs, files)
+
+    def placed(span: Span) -> Span:
+        if (span.path, span.cell) not in written:
+            return span
+        file, above = written[span.path, span.cell]
+        return Span(file, span.row + above, span.column, span.end_row + above, span.end_column)
+
+    found = {
+        (span := placed(one.span), one.code): replace(
+            one, span=span, related=tuple(replace(near, span=placed(near.span)) for near in one.related)
+        )
+        for one in findings
+    }
+    return list(found.values())
+
+
+def _written(programs: Programs, files: set[str]) -> dict[tuple[str, int | None], tuple[str, int]]:
+    """For the cells of a notebook that wrote files which took part: the file, and how much higher its rows are."""
+    notebook = programs.main.path
+    found: dict[tuple[str, int | None], tuple[str, int]] = {}
+    for source in programs.written:
+        file = os.path.join(os.path.dirname(notebook), os.path.relpath(source.path, notebook))
+        if file in files and source.cells is not None:
+            found |= {(notebook, one.cell): (file, one.row - one.skipped - 1) for one in source.cells.pieces}
+    return found
 
 
 def _places(capture: Capture) -> list[Where]:

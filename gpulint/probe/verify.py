@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+
 from gpulint.probe.checks import (
     configuration,
     copies,
@@ -9,18 +11,24 @@ from gpulint.probe.checks import (
     eager,
     fallback,
     growth,
+    inline,
     input_wait,
     memory,
     placement,
     predictions,
     replicas,
+    sources,
     spread,
+    stated,
     traces,
     xla,
 )
 from gpulint.probe.expectation import Expectation, Level, Run, Status
+from gpulint.probe.levels import levelled
 
 CHECKS = (
+    inline.check,
+    stated.check,
     predictions.check,
     configuration.check,
     growth.check,
@@ -35,8 +43,11 @@ CHECKS = (
     eager.check,
     traces.check,
     xla.check,
+    sources.check,
 )
 """Every check, in the order of the report."""
+
+Check = Callable[[Run], Iterator[Expectation]]
 
 WHOLE = frozenset({"strategy-spread", "variables-mirrored", "eager-hot-loop"})
 """Checks that are about a strategy or a loop as a whole, not about the line that explains it."""
@@ -47,13 +58,17 @@ OUTSIDE = frozenset({"GPU201", "GPU202", "GPU213"})
 _ORDER = tuple(Status)
 
 
-def verify(run: Run) -> list[Expectation]:
+STATED = (inline.check, stated.check)
+"""The checks of what the user states."""
+
+
+def verify(run: Run, checks: Iterable[Check] = CHECKS) -> list[Expectation]:
     """All expectations: broken ones first, then those that the run does not decide, then those that hold.
 
     A violation that a finding had predicted is told of once, as its confirmation: on the same line, or, where it is
     about something as a whole, by the same rule.
     """
-    found = [expectation for check in CHECKS for expectation in check(run)]
+    found = [expectation for check in checks for expectation in check(run)]
     confirmed = {
         (one.code, one.where) for one in found if one.id == "prediction" and one.status in (Status.FAIL, Status.WARN)
     }
@@ -66,7 +81,7 @@ def verify(run: Run) -> list[Expectation]:
         or not one.code
         or not ((one.code, one.where) in confirmed or (one.id in WHOLE and one.code in codes))
     ]
-    return sorted(kept, key=lambda one: _ORDER.index(one.status))
+    return sorted(levelled(kept, run.settings), key=lambda one: _ORDER.index(one.status))
 
 
 def exit_status(expectations: list[Expectation], end: dict[str, object], strict: bool) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import tokenize
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,31 +25,48 @@ def comments_of(text: str) -> tuple[list[Comment], list[tuple[int, int]], int]:
 
     Text that Python cannot tokenize gives what was read up to there.
     """
-    raw: list[tuple[int, int, str, bool, int]] = []
-    spans: list[tuple[int, int]] = []
-    starts: list[tuple[int, int]] = []
+    read = _scanned(text)
+    comments = []
+    for row, column, string, own, index in read.comments:
+        span = read.lines[index] if index < len(read.lines) else (row, row)
+        inside = span[0] <= row <= span[1]
+        statement = span if inside or own else (row, row)
+        comments.append(Comment(row, column + 1, string, own, statement, column))
+    return comments, read.starts, read.last_row
+
+
+def logical_lines(text: str) -> list[tuple[int, int]]:
+    """The first and last row of each logical line. Of text that Python cannot tokenize, those up to there."""
+    return _scanned(text).lines
+
+
+@dataclass(slots=True)
+class _Scanned:
+    """`comments` are (row, column from 0, text, whether alone on its line, number of logical lines before it)."""
+
+    comments: list[tuple[int, int, str, bool, int]] = field(default_factory=list)
+    lines: list[tuple[int, int]] = field(default_factory=list)
+    starts: list[tuple[int, int]] = field(default_factory=list)
+    last_row: int = 1
+
+
+def _scanned(text: str) -> _Scanned:
+    read = _Scanned()
     start: int | None = None
-    last_row = 1
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            last_row = max(last_row, token.end[0])
+            read.last_row = max(read.last_row, token.end[0])
             if token.type == tokenize.COMMENT:
                 own = not token.line[: token.start[1]].strip()
-                raw.append((token.start[0], token.start[1], token.string, own, len(spans)))
+                read.comments.append((token.start[0], token.start[1], token.string, own, len(read.lines)))
             elif token.type == tokenize.NEWLINE:
-                spans.append((start or token.start[0], token.end[0]))
+                read.lines.append((start or token.start[0], token.end[0]))
                 start = None
             elif (
                 token.type not in (tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER) and start is None
             ):
                 start = token.start[0]
-                starts.append(token.start)
+                read.starts.append(token.start)
     except (tokenize.TokenError, SyntaxError):
         pass
-    comments = []
-    for row, column, string, own, index in raw:
-        span = spans[index] if index < len(spans) else (row, row)
-        inside = span[0] <= row <= span[1]
-        statement = span if inside or own else (row, row)
-        comments.append(Comment(row, column + 1, string, own, statement, column))
-    return comments, starts, last_row
+    return read

@@ -31,6 +31,8 @@ def decode(path: str, data: bytes) -> Source:
         column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
         message = f"byte 0x{data[error.start]:02x} is not valid {encoding}; declare the encoding in the first line"
         raise Undecodable(message, row, column) from None
+    except (LookupError, UnicodeError):  # base64, undefined: codecs that are none of text
+        raise Undecodable(f"{encoding} is no encoding of text; declare another in the first line") from None
     if (position := text.find("\0")) >= 0:
         row = text.count("\n", 0, position) + 1
         raise Undecodable("the file has NUL bytes", row, position - (text.rfind("\n", 0, position) + 1) + 1)

@@ -32,6 +32,26 @@ def discover(paths: Sequence[str], finder: SettingsFinder) -> list[str]:
     return sorted(found)
 
 
+def files_below(directory: str, finder: SettingsFinder) -> Iterator[str]:
+    """The files to check below a directory, as they are found. Raises SettingsError."""
+    return _Search(finder).walk(directory)
+
+
+def is_left_out(path: str, finder: SettingsFinder) -> bool:
+    """Whether discovery would not come to a file: it is excluded, or a directory above it within the root of its
+    settings is. Raises SettingsError."""
+    search, settings = _Search(finder), finder.of_file(path)
+    path, root = os.path.abspath(path), os.path.abspath(settings.root)
+    if not path.startswith(os.path.join(root, "")):
+        return search.is_excluded(path, settings, False)
+    is_directory = False
+    while path != root:
+        if search.is_excluded(path, settings, is_directory):
+            return True
+        path, is_directory = os.path.dirname(path), True
+    return False
+
+
 def _expanded(path: str) -> list[str]:
     if os.path.lexists(path):
         return [path]
@@ -63,7 +83,7 @@ class _Search:
                 continue
             seen.add((status.st_dev, status.st_ino))
             settings = self._finder.of_directory(directory)
-            included = self._spec(settings.include)
+            included = self._spec((*settings.include, *(f"*.{extension}" for extension, _ in settings.extension)))
             for entry in entries:
                 path = os.path.normpath(entry.path)
                 try:

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpulint.sources.comments import Comment, comments_of
+from gpulint.sources.source import Source
 
 MENTIONS = re.compile(r"#[^\n]*\b(?:gpulint\s*:|noqa)", re.IGNORECASE)
 """Text without a match has no suppression, and need not be tokenized."""
 
-_DIRECTIVE = re.compile(r"#\s*gpulint\s*:\s*(?P<rest>.*)", re.IGNORECASE)
-_FORM = re.compile(r"(?P<kind>ignore|disable|enable|file-ignore)\s*\[(?P<codes>[^\]]*)\](?P<reason>.*)\Z")
+DIRECTIVE = re.compile(r"#\s*gpulint\s*:\s*(?P<rest>.*)", re.IGNORECASE)
+FORM = re.compile(r"(?P<kind>ignore|disable|enable|file-ignore)\s*\[(?P<codes>[^\]]*)\](?P<reason>.*)\Z")
 _NOQA = re.compile(r"#\s*noqa(?P<codes>\s*:\s*[A-Za-z]+[0-9]+(?:[,\s]+[A-Za-z]+[0-9]+)*)?", re.IGNORECASE)
 
 
@@ -25,7 +26,7 @@ _NOQA = re.compile(r"#\s*noqa(?P<codes>\s*:\s*[A-Za-z]+[0-9]+(?:[,\s]+[A-Za-z]+[
 class Suppression:
     """One comment: the rule codes that it silences (None: all, for a bare noqa) in rows `first` to `last`.
 
-    `row`, `column` and `end_column` are the place of the comment, from 1.
+    `row`, `column` and `end_column` are the place of the comment, from 1. In a notebook all rows are those of a cell.
     """
 
     row: int
@@ -36,6 +37,7 @@ class Suppression:
     first: int
     last: int
     reason: str = ""
+    cell: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +49,29 @@ class Trouble:
     end_column: int
     what: str
     message: str
+    cell: int | None = None
+
+
+def read_source(source: Source, resolve: Callable[[str], str | None]) -> tuple[list[Suppression], list[Trouble]]:
+    """All suppressions of a file. Those of a notebook's cell end with it, but for `file-ignore`."""
+    if source.cells is None:
+        return read(source.text, resolve)
+    found: list[Suppression] = []
+    troubles: list[Trouble] = []
+    lines = source.text.split("\n")
+    for piece in source.cells.pieces:
+        text = "".join(f"{line}\n" for line in lines[piece.row - 1 : piece.row - 1 + piece.rows])
+        own, wrong = read(text, resolve)
+        by = piece.skipped
+        found += [
+            replace(one, cell=piece.cell, row=one.row + by, first=one.first + by, last=one.last + by) for one in own
+        ]
+        troubles += [replace(one, cell=piece.cell, row=one.row + by) for one in wrong]
+    return found, troubles
 
 
 def read(text: str, resolve: Callable[[str], str | None]) -> tuple[list[Suppression], list[Trouble]]:
-    """All suppressions of a file; `resolve` turns a code or name into a code, None where there is no such rule."""
+    """All suppressions of a text; `resolve` turns a code or name into a code, None where there is no such rule."""
     if not MENTIONS.search(text):
         return [], []
     found: list[Suppression] = []
@@ -58,9 +79,9 @@ def read(text: str, resolve: Callable[[str], str | None]) -> tuple[list[Suppress
     open_blocks: list[tuple[Comment, tuple[str, ...], str]] = []
     comments, dedents, last_row = comments_of(text)
     for comment in comments:
-        if (directive := _DIRECTIVE.search(comment.text)) is not None:
+        if (directive := DIRECTIVE.search(comment.text)) is not None:
             _directive(comment, directive["rest"].strip(), resolve, found, troubles, open_blocks)
-        elif (noqa := _NOQA.search(comment.text)) is not None:
+        if (noqa := _NOQA.search(comment.text)) is not None:
             listed = re.findall(r"[A-Za-z]+[0-9]+", noqa["codes"] or "")
             ours = tuple(code.upper() for code in listed if code.upper().startswith("GPU"))
             if ours or not listed:
@@ -82,7 +103,7 @@ def _directive(
     troubles: list[Trouble],
     open_blocks: list[tuple[Comment, tuple[str, ...], str]],
 ) -> None:
-    form = _FORM.match(rest)
+    form = FORM.match(rest)
     names = [name.strip() for name in form["codes"].split(",") if name.strip()] if form else []
     if form is None or not names:
         message = "write `# gpulint: ignore[GPU101] reason`; there is no form without codes"

@@ -24,13 +24,22 @@ def contexts(module: ir.Module, numbers: Collection[int]) -> dict[int, str]:
 
 def enclosing(module: ir.Module, numbers: Collection[int]) -> dict[int, Definitions]:
     """The functions and classes around each node, outermost first."""
-    entries = list(_entries(module.body))
-    starts = [number for number, _ in entries]
-    result: dict[int, Definitions] = {}
-    for number in numbers:
-        index = bisect_right(starts, number) - 1
-        result[number] = entries[index][1] if index >= 0 else ()
-    return result
+    around = Enclosing(module)
+    return {number: around.of(number) for number in numbers}
+
+
+class Enclosing:
+    """The functions and classes of a module, gone through once for any number of questions."""
+
+    def __init__(self, module: ir.Module) -> None:
+        entries = list(_entries(module.body))
+        self._starts = [number for number, _ in entries]
+        self._around = [around for _, around in entries]
+
+    def of(self, number: int) -> Definitions:
+        """The functions and classes around a node, outermost first."""
+        index = bisect_right(self._starts, number) - 1
+        return self._around[index] if index >= 0 else ()
 
 
 def _entries(body: Sequence[ir.Statement]) -> Iterator[tuple[int, Definitions]]:

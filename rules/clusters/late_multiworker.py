@@ -45,7 +45,8 @@ class LateMultiworker(Rule):
     ```
 
     ## What is not reported
-    Programs without a cluster, strategies made first or after another multi-worker one (it passes, run on 2.21),
+    Programs without a cluster or that set TF_CONFIG only later, strategies made first or after another multi-worker one
+    (it passes, run on 2.21),
     functions of which it is not known what ran before.
 
     ## At run time
@@ -61,13 +62,26 @@ class LateMultiworker(Rule):
 
     def __init__(self) -> None:
         self._made: set[Site] = set()
+        self._late: list[tuple[events.StrategyBuilt, Site, bool]] = []
+        self._sets_cluster = False
+
+    def on_environment_set(self, event: events.EnvironmentSet, plan: Plan) -> Iterator[Report]:
+        self._sets_cluster = self._sets_cluster or event.key == "TF_CONFIG"
+        return iter(())
 
     def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
         if event.strategy.kind != "multi_worker":
-            return
+            return iter(())
         self._made.add(event.site)
-        since = event.since
-        if event.state == "yes" and since is not None and since not in self._made and has_cluster(event, plan):
+        if event.state == "yes" and event.since is not None and event.since not in self._made:
+            if has_cluster(event, plan):
+                self._late.append((event, event.since, self._sets_cluster))
+        return iter(())
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        for event, since, has_set_cluster in self._late:
+            if self._sets_cluster and not has_set_cluster:
+                continue  # the strategy is one worker: the cluster is said later
             yield Report(
                 event.site,
                 "a multi-worker strategy is made after the runtime was initialised",

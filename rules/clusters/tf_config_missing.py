@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import CLUSTER_WORDS, Plan, Report, Rule, Severity, confidence, events, has_cluster, is_run_by_program
+from gpulint.api import (
+    CLUSTER_WORDS,
+    Literal,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    confidence,
+    events,
+    has_cluster,
+    is_run_by_program,
+    words,
+    words_of,
+)
 
 
 class TfConfigMissing(Rule):
@@ -38,7 +51,8 @@ class TfConfigMissing(Rule):
 
     ## What is not reported
     Programs that give a resolver, or set, read or only mention `TF_CONFIG` (in a comment, too: the launcher sets
-    it), in any of their files; strategies that are not used; factories that the program does not call.
+    it), in any of their files; strategies that are not used; factories that the program does not call; strategies made
+    only where a count of workers is high enough: who starts them says where they are.
 
     ## At run time
     The replicas and the cluster specification.
@@ -58,7 +72,8 @@ class TfConfigMissing(Rule):
 
     def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
         if event.strategy.kind == "multi_worker" and is_run_by_program(event.where) and not has_cluster(event, plan):
-            self._alone.append(event)
+            if not any(_counts_workers(literal) for literal in event.where.path):
+                self._alone.append(event)
         return iter(())
 
     def on_strategy_used(self, event: events.StrategyUsed, plan: Plan) -> Iterator[Report]:
@@ -72,3 +87,13 @@ class TfConfigMissing(Rule):
                 yield Report(
                     event.site, "a multi-worker strategy without a cluster", confidence=confidence(event.where)
                 )
+
+
+def _counts_workers(literal: Literal) -> bool:
+    """Whether a condition is about how many workers there are."""
+    return literal.condition.operator in (">", ">=") and any(
+        words(name) & _WORKERS for name in words_of(frozenset({literal}))
+    )
+
+
+_WORKERS = frozenset({"workers", "nodes", "hosts"})

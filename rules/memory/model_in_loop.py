@@ -107,6 +107,7 @@ class ModelInLoop(Rule):
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         kept = {event.site for event in self._built if id(event.model) in self._kept}
+        told: set[Site] = set()
         for event in self._built:
             loop = event.where.context.loops[-1]
             if event.model.site in kept or id(event.model) not in self._used:
@@ -115,8 +116,12 @@ class ModelInLoop(Rule):
                 continue
             if _is_ensemble(loop) or any(one.site in self._cleared for one in event.where.context.loops):
                 continue
+            place = _in_loop(event)
+            if loop.site in told and place not in told:
+                continue
+            told |= {loop.site, place}
             yield Report(
-                _in_loop(event),
+                place,
                 "a model is built and used in each round of a loop",
                 confidence=confidence(event.where),
                 related=((loop.site, "the loop"), (event.site, "the model is made here")),
@@ -126,7 +131,10 @@ class ModelInLoop(Rule):
 def _is_ensemble(loop: Loop) -> bool:
     """Whether a loop makes the members of an ensemble, as it says itself."""
     iterable = [] if loop.iterable is None else symbol_of(loop.iterable).words
-    return any("ensemble" in words(name) for name in (*loop.names, *iterable))
+    return any(words(name) & _MEMBERS for name in (*loop.names, *iterable))
+
+
+_MEMBERS = frozenset({"ensemble", "estimator", "estimators", "member", "members"})
 
 
 FEW = 3

@@ -70,6 +70,8 @@ class HardcodedDevice(Rule):
 
     def __init__(self) -> None:
         self._compiles: set[Site] = set()
+        self._of_pipelines: set[Site] = set()
+        self._reports: list[Report] = []
 
     def on_function_traced(self, event: events.FunctionTraced, plan: Plan) -> Iterator[Report]:
         self._compiles.add(event.site)
@@ -79,26 +81,27 @@ class HardcodedDevice(Rule):
         self._compiles.add(event.site)
         return iter(())
 
-    def on_device_entered(self, event: events.DeviceEntered, plan: Plan) -> Iterator[Report]:
+    def on_device_entered(self, event: events.DeviceEntered, plan: Plan) -> None:
         device = event.scope.device
         if device is None or not device.is_gpu or device.index is None or event.scope.chosen:
             return
+        if self._is_in_pipeline(event):
+            self._of_pipelines.add(event.site)
         if (
             is_test(event.site.path)
             or not plan.referenced.isdisjoint(PER_PROCESS)
             or event.where.context.strategy is not None
-            or self._is_in_pipeline(event)
             or any(words(name) & _OF_DEVICES for name in words_of(event.where.path))
             or any("RuntimeError" in names for names in event.where.context.handlers)
         ):
             return
         around = event.where.context.devices[:-1]
         if isinstance(event.argument, values.Constant) and not (around and around[-1].device == device):
-            yield Report(
-                event.site,
-                f"operations are pinned to `{event.argument.value}`",
-                confidence=confidence(event.where),
-            )
+            text = f"operations are pinned to `{event.argument.value}`"
+            self._reports.append(Report(event.site, text, confidence=confidence(event.where)))
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        return (report for report in self._reports if report.site not in self._of_pipelines)
 
     def _is_in_pipeline(self, event: events.DeviceEntered) -> bool:
         """Whether a map of tf.data traces the place: there nothing else puts an operation on a GPU."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, confidence, events, known, left_on
+from gpulint.api import Plan, Report, Rule, Severity, Site, confidence, events, known, left_on
 
 
 class EagerLeftOn(Rule):
     """Eager execution left on
 
     ## What it does
-    Finds `tf.config.run_functions_eagerly(True)`, `compile(run_eagerly=True)` and
+    Finds `tf.config.run_functions_eagerly(True)`, `compile(run_eagerly=True)`, `model.run_eagerly = True` and
     `tf.data.experimental.enable_debug_mode()` that nothing guards in a program that trains.
 
     ## Why is this bad
@@ -60,11 +60,15 @@ class EagerLeftOn(Rule):
     instead = "leave it out, or put it behind a debug flag"
 
     def __init__(self) -> None:
-        self._compiled: list[events.ModelCompiled] = []
+        self._set: list[tuple[events.ModelCompiled | events.EagerModeSet, Site, object]] = []
 
     def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> Iterator[Report]:
-        if known(event.arguments.get("run_eagerly", 5)) is True:
-            self._compiled.append(event)
+        place = event.arguments.sites.get("run_eagerly", event.site)
+        self._set.append((event, place, known(event.arguments.get("run_eagerly", 5))))
+        return iter(())
+
+    def on_eager_mode_set(self, event: events.EagerModeSet, plan: Plan) -> Iterator[Report]:
+        self._set.append((event, event.site, known(event.value)))
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -73,10 +77,12 @@ class EagerLeftOn(Rule):
                 event.site, f"`{event.name.rpartition('.')[2]}` is left on", confidence=confidence(event.where)
             )
         fitted = {id(event.model) for event in plan.events if isinstance(event, events.ModelFitted)}
-        for compiled in self._compiled:
-            if id(compiled.model) in fitted and not compiled.where.context.guards and not compiled.where.path:
-                place = compiled.arguments.sites.get("run_eagerly", compiled.site)
-                yield Report(place, "the model is trained eagerly", confidence=confidence(compiled.where))
+        for index, (chosen, place, eager) in enumerate(self._set):
+            later = any(other.model is chosen.model for other, _, _ in self._set[index + 1 :])
+            if eager is not True or later or chosen.where.context.guards or chosen.where.path:
+                continue
+            if id(chosen.model) in fitted:
+                yield Report(place, "the model is trained eagerly", confidence=confidence(chosen.where))
 
 
 SWITCHES = {

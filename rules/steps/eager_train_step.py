@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.api import (
+    Loop,
     Plan,
     Report,
     Rule,
@@ -110,7 +111,7 @@ class EagerTrainStep(Rule):
         return iter(())
 
     def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> Iterator[Report]:
-        if event.gradient is not None:
+        if event.gradient is not None and event.is_move:
             self._note(event, (event.gradient,))
         return iter(())
 
@@ -118,7 +119,7 @@ class EagerTrainStep(Rule):
         context = event.where.context
         if context.may_be_traced or context.replica is not None:
             self._traced.add(event.site)
-        elif context.loops and not are_few(context.loops):
+        elif context.loops:
             self._steps.append((event, gradients))
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -128,6 +129,9 @@ class EagerTrainStep(Rule):
             taken = self._taken(gradients)
             if event.site in self._traced or taken is None or taken.tape is None or has_compiled_way(event.where, plan):
                 continue
+            loops = _loops_of_step(event, taken)
+            if not loops or are_few(loops):
+                continue
             if any(_may_be_compiled(loss) for loss in possible(taken.loss, taken.where)):
                 continue
             functions = [caller.definition for one in (event, taken) for caller in callers(one.where.caller)]
@@ -136,7 +140,7 @@ class EagerTrainStep(Rule):
             moments = sorted((event.where, taken.where, taken.tape.where), key=lambda where: where.caller.depth)
             inside = [_called_in_loop(where) for where in moments]
             place = next((function for function in inside if function is not None), taken.tape.site)
-            step = (event.where.context.loops[-1].site, taken.where.caller.definition or place)
+            step = (loops[-1].site, taken.where.caller.definition or place)
             if step in told and place == taken.tape.site:
                 continue
             told.add(step)
@@ -144,9 +148,9 @@ class EagerTrainStep(Rule):
                 place,
                 "the training step is run eagerly",
                 confidence=confidence(event.where),
-                related=((event.where.context.loops[-1].site, "in this loop"), *chain(event.where)),
+                related=((loops[-1].site, "in this loop"), *chain(event.where)),
             )
-            around = frozenset(loop.site for loop in event.where.context.loops[:-1])
+            around = frozenset(loop.site for loop in loops[:-1])
             reports[report] = (taken.where.caller.definition, around)
         places = {report.site for report in reports}
         innermost = {report.related[0][0] for report in reports}
@@ -160,6 +164,12 @@ class EagerTrainStep(Rule):
             if tensor.gradient is not None and (taken := self._gradients.get(tensor.gradient.site)) is not None:
                 return taken
         return None
+
+
+def _loops_of_step(applied: events.Event, taken: events.GradientTaken) -> tuple[Loop, ...]:
+    """The loops that run a whole step: not those inside it, over variables and their gradients."""
+    around = {loop.site for loop in taken.where.context.loops}
+    return tuple(loop for loop in applied.where.context.loops if loop.site in around)
 
 
 def _called_in_loop(where: Where) -> Site | None:

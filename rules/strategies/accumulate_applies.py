@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from gpulint.api import (
@@ -24,8 +25,9 @@ class AccumulateApplies(Rule):
     """Gradient accumulation that does not accumulate
 
     ## What it does
-    Finds loops over micro-steps that apply the gradients of each one, and steps that take gradients every time but
-    apply only those of every n-th one, without ever adding them up.
+    Finds loops over micro-steps that apply the gradients of each one, steps that take gradients every time but
+    apply only those of every n-th one, without ever adding them up, variables for sums that are overwritten instead,
+    and sums that are applied at every micro-step.
 
     ## Why is this bad
     The effective batch is that of one micro-step: either the optimizer steps n times too often, or n - 1 of n
@@ -96,13 +98,20 @@ class AccumulateApplies(Rule):
         self._divided: set[Site] = set()
         self._suspects: dict[Site, Report] = {}
         self._accumulates: set[Site] = set()
+        self._applied: list[events.GradientsApplied] = []
+        self._updates: dict[int, list[events.StateUpdated]] = defaultdict(list)
 
     def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:
         if event.name == "operator./" and len(event.inputs) == 2 and _speaks_of_accumulation(event.inputs[1]):
             self._divided.add(event.result.site)
         return iter(())
 
+    def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> Iterator[Report]:
+        self._updates[id(event.target)].append(event)
+        return iter(())
+
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
+        self._applied.append(event)
         for tensor in event.gradients:
             gradient = tensor.gradient
             if gradient is None or gradient.accumulated:
@@ -123,6 +132,9 @@ class AccumulateApplies(Rule):
         for site, report in self._suspects.items():
             if site not in self._accumulates:
                 yield report
+        for event in self._applied:
+            for variable in event.accumulators:
+                yield from _misused(event, self._updates[id(variable)])
 
     def _problem(self, applied: Where, gradient: values.Gradient) -> str:
         loops = applied.context.loops
@@ -136,6 +148,36 @@ class AccumulateApplies(Rule):
         if over_micro_steps or scaled_for:
             return "gradients are applied on every micro-step instead of being added up"
         return ""
+
+
+def _misused(applied: events.GradientsApplied, updates: list[events.StateUpdated]) -> Iterator[Report]:
+    """What is wrong with a variable that is applied as a gradient."""
+    added = [one for one in updates if one.is_move]
+    replaced = [one for one in updates if one.gradient is not None and not one.is_move]
+    emptied = [one for one in updates if one.gradient is None]
+    if replaced and not added and _every_nth(applied.where.path - replaced[0].where.path):
+        yield Report(
+            replaced[0].site,
+            "each micro-step overwrites the gradients of the one before: nothing adds them up",
+            confidence=confidence(applied.where, replaced[0].where),
+            related=((applied.site, "they are applied here"),),
+        )
+    elif added and emptied and all(_is_rarer(one.where, applied.where) for one in emptied):
+        yield Report(
+            applied.site,
+            "the sum of gradients is applied at every micro-step, and emptied only now and then",
+            confidence=confidence(applied.where, emptied[0].where),
+            related=((added[0].site, "they are added up here"), (emptied[0].site, "the sum is emptied here")),
+        )
+
+
+def _is_rarer(where: Where, other: Where) -> bool:
+    """Whether a place is reached on a condition that another one of the same function is not under."""
+    own = {literal for literal in where.path - other.path if literal.condition.operator not in _OF_TRIES}
+    return bool(own) and where.caller.definition == other.caller.definition and not other.path - where.path
+
+
+_OF_TRIES = frozenset({"completes", "handler"})
 
 
 def _every_nth(path: Path) -> bool:

@@ -58,8 +58,9 @@ class OptimizerOutsideScope(Rule):
 
     ## What is not reported
     `compile` after the scope with an optimizer object made inside it, optimizers made by a helper that is called in the
-    scope, a script that compiles with a name and never trains, `keras.optimizers.legacy`, whose variables are made
-    later, and names of optimizers before TensorFlow 2.16, where `compile` enters the scope itself.
+    scope, a script that compiles with a name and never trains, `compile` without an optimizer of a model class of the
+    program's own, `keras.optimizers.legacy`, whose variables are made later, and names of optimizers before TensorFlow
+    2.16, where `compile` enters the scope itself.
 
     ## At run time
     The error's text.
@@ -68,6 +69,7 @@ class OptimizerOutsideScope(Rule):
     code = "GPU202"
     name = "optimizer-outside-scope"
     severity = Severity.ERROR
+    raises = True
     speaks_of = STRATEGY_WORDS
     why = "Keras raises: the optimizer and the model belong to different strategies"
     instead = "make the optimizer, or call `compile`, inside `with strategy.scope():`"
@@ -87,7 +89,8 @@ class OptimizerOutsideScope(Rule):
             return
         given = event.arguments.get("optimizer", 0)
         if event.where.context.is_outside and (
-            given is None or (isinstance(given, values.Constant) and isinstance(given.value, str))
+            (given is None and event.model.cls is None)
+            or (isinstance(given, values.Constant) and isinstance(given.value, str))
         ):
             if plan.has_keras_3 and together(event.where, event.model.where):
                 self._compiled.append(event)

@@ -53,6 +53,7 @@ class TwoStrategies(Rule):
     code = "GPU210"
     name = "two-strategies"
     severity = Severity.ERROR
+    raises = True
     speaks_of = STRATEGY_WORDS
     why = "TensorFlow raises: variables belong to the strategy that they were made under"
     instead = "make one strategy and use it for everything"

@@ -10,6 +10,7 @@ class UnreadableFile(Rule):
 
     ## What it does
     Reports a file that cannot be read, decoded or parsed, once. The rest of the run goes on. It cannot be turned off.
+    In a notebook it is each cell, in a Markdown file each block, that is no Python; the others are checked.
 
     ## Why is this bad
     Nothing in the file was checked.

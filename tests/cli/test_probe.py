@@ -109,6 +109,21 @@ def test_a_program_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
         (["--replay", "none.jsonl"], "gpulint: none.jsonl: No such file or directory"),
         (["--replay", "a.py"], "gpulint: a.py: not a capture of gpulint"),
         (["--log", "none.log"], "gpulint: none.log: No such file or directory"),
+        (
+            ["--expect", "ops.on_gup>=90%", "a.py"],
+            "gpulint: --expect: `ops.on_gup>=90%`: there is no metric `ops.on_gup`; did you mean `ops.on_gpu`?",
+        ),
+        (
+            ["--config", "probe.expect=['steps >= many']", "a.py"],
+            "gpulint: --config: `steps >= many` is no expectation: write METRIC OP VALUE, such as `ops.on_gpu >= 90%`",
+        ),
+        (
+            ["--config", "probe.level.retrase='off'", "a.py"],
+            "gpulint: settings: probe.level: there is no check `retrase`; did you mean `retrace`?",
+        ),
+        (["--html", "none/a.html", "a.py"], "gpulint: none/a.html: No such file or directory"),
+        (["--html", ".", "a.py"], "gpulint: .: Is a directory"),
+        (["-o", "a.py/report", "a.py"], "gpulint: a.py/report: Not a directory"),
     ],
 )
 def test_wrong_usage_is_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
@@ -116,6 +131,42 @@ def test_wrong_usage_is_one_line(arguments: list[str], message: str, tmp_path: P
     done = probe(tmp_path, *arguments)
     assert done.returncode == 2
     assert done.stderr == message + "\n"
+
+
+def test_the_command_line_wins_over_the_settings(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import time\ntime.sleep(600)\n")
+    settings = ["--config", "probe.timeout=300", "--config", "probe.hang-after=1"]
+    done = probe(tmp_path, *settings, "a.py")
+    assert (done.returncode, "stopped (hang)" in done.stdout) == (124, True)
+    done = probe(tmp_path, *settings, "--timeout", "2", "--hang-after", "0", "a.py")
+    assert (done.returncode, "stopped (timeout)" in done.stdout) == (124, True)
+
+
+def test_an_expectation_is_held_against_a_placement_log(tmp_path: Path) -> None:
+    line = "MatMul: (MatMul): /job:localhost/replica:0/task:0/device:{}\n"
+    (tmp_path / "run.log").write_text(line.format("GPU:1") * 3 + line.format("CPU:0"))
+    assert probe(tmp_path, "--log", "run.log", "--expect", "ops.on_gpu >= 75%").returncode == 0
+    done = probe(tmp_path, "--log", "run.log", "--expect", "ops.on_gpu >= 90%")
+    assert done.returncode == 1
+    assert "75% (3 of 4 there; MatMul on CPU:0, 1 times)" in done.stdout
+    assert probe(tmp_path, "--log", "run.log", "--expect", "steps >= 1", "--strict").returncode == 3
+
+
+def test_a_page_is_written_beside_the_report(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("print('<b>')\n")
+    (tmp_path / "run.log").write_text("MatMul: (MatMul): /job:localhost/replica:0/task:0/device:GPU:1\n")
+    for arguments in (
+        ["--capture", "run.jsonl", "a.py"],
+        ["--replay", "run.jsonl"],
+        ["--log", "run.log"],
+    ):
+        done = probe(tmp_path, "--html", "run.html", *arguments)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.endswith("nothing to check\n")
+        written = (tmp_path / "run.html").read_text(encoding="utf-8")
+        assert written.startswith("<!DOCTYPE html>")
+        assert "GPU:1" in written if "--log" in arguments else "print" in written
+        (tmp_path / "run.html").unlink()
 
 
 def test_a_placement_log_is_reported_on(tmp_path: Path) -> None:

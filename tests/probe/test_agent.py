@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gpulint.probe.capture import Capture, read
+from gpulint.probe.capture import Capture, Where, read
 from gpulint.probe.run import Target, command_line
 
 pytestmark = pytest.mark.tensorflow
@@ -53,7 +53,7 @@ def test_eager_operations_have_line_request_and_device(tmp_path: Path) -> None:
     _, capture = probed(tmp_path, text)
     found = [ran for ran in capture.executions if ran.op == "MatMul"]
     assert [(ran.requested, ran.device) for ran in found] == [("CPU:2", "CPU:2")]
-    assert found[0].where == (str(tmp_path / "prog.py"), row_of(text, "# here"))
+    assert found[0].where == Where(str(tmp_path / "prog.py"), row_of(text, "# here"))
     assert capture.logical == ("CPU:0", "CPU:1", "CPU:2")
     assert not capture.faults
 
@@ -78,6 +78,48 @@ step(tf.ones((4, 4)))
     assert found[0].where is not None
     assert found[0].where.row == row_of(text, "# inside")
     assert [(one.name, one.traces) for one in capture.functions.values()] == [("step", 1)]
+    assert not capture.faults
+
+
+def test_graphs_are_told_from_those_of_functions_that_do_the_same_and_of_eager_operations(tmp_path: Path) -> None:
+    """TensorFlow does not say which function a graph is of."""
+    text = (
+        DEVICES
+        + """
+def make(name, device):
+    def own(x):
+        with tf.device(device):
+            return tf.matmul(x, x)
+    own.__name__ = name
+    return tf.function(own)
+
+@tf.function
+def step(x):
+    with tf.device("CPU:2"):
+        return tf.matmul(x, x)  # one
+
+x = tf.ones((4, 4))
+tf.matmul(x, x)  # eager
+for function in (make("first", "CPU:0"), step, make("third", "CPU:1")):
+    function(x)
+
+@tf.function
+def step(x):
+    return tf.matmul(x, x)  # other
+
+step(x)
+"""
+    )
+    _, capture = probed(tmp_path, text)
+    found = {(node.where.row, node.assigned): count for node, count in capture.nodes.items() if node.where}
+    inner = row_of(text, "return tf.matmul")
+    assert found == {
+        (inner, "CPU:0"): 1,
+        (inner, "CPU:1"): 1,
+        (row_of(text, "# one"), "CPU:2"): 1,
+        (row_of(text, "# other"), "CPU:0"): 1,
+    }
+    assert all(function.graph for function in capture.functions.values())
     assert not capture.faults
 
 

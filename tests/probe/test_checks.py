@@ -237,6 +237,49 @@ def test_other_programs_on_the_card_are_told_of() -> None:
     assert said(Capture(cards=[card._replace(by_others=0)])) == {}
 
 
+def on_the_host(*resident: int, machine: int = 8 * GIB) -> Capture:
+    """A program whose own memory had these sizes, a second apart."""
+    samples = [Sample(float(t), "steps", {"CPU:0": (GIB, GIB), "CPU:1": (GIB, GIB)}) for t in range(len(resident))]
+    return Capture(
+        start={"memory": {"host": machine, "CPU": machine}},
+        logical=("CPU:0", "CPU:1"),
+        memory=samples,
+        resident=[(float(t), size) for t, size in enumerate(resident)],
+    )
+
+
+def test_a_program_that_grows_on_the_host_is_warned_of() -> None:
+    growing = on_the_host(*(GIB + second * 40 * 2**20 for second in range(40)))
+    assert said(growing)["host-growth"] == (Status.WARN, "")
+    assert said(on_the_host(*[GIB] * 40))["host-growth"] == (Status.PASS, "")
+    assert "host-growth" not in said(on_the_host(GIB, 2 * GIB))
+    growing.start = {}
+    assert "host-growth" not in said(growing)
+
+
+def test_a_leak_of_the_cpu_is_told_once() -> None:
+    capture = on_the_host(*(GIB + second * 40 * 2**20 for second in range(40)))
+    capture.memory = [Sample(t, "steps", dict.fromkeys(capture.logical, (size, size))) for t, size in capture.resident]
+    broken = [one for one in verify(Run(capture)) if one.status in (Status.FAIL, Status.WARN)]
+    assert [(one.id, one.subject) for one in broken] == [("mem-leak", "memory of CPU:0 over the steps")]
+
+
+@pytest.mark.parametrize(
+    ("taken", "status", "part"),
+    [
+        (76 * GIB, Status.PASS, "77824 MiB, 1024 MiB of it in use at most: taken beforehand"),
+        (2 * GIB, Status.PASS, "2048 MiB, 1024 MiB of it in use at most"),
+        (-1, Status.SKIP, "the driver does not say"),
+    ],
+)
+def test_memory_that_is_taken_beforehand_is_told_and_never_broken(taken: int, status: Status, part: str) -> None:
+    capture = over_steps(*[GIB] * 40)
+    capture.cards = [Card(3.0, "0000:86:00.0", "A100", 80 * GIB, 77 * GIB, taken, 0, 90)]
+    (told,) = [one for one in verify(Run(capture)) if one.id == "mem-preallocated"]
+    assert told.status is status
+    assert told.observed.startswith(part)
+
+
 def test_memory_on_a_card_on_which_nothing_ran_is_told_of() -> None:
     capture = over_steps(*[GIB] * 3)
     capture.executions = ran("MatMul", "", "CPU:0")

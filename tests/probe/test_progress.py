@@ -90,7 +90,7 @@ class TestDescription:
         tail.steps, tail.operations = 1, 12345
         assert describe(tail, 3725) == "1:02:05, 1 step, 12,345 operations"
         tail.devices, tail.resident = {"GPU:1": 3 << 30, "GPU:0": 20 << 20, "CPU:0": 0}, 512 << 20
-        assert describe(tail, 60).endswith("operations, GPU:0 20 MiB, GPU:1 3.0 GiB, host 512 MiB")
+        assert describe(tail, 60).endswith("operations, GPU:0 20 MiB, GPU:1 3 GiB, host 512 MiB")
 
 
 @pytest.fixture

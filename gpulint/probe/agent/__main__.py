@@ -1,6 +1,7 @@
-"""Runs a program as `python script.py …` or `python -m module …` would, watched.
+"""Runs a program as `python script.py …` or `python -m module …` would, or the kernel of a notebook, watched.
 
-`python -u __main__.py OPTIONS [-m] TARGET ARGUMENTS…`, with the options as JSON.
+`python -u __main__.py OPTIONS [-m] TARGET ARGUMENTS…`, with the options as JSON, or
+`python -u __main__.py OPTIONS --kernel NOTEBOOK CONNECTION_FILE`.
 """
 
 from __future__ import annotations

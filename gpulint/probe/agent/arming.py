@@ -1,13 +1,34 @@
-"""Waits for TensorFlow to be imported."""
+"""Waits for TensorFlow and Keras to be imported."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
+
+
+def arm(awaited: Mapping[str, Callable[[ModuleType], None]]) -> list[MetaPathFinder]:
+    """Have something done for each module as soon as it has been imported: at once where it was before. The finders
+    that wait for the others are for `disarm`."""
+    finders: list[MetaPathFinder] = []
+    for name, done in awaited.items():
+        module = sys.modules.get(name)
+        if module is not None and hasattr(module, "__version__"):
+            done(module)
+        else:
+            finders.append(Finder(name, done))
+    sys.meta_path[:0] = finders
+    return finders
+
+
+def disarm(finders: Iterable[MetaPathFinder]) -> None:
+    """Wait no more."""
+    for finder in finders:
+        if finder in sys.meta_path:
+            sys.meta_path.remove(finder)
 
 
 class Finder(MetaPathFinder):
@@ -42,7 +63,7 @@ class Finder(MetaPathFinder):
     def _imported(self, module: ModuleType) -> None:
         """To be found is not to be imported: programs look whether there is a module. So this comes when it is."""
         if self in sys.meta_path:
-            sys.meta_path.remove(self)
+            disarm([self])
             self._done(module)
 
 

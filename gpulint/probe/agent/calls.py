@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gpulint.probe.agent.devices import short
+from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.places import Places
 from gpulint.probe.agent.writer import Writer
 
@@ -39,8 +40,9 @@ CONFIGURATION = (
 class Calls:
     """Stands before functions of TensorFlow and records their calls; the program sees no difference."""
 
-    def __init__(self, writer: Writer, places: Places, no_jit: bool) -> None:
+    def __init__(self, writer: Writer, places: Places, hooks: Hooks, no_jit: bool) -> None:
         self._writer = writer
+        self._hooks = hooks
         self._places = places
         self._no_jit = no_jit
         self._strategies = 0
@@ -56,12 +58,12 @@ class Calls:
             *path, last = name.split(".")
             try:
                 owner = functools.reduce(getattr, path, tensorflow)
-                setattr(owner, last, self._recorded(f"tf.{name}", getattr(owner, last)))
+                self._hooks.replace(owner, last, self._recorded(f"tf.{name}", getattr(owner, last)))
             except AttributeError:
                 missing.append(name)
         try:
             self._watch_strategies(tensorflow.distribute.Strategy)
-            tensorflow.function = self._function(tensorflow.function)
+            self._hooks.replace(tensorflow, "function", self._function(tensorflow.function))
         except AttributeError as error:
             missing.append(str(error))
         return missing
@@ -103,7 +105,7 @@ class Calls:
                     where=self._places.here(2),
                 )
 
-        owner.__init__ = made
+        self._hooks.replace(owner, "__init__", made)
 
     def _function(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """`tf.function` that notes which functions XLA compiles, or leaves them uncompiled (`--no-jit`)."""

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.writer import Writer
 
 NAMES = (
@@ -29,8 +30,8 @@ QUERIES = ("list_physical_devices", "get_visible_devices", "list_logical_devices
 class Environment:
     """Writes the variables down once for each moment: "query", "runtime" and "end"."""
 
-    def __init__(self, writer: Writer) -> None:
-        self._writer = writer
+    def __init__(self, writer: Writer, hooks: Hooks) -> None:
+        self._writer, self._hooks = writer, hooks
         self._told: set[str] = set()
 
     def watch(self, tensorflow: Any) -> None:
@@ -38,7 +39,7 @@ class Environment:
             query = getattr(tensorflow.config, name)
             for owner in (tensorflow.config, tensorflow.config.experimental):
                 if hasattr(owner, name):
-                    setattr(owner, name, self._telling(query))
+                    self._hooks.replace(owner, name, self._telling(query))
 
     def tell(self, moment: str) -> None:
         """It is this moment, unless it has been before."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from gpulint.probe.agent.calls import Calls
 from gpulint.probe.agent.operations import Operations
 from gpulint.probe.agent.writer import Writer
@@ -11,25 +13,27 @@ _INTERNAL = frozenset({"initialize_variables"})
 
 
 class FunctionWriter:
-    """Writes functions that were run, each again when it has been traced again."""
+    """Writes functions that were run, each again when it has been traced again or its nodes have been seen."""
 
     def __init__(self, writer: Writer, calls: Calls) -> None:
         self._writer, self._calls = writer, calls
-        self._traces: dict[str, int] = {}
+        self._told: dict[str, tuple[int, bool]] = {}
 
-    def write(self, operations: Operations) -> None:
-        """Write those that have new traces."""
+    def write(self, operations: Operations, graphs: Collection[str]) -> None:
+        """Write those of which there is news. `graphs` are the functions whose nodes were seen."""
         for name, traces in list(operations.traces.items()):
             is_internal = name.startswith("__") or name in _INTERNAL  # `__`: the forward and backward halves of one
-            if not is_internal and self._traces.get(name) != len(traces):
-                self._traces[name] = len(traces)
+            known = len(traces), name in graphs
+            if not is_internal and self._told.get(name) != known:
+                self._told[name] = known
                 where, device = operations.called_at[name]
                 self._writer.write(
                     "function",
                     name=name,
                     where=where,
-                    traces=len(traces),
+                    traces=known[0],
                     made=self._calls.made[name],
                     jit=name in self._calls.compiled,
                     device=device,
+                    graph=known[1],
                 )

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.places import Place, Places
 
 EAGER_STEP = "GradientTape.gradient"
@@ -18,8 +19,10 @@ EAGER_STEP = "GradientTape.gradient"
 class Gradients:
     """Stands before `GradientTape.gradient` and tells of the calls outside traced functions."""
 
-    def __init__(self, places: Places, fault: Fault, on_step: Callable[[str, Place | None, float], None]) -> None:
-        self._places, self._on_step = places, on_step
+    def __init__(
+        self, places: Places, hooks: Hooks, fault: Fault, on_step: Callable[[str, Place | None, float], None]
+    ) -> None:
+        self._places, self._hooks, self._on_step = places, hooks, on_step
         self._note = guarded("eager steps", fault, self._step)
         self._last: dict[Place | None, float] = {}
 
@@ -35,7 +38,7 @@ class Gradients:
                 self._note()
             return found
 
-        tensorflow.GradientTape.gradient = taken
+        self._hooks.replace(tensorflow.GradientTape, "gradient", taken)
 
     def _step(self) -> None:
         place, now = self._places.here(), time.perf_counter()

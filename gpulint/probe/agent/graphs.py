@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gpulint.probe.agent.devices import short
@@ -14,6 +14,7 @@ from gpulint.probe.agent.places import Place
 _ONEDNN = re.compile(r"^_Mkl(?:Native)?(?=[A-Z])")
 _REPLICA = re.compile(r"(?:^|/)replica_(\d+)(?=/)")
 _COPIES = frozenset({"_Send", "_HostSend"})
+_ENDS = frozenset({"_Arg", "_Retval", "_DeviceArg", "_DeviceRetval", "Placeholder"})
 _ARRIVALS = {"_Recv": "_Send", "_HostRecv": "_HostSend"}
 _SOURCES = frozenset({*_ARRIVALS, "_Arg", "_DeviceArg", "Const", "ReadVariableOp", "Identity", "IteratorGetNext"})
 """Nodes whose device says nothing of where the program computes."""
@@ -50,17 +51,30 @@ class Built(NamedTuple):
     """(graph, node) → what was built there."""
     graphs_of: Mapping[str, list[str]]
     """Node → the graphs that have one of that name."""
+    sizes: Mapping[str, int]
+    """Graph → how many nodes it has."""
+    awaited: Sequence[str]
+    """The functions of which a graph was run and not seen yet, in order."""
     is_training: Callable[[str], bool]
     """Whether a graph takes gradients."""
 
 
-def nodes(graph: Any, built: Built) -> tuple[Counter[Placed], Counter[Copied]]:
-    """The nodes of one graph after partitioning, and the copies in it. A graph of which no node is known is that of one
-    eager operation, which is counted as such."""
+class Graph(NamedTuple):
+    """What the graphs of one function hold, those of all its traces together."""
+
+    placed: Counter[tuple[str, str]]
+    """(op, assigned device) → how many nodes."""
+    copied: Counter[Copied]
+
+
+def nodes(graph: Any, built: Built) -> tuple[str, Counter[Placed], Counter[Copied]]:
+    """The function that a graph is of, its nodes after partitioning, and the copies in it. A graph that is like none is
+    that of one eager operation, which is counted as such: its name is ""."""
+    inner = {_ONEDNN.sub("", node.name) for node in graph.pre_optimization_graph.node if node.op not in _ENDS}
+    own = _own_graph(inner, built)
     placed: Counter[Placed] = Counter()
-    own = _own_graph((node.name for node in graph.pre_optimization_graph.node), built.graphs_of)
     if not own:
-        return placed, Counter()
+        return own, placed, Counter()
     part = STEP if built.is_training(own) else PIPELINE if _PIPELINE.match(own) else ""
     requested = {own: {node.name: node.device for node in graph.pre_optimization_graph.node}}
     for function in graph.pre_optimization_graph.library.function:
@@ -92,7 +106,7 @@ def nodes(graph: Any, built: Built) -> tuple[Counter[Placed], Counter[Copied]]:
         )
         for kind, source, target, name, needed, mixed in _transfers(graph, told)
     )
-    return placed, copied
+    return own, placed, copied
 
 
 def _transfers(graph: Any, told: Callable[[Any], Placed]) -> Iterator[tuple[str, str, str, str, Placed | None, bool]]:
@@ -165,10 +179,31 @@ def _short(function: str) -> str:
     return graph_of(function) or function
 
 
-def _own_graph(names: Iterable[str], graphs_of: Mapping[str, list[str]]) -> str:
-    """The graph that most of these nodes were built in."""
-    found = Counter(graph for name in names for graph in graphs_of.get(name, ()))
-    return found.most_common(1)[0][0] if found else ""
+ALIKE = 0.9
+"""Share of the names of both from which on two graphs are the same one."""
+
+
+def _own_graph(names: Collection[str], built: Built) -> str:
+    """The graph that these nodes were built in: TensorFlow does not say.
+
+    It has most of them, and least besides; but what nothing needs may have been left out, as most of a step of Keras.
+    Functions that do the same have the same names: then it is the one that is awaited, as graphs come in the order in
+    which they are run.
+    """
+    shared = Counter(graph for name in names for graph in built.graphs_of.get(name, ()))
+    if not shared:
+        return ""
+    alike = {graph: count / (len(names) + built.sizes[graph] - count) for graph, count in shared.items()}
+    if len(names) == 1 and max(alike.values()) < 1:
+        return ""  # an eager operation: a function has an Identity for what it returns
+    order = {graph: -place for place, graph in reversed(list(enumerate(built.awaited, 1)))}
+    never = -len(built.awaited) - 1
+
+    def rank(graph: str) -> tuple[float, ...]:
+        is_same = alike[graph] >= ALIKE
+        return shared[graph], is_same, graph in order, alike[graph], order.get(graph, never)
+
+    return max(shared, key=rank)
 
 
 def _replica(name: str) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.tally import Tally
@@ -31,9 +32,10 @@ class Inputs:
     (`ModelProto.gap_times`, microseconds; in 2.21, not in 2.16), and what is left of the time is the wait.
     """
 
-    def __init__(self, internals: Internals, places: Places, fault: Fault, steps: Callable[[], int]) -> None:
+    def __init__(self, places: Places, hooks: Hooks, fault: Fault, steps: Callable[[], int]) -> None:
         """`steps` gives the number of training steps so far."""
-        self._internals, self._places, self._steps = internals, places, steps
+        self._places, self._hooks, self._steps = places, hooks, steps
+        self._internals: Internals | None = None
         self.seen = Tally("input")
         self._read: weakref.WeakKeyDictionary[Any, _Reading] = weakref.WeakKeyDictionary()
         self._inside: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -42,13 +44,14 @@ class Inputs:
         self._window: tuple[int, float, list[tuple[weakref.ref[Any], int]]] | None = None
         self._due = 0.0
 
-    def watch(self) -> None:
+    def watch(self, internals: Internals) -> None:
         """Put the clocks in place."""
-        for iterator in self._internals.iterators:
-            iterator.__next__ = self._timed(iterator.__next__)
-        if self._internals.owned_iterator is not None and self._internals.reads_models:
-            owned = self._internals.owned_iterator
-            owned.__init__ = self._noted(owned.__init__)
+        self._internals = internals
+        for iterator in internals.iterators:
+            self._hooks.replace(iterator, "__next__", self._timed(iterator.__next__))
+        if internals.owned_iterator is not None and internals.reads_models:
+            owned = internals.owned_iterator
+            self._hooks.replace(owned, "__init__", self._noted(owned.__init__))
 
     # ------------------------------------------------------------------------- in Python
 
@@ -84,7 +87,7 @@ class Inputs:
         return noted
 
     def _made(self, iterator: Any, dataset: Any) -> None:
-        if not self._internals.is_of_replica(dataset):
+        if not Internals.is_of_replica(dataset):
             self._inside.add(iterator)
 
     def stepped(self, place: Place | None) -> None:
@@ -114,7 +117,7 @@ class Inputs:
 
     def _given(self, iterator: Any) -> tuple[int, list[int]] | None:
         """How many elements an iterator has given, and the last gaps between them in µs."""
-        return self._internals.iterator_gaps(iterator)
+        return self._internals.iterator_gaps(iterator) if self._internals is not None else None
 
 
 class _Reading:

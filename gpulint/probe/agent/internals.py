@@ -1,9 +1,10 @@
 """Everything of TensorFlow that is no public API, found or given up here.
 
 Seen working on 2.16 and 2.21: `op_callbacks` (there since 2.4), `context.enable_run_metadata` and
-`export_run_metadata`, `context.device_name`, `tf_stack.extract_stack`, the registries of kernels and operations, the
-classes of eager tensors and iterators. `IteratorGetModelProto` is in 2.21 and not in 2.16. What a TensorFlow has not is
-in `lost`.
+`export_run_metadata`, which gives each graph once, when it has run for the first time; `context.device_name`,
+`tf_stack.extract_stack`, the registries of kernels and operations, the classes of eager tensors and iterators. Graphs
+are kept until both `disable_run_metadata` and `disable_graph_collection` are called. `IteratorGetModelProto` is in 2.21
+and not in 2.16. What a TensorFlow has not is in `lost`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ class Internals:
         definitions = self._found("kernels", "tensorflow.python.framework.op_def_registry", "get")
         self._kernels = kernels if definitions is not None else None
         self._definitions = definitions
-        self._tensors = self._found("reads by the host", "tensorflow.python.framework.ops", "_EagerTensorBase._numpy")
+        tensors = self._found("reads by the host", "tensorflow.python.framework.ops", "_EagerTensorBase._numpy")
+        self.eager_tensor: Any = tensors._EagerTensorBase if tensors is not None else None
+        """The class of eager tensors, whose `_numpy` every read by Python goes through."""
         owned = self._found("waits for input", "tensorflow.python.data.ops.iterator_ops", "OwnedIterator.__next__")
         distributed = self._found(
             "waits for distributed input", "tensorflow.python.distribute.input_lib", "DistributedIteratorBase.__next__"
@@ -66,6 +69,11 @@ class Internals:
         self._callbacks.add_op_callback(callback)
         return True
 
+    def forget_operations(self, callback: Callable[..., None]) -> None:
+        """Call back no more for the operations of this thread; those of other threads cannot be reached."""
+        if self._callbacks is not None and callback in self._context.context().op_callbacks:
+            self._callbacks.remove_op_callback(callback)
+
     @property
     def is_live(self) -> bool:
         """Whether the runtime is initialised: what was configured before cannot be changed any more."""
@@ -76,20 +84,6 @@ class Internals:
         """The device that `tf.device` asks for at this moment, "" for none."""
         return (self._context.context().device_name or "") if self._context is not None else ""
 
-    def watch_reads(self, note: Callable[[Any], None]) -> None:
-        """Call `note` with each eager tensor that Python reads, before it does: all ways to do so end in one method."""
-        if self._tensors is None:
-            return
-        tensor = self._tensors._EagerTensorBase
-        original = tensor._numpy
-
-        @functools.wraps(original)
-        def read(value: Any) -> Any:
-            note(value)
-            return original(value)
-
-        tensor._numpy = read
-
     @staticmethod
     def dtype_of(tensor: Any) -> int:
         """The number of an eager tensor's dtype (`types.proto`), 0 of what is none."""
@@ -97,7 +91,7 @@ class Internals:
 
     @staticmethod
     def value_of(tensor: Any) -> Any:
-        """The value of an eager tensor, read without `watch_reads` taking notice."""
+        """The value of an eager tensor, read without counting as a read of the program."""
         return tensor._numpy_internal()
 
     @staticmethod
@@ -117,6 +111,13 @@ class Internals:
             self.lost.append(("graphs", f"enable_run_metadata: {error}"))
             return False
         return True
+
+    def drop_graphs(self) -> None:
+        """Keep no more graphs, and none of those that were not asked for."""
+        context = self._context.context()
+        context.disable_run_metadata()
+        context.disable_graph_collection()
+        context.export_run_metadata()
 
     def graphs(self) -> list[Any]:
         """The graphs that were run since the last call: `pre_optimization_graph` and `partition_graphs` of each."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.places import Places
 from gpulint.probe.agent.tally import Tally
 from gpulint.probe.agent.writer import Writer
@@ -22,8 +23,8 @@ NAMES = ("keras", "tf_keras")
 class Models:
     """Counts the calls of models by method and place, with the seconds they took."""
 
-    def __init__(self, writer: Writer, places: Places, fault: Fault) -> None:
-        self._writer, self._places = writer, places
+    def __init__(self, writer: Writer, places: Places, hooks: Hooks, fault: Fault) -> None:
+        self._writer, self._places, self._hooks = writer, places, hooks
         self._note = guarded("models", fault, self._count)
         self.calls = Tally("models")
 
@@ -32,7 +33,7 @@ class Models:
         self._writer.write("keras", name=keras.__name__, version=str(getattr(keras, "__version__", "")))
         for name in METHODS:
             if (method := getattr(keras.Model, name, None)) is not None:
-                setattr(keras.Model, name, self._counted(name, method))
+                self._hooks.replace(keras.Model, name, self._counted(name, method))
 
     def _counted(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)

@@ -6,13 +6,16 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpulint.probe.agent.devices import short
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.places import Place, Places
+
+if TYPE_CHECKING:
+    from gpulint.probe.agent.blocks import Block
 
 _FUNCTION = re.compile(r"__(?:inference|forward|backward)_(.+)_\d+$")
 _GRADIENT = "gradient_tape/"
@@ -65,8 +68,8 @@ EAGER_COPY = "EagerCopy"
 QUESTION = "IteratorGetModelProto"
 """The operation by which the agent asks iterators how they were used; no program runs it."""
 
-_HANDLES = frozenset({0, 20, 21})
-"""`DataType` of what is not copied between devices with an operation: none, resources and variants."""
+_ON_HOST = frozenset({0, 7, 20, 21})
+"""`DataType` of what is not copied between devices with an operation: none, texts, resources and variants."""
 
 _INTEGERS = frozenset({3, 9})
 _SMALL = 1024
@@ -77,7 +80,8 @@ class Operations:
     """Called back by TensorFlow for each eager operation, each call of a function and each node of a graph.
 
     It counts and looks things up; it runs no operation and raises nothing but what `on_step` raises to end the
-    program. `on_live` is called once, when the runtime has been initialised.
+    program. `on_live` is called once, when the runtime has been initialised; `on_rebuilt` before a graph is built of
+    which the last one of that name has run and was not looked at.
     """
 
     def __init__(
@@ -88,11 +92,13 @@ class Operations:
         on_live: Callable[[], None],
         on_step: Callable[[str, Place | None, float], None],
         on_variable: Callable[[dict[str, Any]], None],
+        on_rebuilt: Callable[[], None],
         on_batch: Callable[[Place | None, int], None],
     ) -> None:
         self._internals = internals
         self._places = places
         self._on_fault, self._on_live, self._on_step, self._on_variable = on_fault, on_live, on_step, on_variable
+        self._on_rebuilt = on_rebuilt
         self._on_batch = on_batch
         self.several_devices = False
         """Whether the runtime has more than one device, so that something can be copied."""
@@ -109,19 +115,32 @@ class Operations:
         """(graph, node) → what was built there."""
         self.graphs_of: dict[str, list[str]] = {}
         """Node → the graphs that have one of that name."""
+        self.sizes: Counter[str] = Counter()
+        """Graph → how many nodes it has, arguments left out."""
+        self._building: dict[str, int] = {}
+        """Graph → which one of that name is being built, or was built last."""
         self.traces: dict[str, set[str]] = {}
         """Function → the names of its traces that were run."""
+        self.awaited: list[str] = []
+        """The functions of which a trace was run and its graph has not been looked at, in order."""
         self.called_at: dict[str, tuple[Place | None, str]] = {}
         """Function → where it was first called, and the device that it ran on."""
         self._training: set[str] = set()
         self._last: dict[str, float] = {}
         self._is_live = False
+        self.blocks: tuple[Block, ...] = ()
+        """The blocks that are being run."""
+        self.is_over = False
+        """Whether nothing is watched any more: threads that still call back are sent away."""
         self.fresh_functions = False
         """Whether a trace was run of which the graphs have not been looked at."""
 
     def __call__(
         self, op_type: str | bytes, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
     ) -> None:
+        if self.is_over:
+            self._internals.forget_operations(self)
+            return
         step = None
         try:
             if isinstance(op_type, bytes):  # gradients of functions come so
@@ -148,13 +167,19 @@ class Operations:
 
     # ------------------------------------------------------------------------------ eager
 
-    def _executed(
-        self, op_type: str, inputs: Any, attrs: Any, outputs: Any, op_name: Any
-    ) -> tuple[str, Place | None, float] | None:
+    def look_alive(self) -> None:
+        """Say, once, that the runtime is initialised, where it is."""
         if not self._is_live and self._internals.is_live:
             self._is_live = True
             self._on_live()
+
+    def _executed(
+        self, op_type: str, inputs: Any, attrs: Any, outputs: Any, op_name: Any
+    ) -> tuple[str, Place | None, float] | None:
+        self.look_alive()
         if (function := graph_of(op_type)) is not None:
+            for block in self.blocks:
+                block.called[function] = _device_of(outputs)
             return self._function_ran(function, op_type, outputs)
         if op_type == QUESTION:
             return None
@@ -165,32 +190,35 @@ class Operations:
             self._on_batch(place, int(self._internals.value_of(outputs[0])))
         requested = short(self._internals.requested_device)
         dtype = self._internals.dtype_of(inputs[0]) if inputs else 0
+        copied = []
+        if self.several_devices and device:
+            copied = list(self._copies(op_type, inputs, outputs[0].device, place, requested))
         with self._lock:
             self.eager += 1
             self._ran[Ran(place, op_type, requested, device, dtype)] += 1
-        if self.several_devices and device:
-            self._copies(op_type, inputs, outputs[0].device, place, requested)
+            self._copied.update(copied)
+        for block in self.blocks:
+            block.add(op_type, device, copied)
         return None
 
-    def _copies(self, op: str, inputs: Any, device: str, place: Place | None, requested: str) -> None:
-        apart = [tensor for tensor in inputs if tensor.device != device]
+    def _copies(self, op: str, inputs: Any, device: str, place: Place | None, requested: str) -> Iterator[Copied]:
+        """The transfers that an eager operation on a device needs: each tensor is copied once."""
+        dtype_of = self._internals.dtype_of
+        apart = {id(tensor): tensor for tensor in inputs or () if tensor.device != device}
         if not apart:
             return
-        dtype_of = self._internals.dtype_of
-        mixed = len({tensor.device for tensor in inputs if dtype_of(tensor) not in _HANDLES}) > 1
-        for tensor in apart:
-            dtype = dtype_of(tensor)
-            size = int(tensor.shape.num_elements() or 0) * tensor.dtype.size
-            if dtype in _HANDLES or (dtype in _INTEGERS and size <= _SMALL):
-                continue
-            copied = Copied(place, EAGER_COPY, short(tensor.device), short(device), op, requested, size, False, mixed)
-            with self._lock:
-                self._copied[copied] += 1
+        mixed = len({tensor.device for tensor in inputs if dtype_of(tensor) not in _ON_HOST}) > 1
+        for tensor in apart.values():
+            dtype, size = dtype_of(tensor), int(tensor.shape.num_elements() or 0) * tensor.dtype.size
+            if dtype not in _ON_HOST and (dtype not in _INTEGERS or size > _SMALL):
+                source, target = short(tensor.device), short(device)
+                yield Copied(place, EAGER_COPY, source, target, op, requested, size, False, mixed)
 
     def _function_ran(self, function: str, trace: str, outputs: Any) -> tuple[str, Place | None, float] | None:
         traces = self.traces.get(function)
         if traces is None or trace not in traces:
             self.traces.setdefault(function, set()).add(trace)
+            self.awaited.append(function)
             self.fresh_functions = True
             self.called_at.setdefault(function, (self._places.here(4), _device_of(outputs)))
         if function not in self._training:
@@ -230,8 +258,13 @@ class Operations:
         if name.startswith(_GRADIENT):
             self._takes_gradients(graph)
             place = self._forward(own, name[len(_GRADIENT) :])
+        if self._building.get(own) != id(graph):
+            self._building[own] = id(graph)
+            if own in self.awaited:
+                self._on_rebuilt()
         if (own, name) not in self.created:
             self.graphs_of.setdefault(name, []).append(own)
+            self.sizes[own] += op_type != "Placeholder"
         place = place or self._places.here(3)
         self.created[own, name] = Created(op_type, place, _size(outputs) if self.several_devices else None)
         if own in self.compiled and outputs and (device := outputs[0].device) and not device.startswith("/job:"):

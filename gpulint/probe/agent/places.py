@@ -7,15 +7,21 @@ import re
 import sys
 import sysconfig
 from types import FrameType
-from typing import Any
+from typing import Any, TypeAlias
 
-Place = tuple[str, int]
-"""A file and a row of it, from 1."""
+import gpulint
+
+Place: TypeAlias = "tuple[str, int] | tuple[str, int, int]"
+"""A file and a row of it, from 1; in a notebook a row of a cell, and the cell's index, from 0."""
+
+CellRows: TypeAlias = "tuple[str, int, list[int]]"
+"""A notebook, the index of a cell and, for each row of its code, the row of the cell."""
 
 _GENERATED = "__autograph_generated_file"
+_GPULINT = os.path.join(os.path.dirname(os.path.abspath(gpulint.__file__)), "")
+"""In the program's own process are also `gpulint.expect`, `gpulint.watch` and the pytest plug-in."""
 _TRACED = re.compile(r'^ +File "([^"\n]+)", line (\d+), in ', re.MULTILINE)
 """Frames of the user's code in the message of an error that was raised while a function was traced."""
-_GPULINT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 
 
 class Places:
@@ -30,6 +36,7 @@ class Places:
         roots = {os.path.join(paths[name], "") for name in ("stdlib", "platstdlib", "purelib", "platlib")}
         self._foreign = (*sorted(roots), _GPULINT, "<")
         self._is_foreign: dict[str, bool] = {}
+        self._cells: dict[str, CellRows] = {}
         self._directory = os.getcwd()
         self.extract_stack: Any = None
         """`tensorflow.python.util.tf_stack.extract_stack`, where there is one."""
@@ -40,7 +47,7 @@ class Places:
         while frame is not None:
             path = frame.f_code.co_filename
             if not self.is_foreign(path):
-                return self._original() if _GENERATED in path else self._absolute(path, frame.f_lineno)
+                return self._original() if _GENERATED in path else self.at(path, frame.f_lineno)
             frame = frame.f_back
         return None
 
@@ -49,12 +56,12 @@ class Places:
         user's in its traceback."""
         for path, row in reversed(_TRACED.findall(str(error))):
             if not self.is_foreign(path) and _GENERATED not in path:
-                return self._absolute(path, int(row))
+                return self.at(path, int(row))
         place, traceback = None, error.__traceback__
         while traceback is not None:
             path = traceback.tb_frame.f_code.co_filename
             if not self.is_foreign(path) and _GENERATED not in path:
-                place = self._absolute(path, traceback.tb_lineno)
+                place = self.at(path, traceback.tb_lineno)
             traceback = traceback.tb_next
         return place
 
@@ -73,8 +80,21 @@ class Places:
             known = self._is_foreign[path] = known or f"{os.sep}dist-packages{os.sep}" in path
         return known
 
-    def _absolute(self, path: str, row: int) -> Place:
+    def stands_for(self, name: str, cell: CellRows) -> None:
+        """Code of this name is that of a cell, from now on."""
+        self._cells[name] = cell
+        self._is_foreign[name] = False
+
+    def forget(self, name: str) -> None:
+        """Code of this name is no longer that of a cell."""
+        if self._cells.pop(name, None) is not None:
+            del self._is_foreign[name]
+
+    def at(self, path: str, row: int) -> Place:
         """A place with the path as it was when the program began, wherever it has gone since."""
+        if (of_cell := self._cells.get(path)) is not None:
+            notebook, cell, rows = of_cell
+            return notebook, rows[min(row, len(rows)) - 1], cell
         return os.path.join(self._directory, path), row
 
     def _original(self) -> Place | None:
@@ -82,5 +102,5 @@ class Places:
             return None
         for frame in reversed(self.extract_stack()):
             if not self.is_foreign(frame.filename) and _GENERATED not in frame.filename:
-                return self._absolute(frame.filename, frame.lineno)
+                return self.at(frame.filename, frame.lineno)
         return None

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.places import Places
 from gpulint.probe.agent.tally import Tally
 
@@ -23,8 +24,8 @@ class Replicas:
     Inside a traced function a call is counted when it is traced; `eager` ones each time.
     """
 
-    def __init__(self, places: Places, fault: Fault) -> None:
-        self._places = places
+    def __init__(self, places: Places, hooks: Hooks, fault: Fault) -> None:
+        self._places, self._hooks = places, hooks
         self._note = guarded("replicas", fault, self._count)
         self._tensorflow: Any = None
         self.calls = Tally("runs")
@@ -33,7 +34,7 @@ class Replicas:
         """Raises AttributeError where there is no such method."""
         self._tensorflow = tensorflow
         base = next(cls for cls in tensorflow.distribute.Strategy.__mro__ if "run" in vars(cls))
-        base.run = self._counted(base.run)
+        self._hooks.replace(base, "run", self._counted(base.run))
 
     def _counted(self, run: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(run)

@@ -16,37 +16,39 @@ import types
 from collections.abc import Sequence
 from typing import NoReturn
 
-from gpulint.probe.agent import models
-from gpulint.probe.agent.arming import Finder
+from gpulint.probe.agent.arming import arm
 from gpulint.probe.agent.session import Options, Session
 
 
 def main(arguments: Sequence[str]) -> NoReturn:
     """Run the program; ends the process as the program would have."""
     options = Options(**json.loads(arguments[0]))
-    is_module = arguments[1] == "-m"
-    target, *given = arguments[2:] if is_module else arguments[1:]
+    mode = arguments[1] if arguments[1] in ("-m", "--kernel") else ""
+    target, *given = arguments[2:] if mode else arguments[1:]
     session = Session(options)
     _leave_stacks(options.capture)
-    for name, done in (("tensorflow", session.imported), *((name, session.keras_imported) for name in models.NAMES)):
-        sys.meta_path.insert(0, Finder(name, done))
     session.started(target)
+    arm(session.awaited)
     atexit.register(session.write_down)
-    status = 0
+    status, error = 0, None
     try:
-        if is_module:
+        if mode == "--kernel":
+            from gpulint.probe.agent.kernel import run_kernel
+
+            error = run_kernel(target, given[0], session.places, session.fault)
+        elif mode == "-m":
             _run_module(target, given)
         else:
             _run_script(target, given)
-    except SystemExit as error:
-        failed = error.code not in (None, 0)
-        session.ended(f"SystemExit: {error.code}" if failed else None, error if failed else None)
+    except SystemExit as end:
+        failed = end.code not in (None, 0)
+        session.ended(f"SystemExit: {end.code}" if failed else None, end if failed else None)
         raise
-    except BaseException as error:
-        session.ended(f"{type(error).__name__}: {error}", error)
-        status = _uncaught(error)
+    except BaseException as raised:
+        session.ended(f"{type(raised).__name__}: {raised}", raised)
+        status = _uncaught(raised)
     else:
-        session.ended(None)
+        session.ended(error)
     sys.exit(status)
 
 

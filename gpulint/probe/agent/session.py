@@ -6,30 +6,27 @@ import os
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from gpulint.probe.agent import graphs
+from gpulint.probe.agent import active, graphs, models
 from gpulint.probe.agent.calls import Calls
 from gpulint.probe.agent.device_memory import DeviceMemory
 from gpulint.probe.agent.devices import short
-from gpulint.probe.agent.environment import Environment
 from gpulint.probe.agent.functions import FunctionWriter
-from gpulint.probe.agent.gradients import Gradients
 from gpulint.probe.agent.guard import guarded
-from gpulint.probe.agent.inputs import Inputs
+from gpulint.probe.agent.hooks import Hooks
+from gpulint.probe.agent.inline import Inline
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.kernels import Kernels
-from gpulint.probe.agent.models import Models
 from gpulint.probe.agent.operations import Copied, Operations
 from gpulint.probe.agent.placed import PlacedWriter
 from gpulint.probe.agent.places import Place, Places
-from gpulint.probe.agent.reads import Reads
-from gpulint.probe.agent.replicas import Replicas
 from gpulint.probe.agent.steps import Steps
-from gpulint.probe.agent.tally import Tally
+from gpulint.probe.agent.threads import OWN, watch_threads
+from gpulint.probe.agent.witnesses import Witnesses
 from gpulint.probe.agent.writer import Writer
 
 INTERVAL = 1.0
@@ -38,16 +35,21 @@ INTERVAL = 1.0
 MAX_MODULES = 500
 """Modules of the program that are told of."""
 
+BEFORE = "what ran before"
+"""Evidence that is lost where TensorFlow is watched from later on: variables, traces and graphs from before."""
+
 
 @dataclass(frozen=True)
 class Options:
     """What the parent asks for. `steps`: end the program after so many training steps, those of the warm-up not
-    counted; 0 lets it run. `warmup`: steps until the program counts as warm."""
+    counted; 0 lets it run. `warmup`: steps until the program counts as warm. `log`: have TensorFlow print where it
+    puts things, for a parent that reads that."""
 
     capture: str
     steps: int = 0
     warmup: int = 3
     no_jit: bool = False
+    log: bool = True
 
 
 class Session:
@@ -57,14 +59,9 @@ class Session:
         self._options = options
         self._writer = Writer(options.capture)
         self._places = Places()
-        self._calls = Calls(self._writer, self._places, options.no_jit)
-        self._environment = Environment(self._writer)
-        self._models = Models(self._writer, self._places, self.fault)
-        self._replicas = Replicas(self._places, self.fault)
-        self._reads = Reads(self._places, self.fault)
-        self._inputs: Inputs | None = None
-        self._placed: PlacedWriter | None = None
-        self._tallies: list[Tally] = [self._models.calls, self._replicas.calls, self._reads.seen]
+        self._hooks = Hooks()
+        self._calls = Calls(self._writer, self._places, self._hooks, options.no_jit)
+        self._placements: PlacedWriter | None = None
         self._operations: Operations | None = None
         self._internals: Internals | None = None
         self._tensorflow: Any = None
@@ -72,11 +69,28 @@ class Session:
         self._memory: DeviceMemory | None = None
         self._phase = "build"
         self._steps = Steps()
+        self._witnesses = Witnesses(
+            self._writer, self._places, self._hooks, self.fault, self._stepped, lambda: self._steps.taken
+        )
         self._functions = FunctionWriter(self._writer, self._calls)
+        self._lock = threading.Lock()
         self._faults: set[tuple[str, str]] = set()
         self._stopped = threading.Event()
         self._inner_told = 0
         self._process = os.getpid()
+        self._writing: threading.Thread | None = None
+        self._unwatch_threads: Callable[[], None] | None = None
+        self._placed: Counter[graphs.Placed] = Counter()
+        self._copied: Counter[Copied] = Counter()
+        self.graphs: dict[str, graphs.Graph] = {}
+        """Function → what its graphs hold."""
+        self.inline = Inline(self._places, self, self._writer.write, self.fault)
+        """What the program itself expects."""
+
+    @property
+    def places(self) -> Places:
+        """Which line of the user's code is running."""
+        return self._places
 
     # --------------------------------------------------------------------------- starting
 
@@ -84,8 +98,16 @@ class Session:
         """The program is about to start."""
         version = ".".join(str(part) for part in sys.version_info[:3])
         self._writer.write("process", pid=self._process, python=version, main=main)
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._forked)
+        try:
+            self._writer.keep(os.path.abspath(main))  # now it is what runs; a module by its name is no file
+        except Exception as error:
+            self.fault("source", error)
+        active.add(self)
+
+    @property
+    def awaited(self) -> Mapping[str, Callable[[ModuleType], None]]:
+        """Module → what is to be called as soon as the program has imported it."""
+        return {"tensorflow": self.imported, **dict.fromkeys(models.NAMES, self.keras_imported)}
 
     def imported(self, tensorflow: ModuleType) -> None:
         """TensorFlow has just been imported by the program."""
@@ -97,7 +119,7 @@ class Session:
     def keras_imported(self, keras: ModuleType) -> None:
         """Keras has just been imported, by the program or by TensorFlow."""
         try:
-            self._models.imported(keras)
+            self._witnesses.keras_imported(keras)
         except Exception as error:
             self.fault("Keras", error)
 
@@ -112,62 +134,31 @@ class Session:
             self._became_live,
             self._stepped,
             self._variable_made,
+            self.harvest,
             self._batch_found,
         )
         self._operations.compiled = self._calls.compiled
         cuda = bool(tensorflow.test.is_built_with_cuda())
-        self._placed = PlacedWriter(self._writer, tensorflow, Kernels(self._internals, cuda))
-        self._inputs = Inputs(self._internals, self._places, self.fault, lambda: self._steps.taken)
-        self._tallies.append(self._inputs.seen)
-        self._watch_threads()
+        self._placements = PlacedWriter(self._writer, tensorflow, Kernels(self._internals, cuda))
+        self._unwatch_threads = watch_threads(self._internals, self._operations, self.fault)
         self._internals.watch_operations(self._operations)
-        if not self._internals.is_live:
+        if self._internals.is_live:
+            self._writer.write("lost", evidence=BEFORE, reason="TensorFlow was in use when the watching began")
+        elif self._options.log:
             tensorflow.debugging.set_log_device_placement(True)
         for name in self._calls.watch(tensorflow):
             self._internals.lost.append(("calls", name))
-        self._watch_more(tensorflow)
+        self._witnesses.watch(tensorflow, self._internals)
         for evidence, reason in self._internals.lost:
             self._writer.write("lost", evidence=evidence, reason=reason)
         self._writer.write("tensorflow", tensorflow=tensorflow.__version__, keras=None, cuda=cuda)
+        self._operations.look_alive()
         self._enter("build")
-        threading.Thread(target=self._write_on, name="gpulint", daemon=True).start()
-
-    def _watch_more(self, tensorflow: Any) -> None:
-        """What only some checks need: where it fails, these are without evidence."""
-        internals, inputs = self._internals, self._inputs
-        assert internals is not None and inputs is not None
-        watches: tuple[tuple[str, Callable[[Any], None]], ...] = (
-            ("environment", self._environment.watch),
-            ("replicas", self._replicas.watch),
-            ("eager steps", Gradients(self._places, self.fault, self._stepped).watch),
-            ("reads by the host", lambda _: self._reads.watch(internals)),
-            ("waits for input", lambda _: inputs.watch()),
-        )
-        for evidence, watch in watches:
-            try:
-                watch(tensorflow)
-            except (AttributeError, StopIteration) as error:
-                internals.lost.append((evidence, str(error)))
-
-    def _watch_threads(self) -> None:
-        """TensorFlow calls back for the thread that asked only: have each new thread ask, too."""
-        bootstrap = getattr(threading.Thread, "_bootstrap_inner", None)
-        internals, operations = self._internals, self._operations
-        if bootstrap is None or internals is None or operations is None:
-            return
-
-        def watched(thread: threading.Thread) -> None:
-            if thread.name != "gpulint":
-                try:
-                    internals.watch_operations(operations)
-                except Exception as error:
-                    self.fault("threads", error)
-            bootstrap(thread)
-
-        threading.Thread._bootstrap_inner = watched  # type: ignore[attr-defined]
+        self._writing = threading.Thread(target=self._write_on, name=OWN, daemon=True)
+        self._writing.start()
 
     def _became_live(self) -> None:
-        assert self._internals is not None
+        assert self._internals is not None and self._operations is not None
         self._keeps_graphs = self._internals.keep_graphs()
         self._memory = DeviceMemory(self._tensorflow, lambda: True)
         config = self._tensorflow.config
@@ -175,14 +166,16 @@ class Session:
             short(device.name.replace("physical_device:", "device:")) for device in config.list_physical_devices()
         ]
         logical = [short(device.name) for device in config.list_logical_devices()]
-        assert self._operations is not None
         self._operations.several_devices = len(logical) > 1
         self._writer.write("devices", physical=physical, logical=logical)
-        self._environment.tell("runtime")
+        self._witnesses.moment("runtime")
 
     # ---------------------------------------------------------------------------- running
 
     def _enter(self, phase: str) -> None:
+        if self._operations is not None:
+            self._write_operations(self._operations)
+            self._steps.write(self._writer)
         self._write_memory()
         self._phase = phase
         self._writer.write("phase", name=phase)
@@ -208,8 +201,7 @@ class Session:
             elif taken == self._options.warmup + 1:
                 self._enter("steps")
             self._steps.add(function, place, seconds, self._operations.eager if self._operations else 0)
-            if self._inputs is not None:
-                self._inputs.stepped(place)
+            self._witnesses.stepped(place)
         except Exception as error:
             self.fault("steps", error)
         if self._options.steps and taken >= self._options.warmup + self._options.steps:
@@ -226,39 +218,77 @@ class Session:
             return
         try:
             self._write_operations(operations)
-            for tally in self._tallies:
-                tally.write(self._writer)
+            self._witnesses.write()
             self._steps.write(self._writer)
-            self._functions.write(operations)
+            self.harvest()
+            self._functions.write(operations, self.graphs)
             self._write_memory()
-            if operations.fresh_functions and self._keeps_graphs:
-                operations.fresh_functions = False
-                self._write_graphs(operations)
+            self._write_graphs()
+            self.inline.write_down()
         except Exception as error:
             self.fault("writing", error)
 
     def _write_operations(self, operations: Operations) -> None:
-        assert self._placed is not None
+        assert self._placements is not None
         ran, copied = operations.take()
-        self._placed.operations(ran)
-        self._placed.copies(copied)
+        self._placements.operations(ran)
+        self._placements.copies(copied)
         asked = operations.inner_devices
         if len(asked) > self._inner_told:
             self._inner_told = len(asked)
             rows = [[*self._writer.numbered(place), name, device] for name, place, device in list(asked)]
             self._writer.write("inner", rows=rows)
 
-    def _write_graphs(self, operations: Operations) -> None:
-        assert self._internals is not None and self._placed is not None
-        built = graphs.Built(operations.created, operations.graphs_of, operations.is_training)
-        placed: Counter[graphs.Placed] = Counter()
-        copied: Counter[Copied] = Counter()
-        for graph in self._internals.graphs():
-            nodes, copies = graphs.nodes(graph, built)
-            placed += nodes
-            copied += copies
-        self._placed.nodes(placed)
-        self._placed.copies(copied)
+    @property
+    def operations(self) -> Operations | None:
+        return self._operations
+
+    @property
+    def compiled(self) -> set[str]:
+        return self._calls.compiled
+
+    def harvest(self) -> None:
+        """Take the graphs that were run since the last time, for every session: TensorFlow gives each once."""
+        operations = self._operations
+        if operations is None or self._internals is None or not self._is_own:
+            return
+        if not (operations.fresh_functions and self._keeps_graphs):
+            return
+        with active.HARVEST:
+            operations.fresh_functions = False
+            for graph in self._internals.graphs():
+                for session in active.SESSIONS:
+                    session.take_graph(graph)
+
+    def take_graph(self, graph: Any) -> None:
+        """A graph was run: count its nodes and copies."""
+        operations = self._operations
+        if operations is None:
+            return
+        awaited = [name for name in operations.awaited if name not in self.compiled]
+        built = graphs.Built(
+            operations.created, operations.graphs_of, operations.sizes, awaited, operations.is_training
+        )
+        own, placed, copied = graphs.nodes(graph, built)
+        if not own:
+            return
+        if own in awaited:
+            operations.awaited.remove(own)
+        known = self.graphs.setdefault(own, graphs.Graph(Counter(), Counter()))
+        for node, count in placed.items():
+            known.placed[node.op, node.assigned] += count
+        known.copied.update(copied)
+        with self._lock:
+            self._placed.update(placed)
+            self._copied.update(copied)
+
+    def _write_graphs(self) -> None:
+        with self._lock:
+            placed, self._placed = self._placed, Counter()
+            copied, self._copied = self._copied, Counter()
+        if self._placements is not None:
+            self._placements.nodes(placed)
+            self._placements.copies(copied)
 
     # ----------------------------------------------------------------------------- ending
 
@@ -267,7 +297,8 @@ class Session:
         """Whether this is still the process that was watched first, not a fork of it."""
         return os.getpid() == self._process
 
-    def _forked(self) -> None:
+    def forked(self) -> None:
+        """This is a fork of the process that is watched."""
         self._stopped.set()
         self._writer.abandon()
 
@@ -282,8 +313,25 @@ class Session:
         """The program has come to its end, or an exception, `raised`, has ended it."""
         self._stopped.set()
         if self._is_own:
+            self.inline.look_again()
             self.write_down()
-            self._environment.tell("end")
+            self.inline.write_down()  # also where TensorFlow was never imported
+            self._witnesses.moment("end")
             self._writer.write("modules", paths=self._places.modules()[:MAX_MODULES])
             where = guarded("the error", self.fault, self._places.of)(raised) if raised else None
             self._writer.write("exit", error=error, where=where)
+
+    def disarm(self) -> None:
+        """Watch nothing any more, and leave TensorFlow and Python as they were. After `ended`."""
+        active.remove(self)
+        if self._writing is not None and self._writing is not threading.current_thread():
+            self._writing.join()
+        self._hooks.put_back()
+        if self._operations is not None and self._internals is not None:
+            self._operations.is_over = True
+            self._internals.forget_operations(self._operations)
+            if self._unwatch_threads is not None:
+                self._unwatch_threads()
+            if self._keeps_graphs and not active.SESSIONS:
+                self._internals.drop_graphs()
+        self._writer.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
+from gpulint.probe.agent.operations import EAGER_COPY
 from gpulint.probe.capture import Copy, Where
 from gpulint.probe.deciders.evidence import MANY, kind_of, of_replicas
 from gpulint.probe.expectation import Expectation, Level, Run, held, violated
@@ -26,7 +27,7 @@ def check(run: Run) -> Iterator[Expectation]:
     by_line: dict[Where, Counter[Copy]] = defaultdict(Counter)
     for one, count in capture.copies.items():
         if one.where is not None and one.mixed and not one.requested and kind_of(one.source) == kind_of(one.target):
-            if one.in_step or (one.op == "EagerCopy" and count >= MANY):
+            if one.in_step or (one.op == EAGER_COPY and count >= MANY):
                 by_line[one.where][one] += count
     for where, copies in by_line.items():
         ways = sorted({f"{one.source} to {one.target}" for one in copies})

@@ -8,7 +8,8 @@ from gpulint.probe import memory, memory_limits
 from gpulint.probe.capture import Capture
 from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
 
-_LEAK, _BALANCE, _HEADROOM, _IDLE, _FOREIGN = "mem-leak", "mem-balance", "mem-headroom", "gpu-idle-held", "mem-foreign"
+_LEAK, _HOST, _BALANCE, _HEADROOM = "mem-leak", "host-growth", "mem-balance", "mem-headroom"
+_IDLE, _TAKEN, _FOREIGN = "gpu-idle-held", "mem-preallocated", "mem-foreign"
 
 
 def check(run: Run) -> Iterator[Expectation]:
@@ -16,43 +17,67 @@ def check(run: Run) -> Iterator[Expectation]:
     capture = run.capture
     places = memory_limits.places(message for log in capture.logs.values() for message in log.messages)
     limits = {device: place.limit for device, place in places.items() if place.limit}
-    yield from _leaks(capture, limits)
-    yield from _balances(capture)
+    yield from _growths(run, limits)
+    yield from _balances(run)
     operations = capture.operations
     for device, place in places.items():
         cards = memory.cards_on(place.bus, capture.cards)
-        if (room := memory.headroom(device, capture.memory, place.limit, cards)) is not None:
+        if (
+            room := memory.headroom(device, capture.memory, place.limit, cards, run.settings.probe_headroom)
+        ) is not None:
             yield _of_headroom(room)
         if (idle := memory.held(device, operations, capture.memory, cards)) is not None:
             yield _of_held(idle)
+        if (taken := memory.preallocation(device, capture.memory, cards)) is not None:
+            yield _of_preallocation(taken)
     yield from _foreign(capture)
 
 
-def _leaks(capture: Capture, limits: dict[str, int]) -> Iterator[Expectation]:
+def _growths(run: Run, limits: dict[str, int]) -> Iterator[Expectation]:
+    capture, share = run.capture, run.settings.probe_leak
     steps = sum(one.taken for one in capture.steps.values())
-    for growth in memory.leaks(capture.memory, limits, steps):
-        subject, expected = f"memory of {growth.subject} over the steps", "does not grow"
-        observed = f"{growth.growth / 2**20:+.1f} MiB over {growth.samples} samples"
-        if growth.verdict == "fail":
-            yield violated(
-                _LEAK,
-                subject,
-                expected,
-                observed,
-                code="GPU307",
-                fix="keep no tensor of a step longer than the step",
-            )
-        elif growth.verdict == "inconclusive":
-            if growth.subject.startswith("CPU"):
-                continue  # nobody expects a short run to say anything of the host
-            yield undecided(_LEAK, Status.INCONCLUSIVE, subject, expected, growth.reason)
-        else:
-            yield held(_LEAK, subject, expected, observed)
+    machine = capture.start.get("memory", {})
+    cpus = [device for device in capture.logical if device.startswith("CPU:")]
+    if machine.get("CPU"):
+        limits = {**limits, **dict.fromkeys(cpus, machine["CPU"])}
+    # Logical CPUs share one allocator and its numbers.
+    growths = [one for one in memory.leaks(capture.memory, limits, steps, share) if one.subject not in cpus[1:]]
+    for growth in growths:
+        if growth.verdict != "inconclusive" or growth.subject not in cpus:
+            yield _of_growth(growth)
+    since = memory.steps_began(capture.memory)
+    if since is None or any(one.verdict == "fail" and one.subject in cpus for one in growths):
+        return  # what the CPU's allocator keeps is memory of the host
+    host = memory.host_growth(capture.resident, machine.get("host"), since, steps, share)
+    if host.verdict != "inconclusive":  # nobody expects a short run to say anything of the host
+        yield _of_host(host)
 
 
-def _balances(capture: Capture) -> Iterator[Expectation]:
-    for strategy in capture.strategies:
-        balance = memory.balance(strategy, capture.memory)
+def _of_growth(growth: memory.Growth) -> Expectation:
+    subject, expected, observed = f"memory of {growth.subject} over the steps", "does not grow", _grown(growth)
+    if growth.verdict == "fail":
+        fix = "keep no tensor of a step longer than the step"
+        return violated(_LEAK, subject, expected, observed, code="GPU307", fix=fix)
+    if growth.verdict == "inconclusive":
+        return undecided(_LEAK, Status.INCONCLUSIVE, subject, expected, growth.reason)
+    return held(_LEAK, subject, expected, observed)
+
+
+def _of_host(growth: memory.Growth) -> Expectation:
+    subject, expected = "memory of the program on the host over the steps", "does not grow"
+    if growth.verdict == "fail":
+        fix = "let go of what each step adds: results that are kept, histories, functions that are traced again"
+        return violated(_HOST, subject, expected, _grown(growth), fix=fix, level=Level.WARN)
+    return held(_HOST, subject, expected, _grown(growth))
+
+
+def _grown(growth: memory.Growth) -> str:
+    return f"{growth.growth / 2**20:+.1f} MiB over {growth.samples} samples"
+
+
+def _balances(run: Run) -> Iterator[Expectation]:
+    for strategy in run.capture.strategies:
+        balance = memory.balance(strategy, run.capture.memory, uneven=run.settings.probe_imbalance)
         if balance is None or balance.verdict == "inconclusive":
             continue
         subject, expected = f"peaks of memory under {strategy.cls}", f"within {balance.threshold} times of each other"
@@ -86,6 +111,17 @@ def _of_held(idle: memory.Held) -> Expectation:
     if idle.verdict == "inconclusive":
         return undecided(_IDLE, Status.INCONCLUSIVE, subject, expected, idle.reason)
     return held(_IDLE, subject, expected, observed)
+
+
+def _of_preallocation(taken: memory.Preallocation) -> Expectation:
+    """Told and never broken: it is what TensorFlow does unless memory growth or a limit is set."""
+    subject, expected = f"memory of its card taken for {taken.device}", "for information"
+    if taken.verdict == "inconclusive":
+        return undecided(_TAKEN, Status.SKIP, subject, expected, taken.reason)
+    observed = f"{taken.taken / 2**20:.0f} MiB, {taken.peak / 2**20:.0f} MiB of it in use at most"
+    if taken.verdict == "info":
+        observed += ": taken beforehand; with memory growth it takes what it needs"
+    return held(_TAKEN, subject, expected, observed)
 
 
 def _foreign(capture: Capture) -> Iterator[Expectation]:

@@ -17,7 +17,7 @@ def check(run: Run) -> Iterator[Expectation]:
     for finding in run.findings:
         decide = DECIDERS.get(finding.code)
         said = decide(finding, run.capture) if decide is not None else None
-        where = Where(finding.span.path, finding.span.row)
+        where = Where(finding.span.path, finding.span.row, finding.span.cell)
         level = Level.ERROR if finding.severity is Severity.ERROR else Level.WARN
         if said is None:
             yield Expectation(

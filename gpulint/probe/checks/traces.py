@@ -7,18 +7,17 @@ from collections.abc import Iterator
 from gpulint.probe.expectation import Expectation, Level, Run, held, violated
 
 _ID = "retrace"
-MAX_TRACES = 5
-"""Traces of one function that are no sign of trouble: TensorFlow itself warns from the fifth of the last calls on."""
 
 
 def check(run: Run) -> Iterator[Expectation]:
     """Each function that was run, by the traces of it that were run."""
+    most = run.settings.probe_max_traces
     for function in run.capture.functions.values():
         subject = f"traces of `{function.name}`"
-        expected = f"at most {MAX_TRACES}"
+        expected = f"at most {most}"
         several = f" of {function.made} functions" if function.made > 1 else ""
         observed = f"{function.traces}{several}"
-        if function.traces_of_each > MAX_TRACES:
+        if function.traces_of_each > most:
             yield violated(
                 _ID,
                 subject,

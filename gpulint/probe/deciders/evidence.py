@@ -55,7 +55,9 @@ def placed(capture: Capture) -> Iterator[Placed]:
 
 def is_in(where: Where | None, span: Span, after: int = 0) -> bool:
     """Whether a place is in the rows of a span, or at most so many after them."""
-    return where is not None and where.path == span.path and span.row <= where.row <= span.end_row + after
+    if where is None or (where.path, where.cell) != (span.path, span.cell):
+        return False
+    return span.row <= where.row <= span.end_row + after
 
 
 def is_near(where: Where | None, span: Span) -> bool:

@@ -15,10 +15,19 @@ VERSION = 1
 
 
 def render(report: Report, color: bool = False) -> str:
-    """`run`, `environment`, `devices`, `expectations`, `placements`, `variables`, `copies`, `memory`, `functions`,
-    `steps`, `log`, `faults` and the probe's `status`. Rows start at 1, sizes are bytes, times seconds."""
+    """The object as text."""
+    return json.dumps(content(report), indent=2, ensure_ascii=False) + "\n"
+
+
+def content(report: Report) -> dict[str, Any]:
+    """`run`, `environment`, `devices`, `expectations`, `placements`, `variables`, `copies`, `memory`, `cards`,
+    `functions`, `strategies`, `steps`, `log`, `faults` and the probe's `status`. Rows start at 1, sizes are bytes,
+    times seconds.
+
+    A place in a notebook has `cell`, too: the index among all its cells, from 0; its row counts inside the cell.
+    """
     capture = report.capture
-    content = {
+    return {
         "version": VERSION,
         "status": report.status,
         "run": {
@@ -68,6 +77,11 @@ def render(report: Report, color: bool = False) -> str:
             for one in capture.memory
         ],
         "resident": [list(pair) for pair in capture.resident],
+        "cards": [one._asdict() for one in capture.cards],
+        "strategies": [
+            {"class": one.cls, "devices": list(one.devices), "replicas": one.replicas, **_place(one.where)}
+            for one in capture.strategies
+        ],
         "functions": [
             {
                 "name": one.name,
@@ -89,7 +103,6 @@ def render(report: Report, color: bool = False) -> str:
         },
         "faults": capture.faults,
     }
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
 def _placements(capture: Capture) -> list[dict[str, Any]]:
@@ -149,4 +162,5 @@ def _expectation(one: Expectation) -> dict[str, Any]:
 
 
 def _place(where: Where | None) -> dict[str, Any]:
-    return {"filename": where.path if where else None, "row": where.row if where else None}
+    path, row, cell = where or (None, None, None)
+    return {"filename": path, "row": row, **({} if cell is None else {"cell": cell})}

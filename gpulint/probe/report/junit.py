@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 
+from gpulint.output import xml
 from gpulint.probe.expectation import Expectation, Status
-from gpulint.probe.report import Report
-
-_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 cannot have."""
+from gpulint.probe.report import Report, row_in_file
 
 
 def render(report: Report, color: bool = False) -> str:
@@ -32,28 +29,23 @@ def render(report: Report, color: bool = False) -> str:
         suite.append(_case(one))
     program = ElementTree.SubElement(suite, "testcase", classname="program", name="comes to its end")
     if failed:
-        message = _clean(report.capture.error or f"status {end.get('status')}, signal {end.get('signal')}")
+        message = report.capture.error or f"status {end.get('status')}, signal {end.get('signal')}"
         ElementTree.SubElement(program, "error", message=message.split("\n")[0]).text = message
-    ElementTree.indent(suite)
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(suite, encoding="unicode")}\n'
+    return xml.document(suite)
 
 
 def _case(one: Expectation) -> ElementTree.Element:
-    case = ElementTree.Element("testcase", classname=_clean(one.code or one.id), name=_clean(one.subject))
+    case = ElementTree.Element("testcase", classname=one.code or one.id, name=one.subject)
     if one.where is not None:
-        case.set("file", _clean(one.where.path))
-        case.set("line", str(one.where.row))
-    text = _clean(f"expected: {one.expected}\nobserved: {one.observed}")
-    text += "".join(f"\n{_clean(line)}" for line in one.evidence)
-    text += f"\nfix: {_clean(one.fix)}" if one.fix else ""
+        case.set("file", one.where.path)
+        case.set("line", str(row_in_file(one.where)))
+    text = f"expected: {one.expected}\nobserved: {one.observed}"
+    text += "".join(f"\n{line}" for line in one.evidence)
+    text += f"\nfix: {one.fix}" if one.fix else ""
     if one.status is Status.FAIL:
-        ElementTree.SubElement(case, "failure", message=_clean(one.observed)).text = text
+        ElementTree.SubElement(case, "failure", message=one.observed).text = text
     elif one.status in (Status.SKIP, Status.INCONCLUSIVE):
-        ElementTree.SubElement(case, "skipped", message=_clean(one.observed))
+        ElementTree.SubElement(case, "skipped", message=one.observed)
     elif one.status is Status.WARN:
         ElementTree.SubElement(case, "system-out").text = text
     return case
-
-
-def _clean(text: str) -> str:
-    return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)

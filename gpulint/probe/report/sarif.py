@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
-from pathlib import PurePath
 from typing import Any
-from urllib.parse import quote
 
-import gpulint
+from gpulint.output import sarif
 from gpulint.probe.expectation import Expectation, Status
-from gpulint.probe.report import Report
+from gpulint.probe.report import Report, row_in_file
 
 _LEVELS = {Status.FAIL: "error", Status.WARN: "warning"}
 
@@ -19,24 +15,7 @@ def render(report: Report, color: bool = False) -> str:
     """One run. Paths are relative to the working directory where they are below it."""
     broken = [one for one in report.expectations if one.status in _LEVELS and one.where is not None]
     rules = sorted({_rule(one) for one in broken})
-    log = {
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {
-                    "driver": {
-                        "name": "gpulint",
-                        "version": gpulint.__version__,
-                        "informationUri": "https://gpulint.readthedocs.io/",
-                        "rules": [{"id": rule} for rule in rules],
-                    }
-                },
-                "results": [_result(one, rules) for one in broken],
-            }
-        ],
-    }
-    return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
+    return sarif.log([{"id": rule} for rule in rules], [_result(one, rules) for one in broken])
 
 
 def _rule(one: Expectation) -> str:
@@ -56,17 +35,10 @@ def _result(one: Expectation, rules: list[str]) -> dict[str, Any]:
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": _uri(one.where.path)},
-                    "region": {"startLine": one.where.row},
+                    "artifactLocation": sarif.artifact(one.where.path),
+                    "region": {"startLine": row_in_file(one.where)},
                 }
             }
         ],
         "properties": {"evidence": list(one.evidence), "expected": one.expected},
     }
-
-
-def _uri(path: str) -> str:
-    relative = os.path.relpath(path)
-    if relative.startswith(".."):
-        return PurePath(os.path.abspath(path)).as_uri()
-    return quote(PurePath(relative).as_posix())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections import Counter, defaultdict
 from io import StringIO
 
 from rich import box
@@ -11,15 +9,20 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from gpulint.output.view import printable
-from gpulint.probe.capture import Capture, Where
+from gpulint.output.escapes import printable
+from gpulint.probe.capture import Capture
+from gpulint.probe.curves import curves
 from gpulint.probe.expectation import Expectation, Status
-from gpulint.probe.reasons import is_bookkeeping
-from gpulint.probe.report import Report
+from gpulint.probe.report import Report, located
+from gpulint.probe.report.header import header, verdict
+from gpulint.probe.report.matrices import Matrix, logged, operations, variables
+from gpulint.probe.sizes import in_words
+from gpulint.probe.sparkline import sparkline
 
 WIDTH = 120
 MAX_ROWS = 12
 """Rows of a matrix: the operations that ran most."""
+CURVE_WIDTH = 50
 MAX_EVIDENCE = 10
 MAX_HELD = 6
 """Expectations that hold, of which so many are listed and the others counted."""
@@ -39,49 +42,16 @@ def render(report: Report, color: bool) -> str:
     console = Console(
         file=written, width=WIDTH, force_terminal=color, no_color=not color, highlight=False, legacy_windows=False
     )
-    _header(console, report.capture)
+    for line in header(report.capture):
+        console.print(_safe(line))
     _expectations(console, report)
-    _operations(console, report.capture)
+    _matrix(console, operations(report.capture))
     _log(console, report.capture)
-    _variables(console, report.capture)
+    _matrix(console, variables(report.capture))
+    _memory(console, report.capture)
     _evidence(console, report)
     console.print(f"[bold]{_safe(verdict(report))}[/bold]")
     return written.getvalue()
-
-
-def verdict(report: Report) -> str:
-    """One line: how many expectations were broken, and how the program ended."""
-    counts = Counter(one.status for one in report.expectations)
-    said = ", ".join(f"{counts[status]} {status.value}" for status in Status if counts[status]) or "nothing to check"
-    end = report.capture.end
-    reason = end.get("reason")
-    if reason in ("timeout", "hang"):
-        return f"{said}; the program was stopped ({reason})"
-    if end.get("signal"):
-        return f"{said}; the program was ended by signal {end['signal']}"
-    if end.get("status"):
-        return f"{said}; the program ended with status {end['status']}"
-    return said
-
-
-def _header(console: Console, capture: Capture) -> None:
-    version = capture.tensorflow.get("tensorflow")
-    if not capture.process:
-        return
-    if not version:
-        console.print("The program did not import TensorFlow.")
-        return
-    strategies = ", ".join(f"{one.cls} of {one.replicas}" for one in capture.strategies) or "no strategy"
-    devices = ", ".join(capture.logical) or "not initialised"
-    console.print(_safe(f"TensorFlow {version} on {devices}; {strategies}; {capture.seconds:.1f} s"))
-    steps = sum(one.taken for one in capture.steps.values())
-    if steps:
-        seconds = sum(one.seconds for one in capture.steps.values())
-        console.print(_safe(f"{steps} training steps, {1000 * seconds / steps:.1f} ms each"))
-    for evidence, reason in capture.lost:
-        console.print(_safe(f"not seen: {evidence} ({reason})"))
-    for fault in capture.faults:
-        console.print(_safe(f"fault of the probe: {fault}"))
 
 
 def _expectations(console: Console, report: Report) -> None:
@@ -98,22 +68,11 @@ def _expectations(console: Console, report: Report) -> None:
             _safe(f"{code}{one.subject}"),
             _safe(one.expected),
             _safe(one.observed),
-            _safe(shown(one.where)),
+            _safe(located(one.where)),
         )
     console.print(table)
     if len(held) > MAX_HELD:
         console.print(f"… and {len(held) - MAX_HELD} more that hold")
-
-
-def _operations(console: Console, capture: Capture) -> None:
-    seen: dict[str, Counter[str]] = defaultdict(Counter)
-    for ran, count in capture.executions.items():
-        if ran.device and not is_bookkeeping(ran.op):
-            seen[ran.op][ran.device] += count
-    for node, count in capture.nodes.items():
-        if not is_bookkeeping(node.op):
-            seen[node.op][node.assigned] += count
-    _matrix(console, "operations and graph nodes", seen, capture.logical)
 
 
 def _log(console: Console, capture: Capture) -> None:
@@ -121,48 +80,51 @@ def _log(console: Console, capture: Capture) -> None:
     if capture.executions or capture.nodes or (capture.process and not capture.tensorflow):
         return
     for name, log in capture.logs.items():
-        seen: dict[str, Counter[str]] = defaultdict(Counter)
-        for (op, device), count in (*log.placed.items(), *log.ran.items()):
-            if not is_bookkeeping(op):
-                seen[op][device] += count
         if log.lines:
             torn = f", {log.torn} torn" if log.torn else ""
             console.print(_safe(f"{name}: {log.lines} lines, {log.placements} of them placements{torn}"))
-        _matrix(console, "operations in the placement log", seen, capture.logical)
+        _matrix(console, logged(log, capture))
         for message in log.messages:
             console.print(_safe(message))
 
 
-def _variables(console: Console, capture: Capture) -> None:
-    seen: dict[str, Counter[str]] = defaultdict(Counter)
-    for one in capture.variables:
-        seen[one.name.partition("/replica_")[0]][one.device] += one.bytes
-    _matrix(console, "bytes of variables", seen, capture.logical)
-
-
-def _matrix(console: Console, title: str, seen: dict[str, Counter[str]], logical: tuple[str, ...]) -> None:
-    if not seen:
+def _matrix(console: Console, matrix: Matrix) -> None:
+    if not matrix.rows:
         return
-    devices = [name for name in logical if any(counts[name] for counts in seen.values())]
     table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
-    table.add_column(title, overflow="fold")
-    for device in devices:
-        table.add_column(device, justify="right")
-    rows = sorted(seen.items(), key=lambda item: (-sum(item[1].values()), item[0]))
-    for name, counts in rows[:MAX_ROWS]:
-        table.add_row(_safe(name), *(f"{counts[device]:,}" if counts[device] else "" for device in devices))
-    if len(rows) > MAX_ROWS:
-        others = Counter[str]()
-        for _, counts in rows[MAX_ROWS:]:
-            others.update(counts)
-        table.add_row(f"{len(rows) - MAX_ROWS} others", *(f"{others[device]:,}" for device in devices))
+    table.add_column(matrix.title, overflow="fold")
+    for device in matrix.devices:
+        table.add_column(_safe(device), justify="right")
+    shown_rows = [(_safe(name), counts) for name, counts in matrix.rows[:MAX_ROWS]]
+    if (others := len(matrix.rows) - MAX_ROWS) > 0:
+        shown_rows.append((f"{others} others", matrix.beyond(MAX_ROWS)))
+    for name, counts in shown_rows:
+        table.add_row(name, *(f"{counts[device]:,}" if counts[device] else "" for device in matrix.devices))
+    console.print(table)
+
+
+def _memory(console: Console, capture: Capture) -> None:
+    """A line for each device, card and the host, all of them from the beginning of the run to its end."""
+    seen = [curve for curve in curves(capture) if curve.unit == "bytes"]
+    if not seen or not capture.tensorflow:
+        return
+    table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
+    table.add_column("memory", overflow="fold")
+    table.add_column("over the run")
+    for name in ("at the end", "peak", "limit"):
+        table.add_column(name, justify="right")
+    for curve in seen:
+        line = sparkline([value for _, value in curve.lines[0][1]], CURVE_WIDTH, low=0)
+        limit = in_words(curve.limit) if curve.limit else ""
+        table.add_row(_safe(curve.subject), line, in_words(curve.last), in_words(curve.peak), limit)
     console.print(table)
 
 
 def _evidence(console: Console, report: Report) -> None:
     broken = [one for one in report.expectations if one.status in (Status.FAIL, Status.WARN)]
     for one in broken[:MAX_EVIDENCE]:
-        console.print(_safe(f"{shown(one.where)}: {_told(one)}"))
+        place = f"{located(one.where)}: " if one.where is not None else ""
+        console.print(_safe(place + _told(one)))
     if len(broken) > MAX_EVIDENCE:
         console.print(f"… and {len(broken) - MAX_EVIDENCE} more")
 
@@ -177,11 +139,3 @@ def _told(one: Expectation) -> str:
 def _safe(text: str) -> str:
     """Text on one line, without what a terminal or rich would obey."""
     return escape(printable(" ".join(text.split())))
-
-
-def shown(where: Where | None) -> str:
-    """A place with its path relative to the working directory, "" for none."""
-    if where is None:
-        return ""
-    relative = os.path.relpath(where.path)
-    return f"{where.path if relative.startswith('..') else relative}:{where.row}"

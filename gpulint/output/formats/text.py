@@ -5,8 +5,9 @@ from __future__ import annotations
 from gpulint.confidence import Confidence
 from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding, Severity
+from gpulint.output.escapes import printable
 from gpulint.output.summary import footer
-from gpulint.output.view import View, printable
+from gpulint.output.view import View, fix_of, place
 from gpulint.places import Span
 
 _COLORS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;34"}
@@ -19,11 +20,13 @@ TAB = "    "
 
 def render(result: CheckResult, view: View) -> str:
     """All findings, an empty line between them, then the footer."""
-    blocks = [_block(one, view) for one in result.findings]
+    blocks = [block(one, view) for one in result.findings]
     return "\n".join([*blocks, footer(result)]) + "\n"
 
 
-def _block(finding: Finding, view: View) -> str:
+def block(finding: Finding, view: View, rows: int = MAX_ROWS) -> str:
+    """One finding; of a span of more than `rows` rows the first is shown."""
+
     def paint(text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if view.color else text
 
@@ -31,16 +34,18 @@ def _block(finding: Finding, view: View) -> str:
     span = finding.span
     width = len(str(max(span.end_row, *(one.span.row for one in finding.related), 1)))
     head = f"{paint(f'{finding.severity.value}[{finding.code}]', color)} {paint(printable(finding.message), '1')}"
-    out = [head, f"{'':>{width}} {paint('-->', '34')} {_place(span)}"]
-    out += _excerpt(span, view, width, color, "^")
+    out = [head, f"{'':>{width}} {paint('-->', '34')} {place(span)}"]
+    out += _excerpt(span, view, width, color, "^", rows)
     for one in finding.related:
-        elsewhere = f" ({_place(one.span)})" if one.span.path != span.path else ""
+        elsewhere = f" ({place(one.span)})" if (one.span.path, one.span.cell) != (span.path, span.cell) else ""
         out.append(f"{'':>{width}} {paint('::', '34')} {printable(one.message)}{elsewhere}")
-        out += _excerpt(one.span, view, width, "34", "-")
+        out += _excerpt(one.span, view, width, "34", "-", rows)
     if finding.why:
-        out.append(f"{'':>{width}} {paint('= why:', '34')} {finding.why}")
+        out.append(f"{'':>{width}} {paint('= why:', '34')} {printable(finding.why)}")
     if finding.instead:
-        out.append(f"{'':>{width}} {paint('= help:', '34')} {finding.instead}")
+        out.append(f"{'':>{width}} {paint('= help:', '34')} {printable(finding.instead)}")
+    if (fix := fix_of(finding)) is not None:
+        out.append(f"{'':>{width}} {paint('= fix:', '34')} {printable(fix.message)} ({fix.applicability.value})")
     tail = f"{finding.name}"
     if finding.confidence is Confidence.INFERRED:
         tail += ", inferred across calls or conditions"
@@ -48,11 +53,7 @@ def _block(finding: Finding, view: View) -> str:
     return "\n".join(out) + "\n"
 
 
-def _place(span: Span) -> str:
-    return f"{printable(span.path)}:{span.row}:{span.column}"
-
-
-def _excerpt(span: Span, view: View, width: int, color: str, mark: str) -> list[str]:
+def _excerpt(span: Span, view: View, width: int, color: str, mark: str, most: int) -> list[str]:
     """The rows of a span with a line of marks under each."""
 
     def paint(text: str, code: str) -> str:
@@ -60,9 +61,9 @@ def _excerpt(span: Span, view: View, width: int, color: str, mark: str) -> list[
 
     bar = paint("|", "34")
     lines: list[str] = []
-    last = min(span.end_row, span.row + MAX_ROWS - 1) if span.end_row - span.row < MAX_ROWS else span.row
+    last = span.end_row if span.end_row - span.row < most else span.row
     for row in range(span.row, last + 1):
-        text = view.line(span.path, row)
+        text = view.line(span.path, row, span.cell)
         start = span.column - 1 if row == span.row else len(text) - len(text.lstrip())
         end = span.end_column - 1 if row == span.end_row else len(text.rstrip())
         before = text[:start].replace("\t", TAB)

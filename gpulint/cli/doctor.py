@@ -1,0 +1,58 @@
+"""`gpulint doctor`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from gpulint.cli import options
+from gpulint.cli.options import UserError
+from gpulint.doctor.causes import diagnose
+from gpulint.doctor.gather import NoInterpreter, gather
+from gpulint.doctor.report import FORMATS, Report, render
+
+_TIMEOUT = 60.0
+
+
+@click.command("doctor")
+@click.option(
+    "--python", metavar="PATH", help="Examine this interpreter's TensorFlow (default: the one gpulint runs in)."
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=1),
+    default=_TIMEOUT,
+    show_default=True,
+    metavar="S",
+    help="Ask TensorFlow and the driver for S seconds at most.",
+)
+@click.option("--no-compute", is_flag=True, help="Only list the GPUs: make no devices and run nothing on them.")
+@click.option("--output-format", type=click.Choice(FORMATS), default="text", help="Form of the report.")
+@click.option("--output-file", "-o", type=click.Path(dir_okay=False), help="Write the report there.")
+@options.color
+def command(
+    python: str | None, timeout: float, no_compute: bool, output_format: str, output_file: str | None, color: str
+) -> None:
+    """Say what stands between this machine and TensorFlow on its GPUs.
+
+    TensorFlow and the driver are asked in processes of their own, so that one that hangs or crashes is a finding.
+
+    Exit status: 0 nothing is in the way of a GPU that is expected here, 1 something is, 2 wrong usage or an internal
+    error.
+    """
+    try:
+        evidence = gather(python or sys.executable, timeout=timeout, compute=not no_compute)
+    except NoInterpreter as error:
+        raise UserError(str(error)) from None
+    report = Report(evidence, diagnose(evidence))
+    text = render(output_format, report, not output_file and options.use_color(color))
+    if output_file:
+        try:
+            with open(output_file, "w", encoding="utf-8") as file:
+                file.write(text)
+        except OSError as error:
+            raise UserError(f"{output_file}: {error.strerror or error}") from None
+    else:
+        click.echo(text, nl=False)
+    sys.exit(report.status)

@@ -1,0 +1,152 @@
+"""What lets findings pass: a baseline, what a revision had already, comments that `check` writes itself."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import click
+
+from gpulint.cli.options import UserError
+from gpulint.linting import baseline
+from gpulint.linting.baseline import Baseline, BaselineError
+from gpulint.linting.engine import SYNTAX_ERROR, CheckResult
+from gpulint.linting.finding import Finding
+from gpulint.linting.silence import ABOUT_COMMENTS
+from gpulint.output.summary import number
+from gpulint.places import Span
+from gpulint.settings import Settings, SettingsFinder
+from gpulint.sources.changes import Changes, NoChanges, changes_since
+from gpulint.sources.decoding import Undecodable, decode
+from gpulint.sources.ignoring import CannotIgnore, one_line, with_ignores
+from gpulint.sources.language import language_of
+from gpulint.sources.writing import NotWritten, replace_file
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_NAMED_STALE = 5
+"""Stale entries of a baseline that are named; of more, their number."""
+
+
+def gatekeeping(function: F) -> F:
+    """`--baseline`, `--write-baseline`, `--prune-baseline`, `--since`, `--add-ignore`."""
+    for option in (
+        click.option("--add-ignore", metavar="[=REASON]", help="Write a comment that silences each finding."),
+        click.option("--since", metavar="REV", help="Only what is on rows that changed since a git revision."),
+        click.option("--prune-baseline", is_flag=True, help="Take out of the baseline what is not found any more."),
+        click.option("--write-baseline", is_flag=True, help="Write what is found into the baseline."),
+        click.option("--baseline", type=click.Path(dir_okay=False), help="Leave out the findings that this file has."),
+    ):
+        function = option(function)
+    return function
+
+
+@dataclass(frozen=True, slots=True)
+class Gates:
+    """What the user asked for. `reason` is that of `--add-ignore`, None where it is not given."""
+
+    baseline: str | None
+    write: bool
+    prune: bool
+    changes: Changes | None
+    reason: str | None
+
+    @classmethod
+    def of(cls, choices: dict[str, Any], settings: Settings) -> Gates:
+        """Raises UserError."""
+        named = choices["baseline"]
+        if named is None and settings.baseline:
+            named = os.path.join(settings.root, settings.baseline)
+        if (choices["write_baseline"] or choices["prune_baseline"]) and named is None:
+            raise UserError("name the baseline with --baseline FILE, or in the settings")
+        try:
+            changes = changes_since(choices["since"]) if choices["since"] is not None else None
+            reason = one_line(choices["add_ignore"]) if choices["add_ignore"] is not None else None
+        except NoChanges as error:
+            raise UserError(f"--since: {error}") from None
+        except CannotIgnore as error:
+            raise UserError(f"--add-ignore: {error}") from None
+        return cls(named, choices["write_baseline"], choices["prune_baseline"], changes, reason)
+
+    def passed(self, result: CheckResult, checked: Collection[str], in_file: Callable[[Span], Span]) -> CheckResult:
+        """The result with the findings that count; `in_file` gives a span in a cell at its rows of the file.
+
+        Raises UserError.
+        """
+        findings = result.findings
+        if self.baseline is not None:
+            try:
+                findings = self._without_known(self.baseline, findings, checked)
+            except (BaselineError, NotWritten) as error:
+                raise UserError(str(error)) from None
+        if self.changes is not None:
+            findings = [one for one in findings if _is_new(one, self.changes, in_file)]
+        return replace(result, findings=findings)
+
+    def _without_known(self, file: str, findings: list[Finding], checked: Collection[str]) -> list[Finding]:
+        known = Baseline(file) if self.write and not os.path.exists(file) else baseline.read(file)
+        stale = known.stale(findings, checked)
+        changed = known
+        if self.write:
+            changed = known.renewed(findings, checked)
+        elif self.prune:
+            changed = known.without(stale)
+        elif stale:
+            names = [f"{one.path} {one.code}" for one in stale[:_NAMED_STALE]]
+            names += [f"{len(stale) - len(names)} more"] if len(stale) > len(names) else []
+            click.echo(
+                f"gpulint: {file} has what is not found any more: {', '.join(names)}; --prune-baseline", err=True
+            )
+        if changed != known or (self.write and not os.path.exists(file)):
+            replace_file(file, None, baseline.rendered(changed).encode())
+            gone, new = len(known.entries - changed.entries), len(changed.entries - known.entries)
+            click.echo(f"gpulint: {file}: {new} added, {gone} removed, {len(changed.entries)} in all", err=True)
+        return changed.fresh(findings)
+
+    def ignore(self, result: CheckResult, finder: SettingsFinder) -> bool:
+        """Write the comments that were asked for; whether any was written."""
+        if self.reason is None:
+            return False
+        wanted: dict[str, list[tuple[int, str]]] = defaultdict(list)
+        for one in result.findings:
+            if one.code != SYNTAX_ERROR and one.code not in ABOUT_COMMENTS:
+                wanted[one.span.path].append((one.span.row, one.code))
+        for path in [one for one in wanted if language_of(one, finder.of_file(one).extension) != "python"]:
+            del wanted[path]
+            click.echo(f"gpulint: {path}: comments are only written into Python files; left as it is", err=True)
+        written = [_ignore(path, places, self.reason) for path, places in wanted.items()]
+        files = number(sum(map(bool, written)), "file")
+        click.echo(f"gpulint: {number(sum(written), 'finding')} ignored in {files}", err=True)
+        return any(written)
+
+
+def _is_new(finding: Finding, changes: Changes, in_file: Callable[[Span], Span]) -> bool:
+    """Whether what changed is what is reported, or what explains it."""
+    if finding.code == SYNTAX_ERROR:
+        return changes.has_file(finding.span.path)
+    spans = [in_file(span) for span in (finding.span, *(one.span for one in finding.related))]
+    return any(changes.has_rows(span.path, span.row, span.end_row) for span in spans)
+
+
+def _ignore(path: str, places: list[tuple[int, str]], reason: str) -> int:
+    """Write the comments of one file; how many findings they silence. What cannot be done is said."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+        source = decode(path, data)
+        after = with_ignores(source.text, places, reason).encode(source.encoding)
+        if source.text.encode(source.encoding) != data:
+            raise CannotIgnore(f"cannot be written back in {source.encoding}")
+        replace_file(path, data, after)
+    except UnicodeEncodeError as error:
+        click.echo(f"gpulint: {path}: its encoding {error.encoding} has no {error.object[error.start]!r}", err=True)
+    except (OSError, Undecodable, CannotIgnore) as error:
+        click.echo(f"gpulint: {path}: {error}; left as it is", err=True)
+    except NotWritten as error:
+        click.echo(f"gpulint: {error}", err=True)
+    else:
+        return len(places)
+    return 0

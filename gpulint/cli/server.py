@@ -1,0 +1,49 @@
+"""`gpulint server`."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+from importlib.util import find_spec
+
+import click
+
+from gpulint.cli import options
+from gpulint.cli.options import UserError
+
+
+@click.command("server")
+@click.option("--stdio", is_flag=True, help="Speak on standard input and output; the default.")
+@click.option("--tcp", metavar="[HOST:]PORT", help="Wait for one client on a port instead.")
+@click.option("--verbose", "-v", is_flag=True, help="Log the protocol to standard error.")
+@options.configuration
+def command(
+    stdio: bool, tcp: str | None, verbose: bool, configs: tuple[str, ...], isolated: bool, target_tensorflow: str | None
+) -> None:
+    """Serve an editor by the Language Server Protocol.
+
+    Findings as you type, fixes, the predicted device under the cursor, hints of devices and batches. Setup for several
+    editors is in docs/editors.md. Needs `pip install 'gpulint[server]'`.
+    """
+    if stdio and tcp is not None:
+        raise UserError("--stdio and --tcp exclude each other")
+    if find_spec("pygls") is None or find_spec("lsprotocol") is None:
+        raise UserError("the language server needs pygls: pip install 'gpulint[server]'")
+    from gpulint.server.handlers import server
+
+    logging.basicConfig(level=logging.DEBUG if verbose else logging.ERROR, stream=sys.stderr)
+    made = server(options.finder(configs, isolated, {}, target_tensorflow), installed=not isolated)
+    if tcp is not None:
+        made.start_tcp(*_address(tcp))
+        return
+    channel = sys.stdout.buffer
+    with contextlib.redirect_stdout(sys.stderr):  # a rule of the user's may print
+        made.start_io(stdout=channel)
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not port.isdecimal() or not 0 < int(port) < 65536:
+        raise UserError(f"--tcp {text}: `{port}` is no port")
+    return host or "127.0.0.1", int(port)

@@ -1,0 +1,46 @@
+"""`check --watch`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from gpulint.cli.options import UserError
+
+_SUFFIXES = (".py", ".ipynb", ".toml")
+
+
+def repeat(paths: Sequence[str], check: Callable[[], object]) -> None:
+    """Check now and whenever a file below the paths changes, until interrupted. Raises UserError."""
+    try:
+        import watchfiles
+    except ImportError:
+        raise UserError("--watch needs the package watchfiles: pip install 'gpulint[watch]'") from None
+    if "-" in paths:
+        raise UserError("--watch cannot watch standard input")
+
+    is_wanted = watchfiles.DefaultFilter()
+
+    def is_source(change: Any, path: str) -> bool:
+        return path.endswith(_SUFFIXES) and bool(is_wanted(change, path))
+
+    watched = {path if os.path.exists(path) else "." for path in paths or (".",)}
+    _once(check)
+    for changes in watchfiles.watch(*watched, watch_filter=is_source, raise_interrupt=False):
+        names = sorted({os.path.relpath(path) for _, path in changes})
+        click.clear()
+        click.echo(f"gpulint: {', '.join(names)} changed", err=True)
+        _once(check)
+
+
+def _once(check: Callable[[], object]) -> None:
+    try:
+        check()
+    except click.ClickException as error:
+        error.show()
+    except SystemExit:
+        pass  # its status is that of one check; watching goes on
+    click.echo("gpulint: watching; stop with Ctrl-C", err=True)

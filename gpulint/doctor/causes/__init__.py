@@ -1,0 +1,89 @@
+"""What can be in the way, one module for each group of causes, and which of them explain others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from gpulint.doctor.causes import (
+    capability,
+    container,
+    driver,
+    environment,
+    hardware,
+    importing,
+    installation,
+    libraries,
+    memory,
+    running,
+    selection,
+    visibility,
+)
+from gpulint.doctor.diagnosis import Diagnosis
+from gpulint.doctor.evidence import Evidence
+from gpulint.linting.finding import Severity
+
+CAUSES: tuple[Callable[[Evidence], Iterator[Diagnosis]], ...] = (
+    installation.diagnose,
+    importing.diagnose,
+    container.diagnose,
+    hardware.diagnose,
+    driver.diagnose,
+    visibility.diagnose,
+    libraries.diagnose,
+    capability.diagnose,
+    selection.diagnose,
+    running.diagnose,
+    memory.diagnose,
+    environment.diagnose,
+)
+"""In the order in which one thing leads to the next: what stands first is mended first."""
+
+_EXPLAINED = {
+    "import-fails": (
+        "no-tensorflow",
+        "tensorflow-shadowed",
+        "tensorflow-leftover",
+        "two-tensorflows",
+        "unknown-xla-flag",
+    ),
+    "import-crashes": ("unknown-xla-flag", "two-tensorflows"),
+    "driver-missing": ("driver-mismatch",),
+    "driver-library": ("driver-missing", "container-without-gpu", "container-capabilities", "wsl-driver"),
+    "driver-refuses": (
+        "driver-missing",
+        "driver-library",
+        "driver-mismatch",
+        "driver-stub",
+        "driver-too-old",
+        "driver-uvm",
+        "container-without-gpu",
+        "container-capabilities",
+        "device-files-denied",
+        "gpus-hidden",
+        "mig-without-instance",
+        "no-gpu",
+    ),
+    "no-gpu": ("container-without-gpu", "wsl-driver"),
+}
+"""A diagnosis → those that explain it: beside one of them it says nothing."""
+
+_LAST = "no-gpu-listed"
+"""The diagnosis for what nothing explains."""
+
+
+def diagnose(evidence: Evidence) -> Sequence[Diagnosis]:
+    """What is in the way, errors first, each group in the order of CAUSES.
+
+    Where TensorFlow computed on every GPU that it lists there is no error: what was run outweighs what was looked up.
+    """
+    found = [one for cause in CAUSES for one in cause(evidence)]
+    if evidence.works:
+        found = [replace(one, severity=Severity.WARNING) if one.severity is Severity.ERROR else one for one in found]
+    ids = {one.id for one in found}
+    errors = any(one.severity is Severity.ERROR and one.id != _LAST for one in found)
+    kept = [
+        one for one in found if not ids.intersection(_EXPLAINED.get(one.id, ())) and not (one.id == _LAST and errors)
+    ]
+    order = list(Severity)
+    return sorted(kept, key=lambda one: order.index(one.severity))

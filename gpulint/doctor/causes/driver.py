@@ -1,0 +1,187 @@
+"""NVIDIA's driver: missing, too old, in pieces that do not fit, or it refuses, hangs or crashes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpulint.doctor import cuda
+from gpulint.doctor.diagnosis import Diagnosis
+from gpulint.doctor.evidence import Evidence
+from gpulint.linting.finding import Severity
+
+_INSTALLS = {
+    "ubuntu": "sudo ubuntu-drivers install",
+    "debian": "sudo apt install nvidia-driver",
+    "fedora": "sudo dnf install akmod-nvidia",
+    "arch": "sudo pacman --sync nvidia nvidia-utils",
+    "opensuse-leap": "sudo zypper install nvidia-open-driver-G06-signed-kmp-default",
+}
+_DOWNLOAD = "https://www.nvidia.com/drivers"
+
+_REFUSALS = (
+    (r"\(303\)", "libcuda.so.1, the driver's library, cannot be opened", ""),
+    (
+        r"SYSTEM_NOT_READY|\(802\)",
+        "the machine's NVSwitch needs the fabric manager, which does not run (jax#24866)",
+        "sudo systemctl enable --now nvidia-fabricmanager",
+    ),
+    (
+        r"COMPAT_NOT_SUPPORTED|\(804\)",
+        "a package of CUDA's forward compatibility is in use on a card, or beside a kernel module, that has none",
+        "sudo apt remove 'cuda-compat-*'",
+    ),
+    (
+        r"SYSTEM_DRIVER_MISMATCH|\(803\)",
+        "the kernel runs another version of the driver than its libraries",
+        "sudo reboot",
+    ),
+    (
+        r"UNKNOWN",
+        "most often the module nvidia_uvm is in a bad state, as after a suspend (pytorch#49081)",
+        "sudo modprobe --remove nvidia_uvm && sudo modprobe nvidia_uvm",
+    ),
+)
+"""Refusals of cuInit, why, and what mends them ("": the driver must be installed): the names are those of cuda.h."""
+
+_MISMATCH = re.compile(r"LibRmVersionMismatch|Driver/library version mismatch")
+
+
+def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
+    if evidence.machine.system == "Linux" and not evidence.machine.wsl:
+        yield from _missing(evidence)
+        yield from _libraries(evidence)
+    yield from _versions(evidence)
+    yield from _refuses(evidence)
+    yield from _ends(evidence)
+
+
+def _install(evidence: Evidence) -> str:
+    return _INSTALLS.get(evidence.machine.distribution, _DOWNLOAD) if evidence.machine.system == "Linux" else _DOWNLOAD
+
+
+def _missing(evidence: Evidence) -> Iterator[Diagnosis]:
+    machine = evidence.machine
+    if not machine.bus_cards or machine.kernel_driver or evidence.cards:
+        return
+    holders = sorted({one.driver for one in machine.bus_cards if one.driver})
+    cards = ", ".join(one.bus for one in machine.bus_cards)
+    if "vfio-pci" in holders:
+        seen, why, mend = "held by vfio-pci", "it is reserved for a virtual machine", "sudo driverctl list-overrides"
+    elif "nouveau" in holders:
+        seen, why, mend = "driven by nouveau", "CUDA needs NVIDIA's own driver", _install(evidence)
+    else:
+        seen, why, mend = "without a driver", "NVIDIA's kernel module is not loaded", _install(evidence)
+    if machine.container:
+        why += "; it belongs on the host, not into the container"
+    yield Diagnosis("driver-missing", Severity.ERROR, f"NVIDIA GPU {cards} is {seen}", why, mend)
+
+
+def _libraries(evidence: Evidence) -> Iterator[Diagnosis]:
+    machine = evidence.machine
+    for one in evidence.libraries:
+        if one.name == "libcuda.so.1" and "/stubs/" in one.path:
+            yield Diagnosis(
+                "driver-stub",
+                Severity.ERROR,
+                f"libcuda.so.1 is opened from {one.path}",
+                "that file is for linking only and refuses every call (tensorflow#46227)",
+                "export LD_LIBRARY_PATH="
+                + ":".join(
+                    part for part in (machine.variable("LD_LIBRARY_PATH") or "").split(":") if "stubs" not in part
+                ),
+            )
+        elif one.name in cuda.DRIVER_LIBRARIES and not one.path and machine.kernel_driver and not evidence.gpus:
+            yield Diagnosis(
+                "driver-library",
+                Severity.ERROR,
+                f"{one.name} cannot be opened, though the kernel runs driver {machine.kernel_driver}",
+                "a part of the driver is missing; without it TensorFlow lists no GPU, and may not say so",
+                _install(evidence),
+                (one.error, *one.elsewhere),
+            )
+    if (
+        machine.kernel_driver
+        and "/dev/nvidiactl" in machine.device_files
+        and "/dev/nvidia-uvm" not in machine.device_files
+        and not evidence.gpus
+    ):
+        yield Diagnosis(
+            "driver-uvm",
+            Severity.ERROR,
+            "there is no /dev/nvidia-uvm",
+            "CUDA needs the kernel module nvidia_uvm; without it cuInit fails with CUDA_ERROR_UNKNOWN",
+            "sudo nvidia-modprobe -u -c 0",
+        )
+
+
+def _versions(evidence: Evidence) -> Iterator[Diagnosis]:
+    versions = evidence.messages.versions
+    if versions or _MISMATCH.search(evidence.no_cards):
+        kernel = versions[0] if versions else evidence.machine.kernel_driver or "one version"
+        library = versions[1] if versions else "another"
+        yield Diagnosis(
+            "driver-mismatch",
+            Severity.ERROR,
+            f"the kernel runs driver {kernel}, its libraries are {library}",
+            "the driver was updated and the old module is still loaded (tensorflow#4349)",
+            "sudo reboot",
+            (evidence.no_cards,) if evidence.no_cards else (),
+        )
+    windows = evidence.machine.system == "Windows" or evidence.machine.wsl
+    needed = cuda.minimum_driver(evidence.build.cuda_version, windows)
+    has = evidence.driver_version
+    if evidence.build.cuda and has and needed and cuda.numbers(has) < cuda.numbers(needed):
+        yield Diagnosis(
+            "driver-too-old",
+            Severity.ERROR,
+            f"driver {has}; CUDA {evidence.build.cuda_version}, which this TensorFlow was built for, needs {needed}",
+            "an older driver cannot run what a newer CUDA compiled",
+            _install(evidence),
+        )
+
+
+def _refuses(evidence: Evidence) -> Iterator[Diagnosis]:
+    refusal = evidence.messages.cuinit
+    if not refusal or not evidence.wanted:
+        return
+    fitting = ((why, mend) for pattern, why, mend in _REFUSALS if re.search(pattern, refusal))
+    why, mend = next(fitting, ("the driver is there and has no device for this process", "nvidia-smi"))
+    yield Diagnosis("driver-refuses", Severity.ERROR, f"the driver refuses: {refusal}", why, mend or _install(evidence))
+
+
+def _ends(evidence: Evidence) -> Iterator[Diagnosis]:
+    """Questions that the driver did not let come to an end."""
+    for what, asked in (
+        ("listing GPUs", evidence.asked_tensorflow),
+        ("NVML", evidence.asked_cards),
+        ("opening libraries", evidence.asked_libraries),
+    ):
+        if what == "listing GPUs" and asked.step != "list":
+            continue
+        step = f" ({asked.step})" if asked.step and asked.step != "list" else ""
+        if asked.ended == "timeout":
+            yield Diagnosis(
+                "driver-hangs",
+                Severity.ERROR,
+                f"{what}{step} did not come back in {asked.seconds:.0f} s",
+                "the driver hangs; its messages in the kernel's log begin with NVRM",
+                "sudo dmesg | grep NVRM | tail",
+            )
+        elif asked.ended == "crashed":
+            yield Diagnosis(
+                "driver-crashes",
+                Severity.ERROR,
+                f"{what}{step} was ended by {asked.error}",
+                "the driver, or a library that it loads, is broken",
+                _install(evidence),
+                tuple(asked.log.splitlines()[-3:]),
+            )
+        elif asked.ended == "failed":
+            yield Diagnosis(
+                "question-failed",
+                Severity.ERROR if what == "listing GPUs" else Severity.WARNING,
+                f"{what}{step} failed: {asked.error.splitlines()[0]}",
+                "without this answer a cause can stay hidden",
+                evidence=tuple(asked.traceback.splitlines()[-3:]),
+            )

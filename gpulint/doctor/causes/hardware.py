@@ -1,0 +1,39 @@
+"""There is no GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.doctor.diagnosis import Diagnosis
+from gpulint.doctor.evidence import Evidence
+from gpulint.linting.finding import Severity
+
+
+def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
+    machine = evidence.machine
+    if machine.wsl and "/dev/dxg" in machine.device_files and not evidence.cards and not evidence.gpus:
+        yield Diagnosis(
+            "wsl-driver",
+            Severity.ERROR,
+            f"WSL has /dev/dxg, but the driver shows no card ({evidence.no_cards or 'no answer'})",
+            "the driver of Windows serves WSL, too; under Linux none must be installed",
+            "wsl.exe --update",
+        )
+        return
+    if evidence.has_hardware or evidence.gpus or machine.system == "Darwin":
+        return
+    if evidence.wanted:
+        yield Diagnosis(
+            "no-gpu",
+            Severity.ERROR,
+            f"no NVIDIA GPU is to be seen, though {evidence.wanted}",
+            "neither the PCI bus, nor the driver, nor its device files show one",
+            "lspci -d 10de:" if machine.system == "Linux" else "",
+        )
+    else:
+        yield Diagnosis(
+            "no-gpu",
+            Severity.INFO,
+            "this machine has no NVIDIA GPU",
+            "TensorFlow runs on the CPU, and nothing is wrong with that",
+        )

@@ -1,0 +1,153 @@
+"""`import tensorflow` fails, crashes or does not come back.
+
+The texts of protobuf 3.19, 4.25 and 5.29 and of NumPy 1.22 and 2.3 were seen under TensorFlow 2.16 and 2.21; the
+others are from tensorflow#56266, #62832, #98406, #25593, #17411 and
+rinongal/textual_inversion#91.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpulint.doctor.diagnosis import Diagnosis, pip_install, with_cuda
+from gpulint.doctor.evidence import Evidence
+from gpulint.linting.finding import Severity
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A message that tells the cause. `package` is the one to install as TensorFlow requires it, `mend` another way."""
+
+    pattern: str
+    id: str
+    why: str
+    package: str = ""
+    mend: str = ""
+
+
+_TEXTS = (
+    _Text(
+        r"cannot import name '_message' from 'google\.protobuf\.pyext'",
+        "protobuf",
+        "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION asks for an implementation that this protobuf does not have",
+        mend="unset PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION",
+    ),
+    _Text(
+        r"Descriptors cannot (not )?be created directly"
+        r"|cannot import name '(runtime_version|builder)' from 'google\.protobuf"
+        r"|Protobuf Gencode/Runtime"
+        r"|which is not compatible with the installed version.*protobuf"
+        r"|compiled against version \S+ of the Protocol Buffer runtime",
+        "protobuf",
+        "TensorFlow's messages were generated for another protobuf than the one that is installed",
+        "protobuf",
+    ),
+    _Text(
+        r"numpy\.dtype size changed|_ARRAY_API not found|compiled using NumPy 1\.x|module 'numpy' has no attribute"
+        r"|numpy\.(_core|core)\.(umath|multiarray) failed to import",
+        "numpy",
+        "TensorFlow, or a package that it imports, was built for another NumPy than the one that is installed",
+        "numpy",
+    ),
+    _Text(
+        r"version [`'](GLIBC|GLIBCXX|CXXABI)_[\d.]+' not found",
+        "c-library",
+        "this wheel needs a newer C or C++ library than the system has",
+        mend="docker run -it tensorflow/tensorflow:latest-gpu",
+    ),
+    _Text(
+        r"DLL load failed",
+        "visual-c",
+        "Windows does not find a library that TensorFlow needs, most often Microsoft's C++ runtime",
+        mend="winget install Microsoft.VCRedist.2015+.x64",
+    ),
+    _Text(
+        r"lib(cuda|cublas|cudart|cudnn|cufft|curand|cusolver|cusparse)\S*\.so\S*: cannot open shared object file",
+        "library-missing",
+        "this TensorFlow cannot be imported without CUDA's libraries",
+    ),
+)
+
+
+def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
+    asked = evidence.asked_tensorflow
+    if asked.step not in ("import", "build") or asked.ended in ("answered", "not asked"):
+        return
+    if asked.ended == "timeout":
+        yield Diagnosis(
+            "import-hangs",
+            Severity.ERROR,
+            f"`import tensorflow` did not come back in {asked.seconds:.0f} s",
+            "a slow file system, or a library that hangs while it is loaded",
+            f"gpulint doctor --timeout {max(300, round(5 * asked.seconds))}",
+            _tail(asked.log),
+        )
+        return
+    if evidence.messages.unknown_flag:
+        return  # told by its own cause
+    said = "\n".join((asked.error, asked.traceback, asked.log))
+    for text in _TEXTS:
+        if found := re.search(text.pattern, said):
+            line = next(row for row in said.splitlines() if found[0].splitlines()[0] in row)
+            yield Diagnosis(
+                text.id,
+                Severity.ERROR,
+                f"`import tensorflow` fails: {_short(line)}",
+                text.why,
+                text.mend or pip_install(evidence, _required(evidence, text.package)),
+                _versions(evidence),
+            )
+            return
+    if asked.ended == "crashed" and asked.error == "SIGILL":
+        yield Diagnosis(
+            "instruction-set",
+            Severity.ERROR,
+            "`import tensorflow` is ended by SIGILL",
+            "since 1.6 the wheels need a processor with AVX (tensorflow#17411), and this one, or what a virtual "
+            "machine or emulator shows of it, has not all that this wheel uses",
+            "grep --only-matching --max-count=1 --word-regexp avx /proc/cpuinfo",
+        )
+    elif asked.ended == "crashed":
+        yield Diagnosis(
+            "import-crashes",
+            Severity.ERROR,
+            f"`import tensorflow` is ended by {asked.error}",
+            "a library that it loads is broken, or does not fit another one",
+            pip_install(evidence, with_cuda(evidence), force=True),
+            _tail(asked.log),
+        )
+    else:
+        yield Diagnosis(
+            "import-fails",
+            Severity.ERROR,
+            f"`import tensorflow` fails: {_short(asked.error)}",
+            "TensorFlow, or a package that it needs, is not installed as it should be",
+            pip_install(evidence, with_cuda(evidence), force=True),
+            _tail(asked.traceback),
+        )
+
+
+def _required(evidence: Evidence, package: str) -> str:
+    """The requirement as TensorFlow's own metadata have it."""
+    if not package:
+        return with_cuda(evidence)
+    for text in evidence.interpreter.requires:
+        if re.match(rf"{package}(?![\w-])", text) and ";" not in text:
+            return text.strip()
+    return package
+
+
+def _versions(evidence: Evidence) -> tuple[str, ...]:
+    wanted = ("protobuf", "numpy", "ml-dtypes")
+    return tuple(f"{one.name} {one.version}" for one in evidence.interpreter.distributions if one.name in wanted)
+
+
+def _short(text: str, length: int = 200) -> str:
+    first = text.strip().splitlines()[0] if text.strip() else ""
+    return first if len(first) <= length else f"{first[:length]}…"
+
+
+def _tail(text: str) -> tuple[str, ...]:
+    return tuple(row for row in text.splitlines() if row.strip())[-3:]

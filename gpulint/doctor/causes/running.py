@@ -1,0 +1,71 @@
+"""GPUs that TensorFlow lists but on which the first operations fail, crash or do not come back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpulint.doctor.cuda import runs_natively
+from gpulint.doctor.diagnosis import Diagnosis, pip_install, with_cuda
+from gpulint.doctor.evidence import Evidence
+from gpulint.linting.finding import Severity
+
+_REASONS = (
+    (
+        r"out of memory|OUT_OF_MEMORY|RESOURCE_EXHAUSTED|OOM when|ALLOC_FAILED",
+        "its memory is taken: a TensorFlow without memory growth takes nearly all of a card (tensorflow#9400)",
+        "nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv",
+    ),
+    (
+        r"no kernel image|INVALID_HANDLE|NO_BINARY_FOR_GPU|INVALID_PTX|UNSUPPORTED_PTX",
+        "this TensorFlow has no kernels that run on the card (tensorflow#97387)",
+        "",
+    ),
+    (
+        r"DEVICES_UNAVAILABLE|busy or unavailable|exclusive",
+        "another process has the card for itself",
+        "sudo nvidia-smi -c DEFAULT",
+    ),
+    (
+        r"DNN library|cudnn|CUDNN",
+        "cuDNN cannot be used: not found, too old, or without memory (tensorflow#24828)",
+        "install",
+    ),
+    (r"cublas|CUBLAS|Blas", "cuBLAS cannot be used: not found, of another version, or without memory", "install"),
+    (r"Error loading CUDA libraries|cudaGetDevice", "CUDA's runtime library cannot be used", "install"),
+)
+
+
+def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
+    asked = evidence.asked_tensorflow
+    if asked.ended == "answered" or not evidence.gpus or asked.step in ("", "import", "build", "list"):
+        return
+    what = "making TensorFlow's devices" if asked.step == "create" else f"the first {asked.step}"
+    if asked.ended == "timeout":
+        native = all(
+            one.capability and runs_natively(one.capability, evidence.build.capabilities) for one in evidence.gpus
+        )
+        yield Diagnosis(
+            "gpu-hangs",
+            Severity.ERROR,
+            f"{what} did not come back in {asked.seconds:.0f} s",
+            "the driver or the card hangs" if native else "the driver compiles kernels for this card, or hangs",
+            "sudo dmesg | grep NVRM | tail" if native else "gpulint doctor --timeout 1800",
+        )
+        return
+    said = f"{asked.error}\n{asked.log}"
+    why, mend = "the driver, the card or a library of CUDA's does not work", "nvidia-smi -q"
+    for pattern, reason, command in _REASONS:
+        if re.search(pattern, asked.error) or (asked.ended == "crashed" and re.search(pattern, said)):
+            why, mend = reason, command
+            break
+    if mend == "install":
+        mend = pip_install(evidence, with_cuda(evidence))
+    ended = f"was ended by {asked.error}" if asked.ended == "crashed" else f"failed: {asked.error.splitlines()[0]}"
+    yield Diagnosis("gpu-fails", Severity.ERROR, f"{what} {ended}", why, mend, _errors(asked.log))
+
+
+def _errors(log: str) -> tuple[str, ...]:
+    """The last messages of level error or fatal, each once."""
+    found = re.findall(r"^(?:[EF]\d{4} |\S+ \S+: [EF] ).*?\] (.+)$", log, re.MULTILINE)
+    return tuple(dict.fromkeys(found))[-3:]

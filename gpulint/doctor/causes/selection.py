@@ -1,0 +1,89 @@
+"""Cards that are there and visible but no GPU of TensorFlow's: left out, cut into instances, or lost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpulint.doctor.diagnosis import Diagnosis
+from gpulint.doctor.evidence import Card, Evidence
+from gpulint.linting.finding import Severity
+
+_CORES = re.compile(r"with (?:core count|\w+ multiprocessor count): (\d+)")
+_BUS = re.compile(r"pci bus id: ([\da-fA-F:.]+)")
+
+
+def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
+    for text in evidence.messages.ignored:
+        yield _ignored(evidence, text)
+    yield from _instances(evidence)
+    if not evidence.listed or not (evidence.build.cuda or evidence.build.rocm):
+        return
+    yield from _unlisted(evidence)
+    if not evidence.gpus and evidence.wanted:
+        yield Diagnosis(
+            "no-gpu-listed",
+            Severity.ERROR,
+            f"TensorFlow lists no GPU, though {evidence.wanted}",
+            "nothing that was looked at explains it; TensorFlow's own messages may",
+            "TF_CPP_MIN_LOG_LEVEL=0 TF_CPP_MAX_VLOG_LEVEL=1 "
+            f"{evidence.python} -c \"import tensorflow; tensorflow.config.list_physical_devices('GPU')\"",
+            tuple(evidence.asked_tensorflow.log.splitlines()[-5:]),
+        )
+
+
+def _ignored(evidence: Evidence, text: str) -> Diagnosis:
+    cores = _CORES.search(text)
+    return Diagnosis(
+        "gpu-ignored",
+        Severity.WARNING if evidence.gpus else Severity.ERROR,
+        text.partition(". You can adjust")[0],
+        "a card much smaller than the best one would slow down a strategy over both, so TensorFlow leaves it out"
+        if cores
+        else "this TensorFlow has no kernels for a card of this capability",
+        f"export TF_MIN_GPU_MULTIPROCESSOR_COUNT={cores[1]}" if cores else "",
+    )
+
+
+def _instances(evidence: Evidence) -> Iterator[Diagnosis]:
+    for one in evidence.cards:
+        if one.mig and not one.instances:
+            yield Diagnosis(
+                "mig-without-instance",
+                Severity.ERROR,
+                f"card {one.index} ({one.name}) is in MIG mode and has no instance",
+                "CUDA computes on instances only, so the card cannot be used",
+                f"sudo nvidia-smi -i {one.index} -mig 0",
+            )
+    instances = [uuid for one in evidence.cards for uuid in one.instances]
+    if len(instances) > 1:
+        yield Diagnosis(
+            "mig",
+            Severity.WARNING,
+            f"the cards are cut into {len(instances)} instances (MIG)",
+            "a process computes on one instance only, so a strategy over several is not possible; CUDA takes the first "
+            "unless it is told which",
+            f"export CUDA_VISIBLE_DEVICES={instances[0]}",
+            tuple(instances),
+        )
+
+
+def _unlisted(evidence: Evidence) -> Iterator[Diagnosis]:
+    """NVML's cards beside TensorFlow's list, joined by the PCI bus; those that are hidden or left out are told of
+    elsewhere."""
+    ignored = {found[1].lower() for text in evidence.messages.ignored if (found := _BUS.search(text))}
+    listed = {one.bus for one in evidence.gpus if one.bus}
+    hidden = evidence.machine.variable("CUDA_VISIBLE_DEVICES") is not None
+    if hidden or not evidence.gpus or len(listed) != len(evidence.gpus):
+        return
+    missing: list[Card] = [
+        one for one in evidence.cards if one.bus not in listed and one.bus not in ignored and not one.mig
+    ]
+    if missing:
+        yield Diagnosis(
+            "gpu-unlisted",
+            Severity.WARNING,
+            "the driver shows " + ", ".join(f"{one.name} at {one.bus}" for one in missing) + ", TensorFlow does not",
+            "the card may have failed, be reserved, or be forbidden to this process",
+            f"nvidia-smi -q -i {missing[0].index}",
+        )

@@ -1,0 +1,231 @@
+"""What was found out about a machine and the TensorFlow on it: values only."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpulint.doctor.child import Answer
+from gpulint.doctor.cuda import numbers
+from gpulint.doctor.machine import Machine
+from gpulint.doctor.messages import Messages
+from gpulint.probe.cards import Row
+
+DISTRIBUTIONS = frozenset(
+    {
+        "intel-tensorflow",
+        "tensorflow",
+        "tensorflow-aarch64",
+        "tensorflow-cpu",
+        "tensorflow-cpu-aws",
+        "tensorflow-gpu",
+        "tensorflow-intel",
+        "tensorflow-macos",
+        "tensorflow-rocm",
+        "tf-nightly",
+        "tf-nightly-cpu",
+        "tf-nightly-gpu",
+    }
+)
+"""Distributions that install the package `tensorflow`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    name: str
+    version: str
+    location: str
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """What a TensorFlow was built for. `capabilities` are its names for them, `sm_80` or `compute_90`."""
+
+    cuda: bool = False
+    rocm: bool = False
+    cuda_version: str = ""
+    cudnn_version: str = ""
+    capabilities: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """The Python that is examined. `package` is where it finds `tensorflow`, "" for nowhere, and `kind` what that is:
+    package, module or namespace. `requires` are the requirements of the distribution tensorflow."""
+
+    executable: str
+    version: str = ""
+    package: str = ""
+    kind: str = ""
+    libc: str = ""
+    distributions: tuple[Distribution, ...] = ()
+    requires: tuple[str, ...] = ()
+    wheels: tuple[str, ...] = ()
+    """Directories with the libraries of NVIDIA's wheels."""
+
+    def installed(self, name: str) -> Distribution | None:
+        """A distribution by its normalised name."""
+        return next((one for one in self.distributions if one.name == name), None)
+
+    @property
+    def tensorflows(self) -> tuple[Distribution, ...]:
+        """The distributions that install `tensorflow`."""
+        return tuple(one for one in self.distributions if one.name in DISTRIBUTIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """A GPU that TensorFlow lists. What it does not tell is "" or None."""
+
+    name: str
+    card: str = ""
+    bus: str = ""
+    capability: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A shared library that TensorFlow opens. `path` is "" where it cannot be, with the loader's `error`. `looked` are
+    the directories that were tried before the system's, `present` those of them that exist, `elsewhere` are files of
+    that name, `others` of other versions."""
+
+    name: str
+    path: str = ""
+    error: str = ""
+    version: int = 0
+    looked: tuple[str, ...] = ()
+    present: tuple[str, ...] = ()
+    elsewhere: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A card as NVML has it, in NVML's order, which is that of nvidia-smi."""
+
+    index: int
+    name: str = ""
+    uuid: str = ""
+    bus: str = ""
+    capability: tuple[int, int] | None = None
+    mig: bool = False
+    instances: tuple[str, ...] = ()
+    exclusive: bool = False
+    prohibited: bool = False
+    processes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that the diagnoses look at. `asked_tensorflow`, `asked_libraries` and `asked_cards` tell how the questions
+    ended; what they gave is beside them. `cuda_driver` is the newest CUDA that the driver runs."""
+
+    machine: Machine
+    interpreter: Interpreter
+    asked_tensorflow: Answer
+    asked_libraries: Answer
+    asked_cards: Answer
+    messages: Messages
+    version: str = ""
+    build: Build = field(default_factory=Build)
+    gpus: tuple[Gpu, ...] = ()
+    computed: Mapping[str, float] = field(default_factory=dict)
+    """TensorFlow's devices that computed something, with seconds."""
+    libraries: tuple[Library, ...] = ()
+    cards: tuple[Card, ...] = ()
+    memory: tuple[Row, ...] = ()
+    driver: str = ""
+    cuda_driver: str = ""
+    no_cards: str = ""
+    """Why NVML shows no card."""
+
+    @property
+    def listed(self) -> bool:
+        """Whether TensorFlow was imported and came to the end of its list of GPUs."""
+        return "gpus" in self.asked_tensorflow.values
+
+    @property
+    def works(self) -> bool:
+        """Whether TensorFlow computed on every GPU that it lists."""
+        return bool(self.gpus) and len(self.computed) == len(self.gpus)
+
+    @property
+    def driver_version(self) -> str:
+        """Of NVIDIA's driver, as the kernel or NVML says, "" where there is none."""
+        return self.machine.kernel_driver or self.driver
+
+    @property
+    def wanted(self) -> str:
+        """Why a GPU of NVIDIA is expected here, "" where nothing says so."""
+        if self.cards:
+            return f"the driver shows {_count(len(self.cards), 'card')}"
+        if self.messages.found:
+            return f"TensorFlow found {_count(len(self.messages.found), 'card')}"
+        if self.machine.bus_cards:
+            return f"{_count(len(self.machine.bus_cards), 'NVIDIA GPU')} on the PCI bus"
+        if any("nvidia" in path for path in self.machine.device_files):
+            return "there are NVIDIA's device files"
+        if self.machine.kernel_driver:
+            return f"NVIDIA's kernel driver {self.machine.kernel_driver} is loaded"
+        if (asked := self.machine.variable("NVIDIA_VISIBLE_DEVICES")) not in (None, "", "void", "none"):
+            return f"NVIDIA_VISIBLE_DEVICES is {asked}"
+        if (asked := self.machine.variable("CUDA_VISIBLE_DEVICES")) and not asked.startswith("-"):
+            return f"CUDA_VISIBLE_DEVICES is {asked}"
+        for one in self.interpreter.distributions:
+            if one.name == "tensorflow-gpu" or one.name.startswith(("nvidia-cuda-runtime", "nvidia-cudnn")):
+                return f"{one.name} {one.version} is installed"
+        return ""
+
+    @property
+    def has_hardware(self) -> bool:
+        """Whether there is a card of NVIDIA's as far as the bus, the driver or its files tell."""
+        machine = self.machine
+        return bool(self.cards or machine.bus_cards or machine.kernel_driver or self._numbered or self.messages.found)
+
+    @property
+    def _numbered(self) -> bool:
+        return any(path.removeprefix("/dev/nvidia").isdigit() for path in self.machine.device_files)
+
+    @property
+    def python(self) -> str:
+        """The interpreter as one writes it in a command."""
+        return self.interpreter.executable
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def build_of(info: Mapping[str, Any]) -> Build:
+    """The build from TensorFlow's build info. Windows writes the versions as `64_112`."""
+    return Build(
+        cuda=bool(info.get("is_cuda_build")),
+        rocm=bool(info.get("is_rocm_build")),
+        cuda_version=_plain(str(info.get("cuda_version", ""))),
+        cudnn_version=_plain(str(info.get("cudnn_version", ""))),
+        capabilities=tuple(str(one) for one in info.get("cuda_compute_capabilities", ())),
+    )
+
+
+def _plain(version: str) -> str:
+    if not version.startswith("64_"):
+        return version
+    digits = version[3:]
+    return f"{digits[:-1]}.{digits[-1]}" if len(digits) == 3 else digits
+
+
+def release_of(version: str) -> tuple[int, ...]:
+    """(2, 21) of TensorFlow "2.21.0", empty where it is not known."""
+    return numbers(version)[:2]
+
+
+def below(path: str, directory: str) -> bool:
+    """Whether a path is in a directory."""
+    if not path or not directory:
+        return False
+    try:
+        return os.path.commonpath([os.path.realpath(path), os.path.realpath(directory)]) == os.path.realpath(directory)
+    except ValueError:  # other drives
+        return False

@@ -1,0 +1,47 @@
+"""Reports of the doctor: one module for each form, with `render(report, color)`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+
+from gpulint.doctor.diagnosis import Diagnosis
+from gpulint.doctor.evidence import Evidence
+from gpulint.linting.finding import Severity
+
+FORMATS = ("text", "json")
+"""Names of the forms; each is the module of that name in this package."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was seen, and what of it is in the way, the worst first."""
+
+    evidence: Evidence
+    diagnoses: Sequence[Diagnosis]
+
+    @property
+    def status(self) -> int:
+        """The exit status: 1 where something keeps TensorFlow from a GPU that is expected."""
+        return int(any(one.severity is Severity.ERROR for one in self.diagnoses))
+
+    @property
+    def verdict(self) -> str:
+        """One line that says how it stands."""
+        errors = sum(one.severity is Severity.ERROR for one in self.diagnoses)
+        gpus, computed = len(self.evidence.gpus), len(self.evidence.computed)
+        if errors:
+            return f"{errors} {'thing stands' if errors == 1 else 'things stand'} between TensorFlow and its GPUs"
+        if not gpus:
+            return "TensorFlow has no GPU here, and nothing says that it should"
+        noun = "GPU" if gpus == 1 else "GPUs"
+        return f"TensorFlow {'computes on' if computed == gpus else 'lists'} {gpus} {noun}"
+
+
+def render(form: str, report: Report, color: bool) -> str:
+    """The report in a form. Raises KeyError for one that does not exist."""
+    if form not in FORMATS:
+        raise KeyError(form)
+    text: str = import_module(f"{__name__}.{form}").render(report, color)
+    return text

@@ -1,0 +1,110 @@
+"""gpulint as a library: what the commands do, as functions of their arguments.
+
+Nothing is kept between calls, and arguments and results can be pickled. The names are public in `gpulint`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from gpulint.linting import pack
+from gpulint.linting.engine import Checker, CheckResult, Examined, on_deep_stack
+from gpulint.linting.selection import Catalogue
+from gpulint.linting.workers import Task, Workers, examine
+from gpulint.output.plan_text import Placed, place
+from gpulint.places import Site
+from gpulint.settings import Settings, SettingsFinder
+from gpulint.sources.discovery import discover
+
+
+class Map(Protocol):
+    """Calls a function with each task and gives the results in the order of the tasks, as `map` does.
+
+    Function, tasks and results can be pickled: it may run in other processes, and on other machines that see the
+    same files under the same paths.
+    """
+
+    def __call__(self, function: Callable[[Task], Examined], tasks: Sequence[Task], /) -> Iterable[Examined]: ...
+
+
+def check_source(text: str, path: str = "<source>", settings: Settings | None = None) -> CheckResult:
+    """Check a program that is given as text.
+
+    `path` is where it would stand: findings name it, imports are looked for beside it, and a text whose path ends in
+    `.ipynb` is that of a notebook. `settings` are the defaults
+    where there are none; no configuration file is read. Raises SettingsError, and PackError where rules do not load.
+    """
+    finder = SettingsFinder(settings or Settings(root=os.getcwd()))
+    return Checker(finder, _catalogue(finder)).check([path], {path: text.encode("utf-8", "surrogatepass")})
+
+
+def check_paths(
+    paths: Iterable[str | os.PathLike[str]],
+    settings: Settings | None = None,
+    *,
+    jobs: int = 1,
+    map: Map | None = None,
+) -> CheckResult:
+    """Check files, directories and glob patterns, as `gpulint check` does; the result is the same for any `jobs`.
+
+    Without `settings` each file has those of its nearest configuration file. With `map` the work is done by whatever
+    that is, otherwise by `jobs` processes. Raises MissingPath, SettingsError, and PackError where rules do not load.
+    """
+    finder = SettingsFinder(settings)
+    files = discover([os.fspath(path) for path in paths], finder)
+    catalogue = _catalogue(finder)
+    checker = Checker(finder, catalogue)
+    if map is not None:
+        return checker.check(files, examine=_Mapped(map, finder, _rule_paths(finder)))
+    return checker.check(files, examine=Workers(jobs, finder, catalogue, _rule_paths(finder)) if jobs > 1 else None)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanView:
+    """What a program will do: `notes` in order of rows, each with its place and how sure it is.
+
+    `complete` is false where the program was too large to run to its end; `bounds` are what the analysis stopped at.
+    """
+
+    path: str
+    graph_mode: bool
+    complete: bool
+    notes: tuple[Placed, ...]
+    bounds: tuple[tuple[str, Site], ...]
+
+
+def plan(text: str, path: str = "<source>", settings: Settings | None = None) -> PlanView:
+    """What gpulint believes that a program will do. `path` and `settings` as for `check_source`.
+
+    Of a notebook it is the cells that are Python. Raises Undecodable and CannotParse.
+    """
+    checker = Checker(SettingsFinder(settings or Settings(root=os.getcwd())), Catalogue(()))
+    source = checker.load(path, text.encode("utf-8", "surrogatepass")).main
+    made = checker.plan(source)
+    notes = on_deep_stack(lambda: place(made, source))
+    return PlanView(path, made.graph_mode, made.is_complete, tuple(notes), tuple(made.bounds))
+
+
+@dataclass(frozen=True, slots=True)
+class _Mapped:
+    """Examines the portions of a run by somebody else's `map`."""
+
+    map: Map
+    finder: SettingsFinder
+    rule_paths: tuple[str, ...]
+
+    def __call__(self, portions: Sequence[tuple[str, ...]], shown: Collection[str]) -> list[Examined]:
+        tasks = [Task(paths, self.finder, self.rule_paths, True, frozenset(shown)) for paths in portions]
+        return list(self.map(examine, tasks))
+
+
+def _catalogue(finder: SettingsFinder) -> Catalogue:
+    return Catalogue(pack.load(_rule_paths(finder)))
+
+
+def _rule_paths(finder: SettingsFinder) -> tuple[str, ...]:
+    settings = finder.of_directory(".")
+    return tuple(os.path.join(settings.root, path) for path in settings.rule_paths)

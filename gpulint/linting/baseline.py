@@ -1,0 +1,113 @@
+"""Findings that are known and accepted: those of code that was there before gpulint was."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpulint.linting.engine import SYNTAX_ERROR
+from gpulint.linting.finding import Finding
+
+VERSION = 1
+"""Version of the file's form."""
+
+
+class BaselineError(Exception):
+    """A baseline that cannot be read or written. Names the file, and the place where there is one."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Entry:
+    """One known finding. `path` is relative to the baseline's directory, with `/`.
+
+    The fingerprint is made of rule, path, enclosing definition, the text of the code and a count, so that moved lines
+    change nothing, and of two equal places in one function the second is another finding.
+    """
+
+    path: str
+    code: str
+    context: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The entries of one file."""
+
+    file: str
+    entries: frozenset[Entry] = frozenset()
+
+    def fresh(self, findings: Iterable[Finding]) -> list[Finding]:
+        """The findings that are not known. A file that cannot be read never is."""
+        known = {one.fingerprint for one in self.entries}
+        return [one for one in findings if one.code == SYNTAX_ERROR or one.fingerprint not in known]
+
+    def stale(self, findings: Iterable[Finding], checked: Collection[str]) -> list[Entry]:
+        """Entries of checked files, or of files that are gone, that are not found any more."""
+        found = {one.fingerprint for one in findings}
+        looked_at = {self._named(path) for path in checked}
+        return sorted(
+            one
+            for one in self.entries
+            if one.fingerprint not in found
+            and (one.path in looked_at or not os.path.exists(os.path.join(self._directory, one.path)))
+        )
+
+    def without(self, entries: Iterable[Entry]) -> Baseline:
+        return Baseline(self.file, self.entries.difference(entries))
+
+    def renewed(self, findings: Sequence[Finding], checked: Collection[str]) -> Baseline:
+        """The baseline in which the checked files have just these findings; entries of other files stay."""
+        looked_at = {self._named(path) for path in checked}
+        found = {
+            Entry(self._named(one.span.path), one.code, one.context, one.fingerprint)
+            for one in findings
+            if one.code != SYNTAX_ERROR
+        }
+        return Baseline(self.file, frozenset({one for one in self.entries if one.path not in looked_at} | found))
+
+    @property
+    def _directory(self) -> str:
+        return os.path.dirname(os.path.abspath(self.file))
+
+    def _named(self, path: str) -> str:
+        return os.path.relpath(path, self._directory).replace(os.sep, "/")
+
+
+def read(file: str) -> Baseline:
+    """The baseline in a file. Raises BaselineError."""
+    try:
+        with open(file, encoding="utf-8") as opened:
+            document = json.load(opened)
+    except OSError as error:
+        raise BaselineError(f"{file}: {error.strerror or error}") from None
+    except json.JSONDecodeError as error:
+        raise BaselineError(f"{file}:{error.lineno}:{error.colno}: is no baseline: {error.msg}") from None
+    except (UnicodeDecodeError, RecursionError):
+        raise BaselineError(f"{file}: is no baseline: not JSON") from None
+    if not isinstance(document, dict) or not isinstance(document.get("findings"), list):
+        raise BaselineError(f"{file}: is no baseline: it has no list of `findings`")
+    if document.get("version") != VERSION:
+        raise BaselineError(f"{file}: has version {document.get('version')!r}, this gpulint reads {VERSION}")
+    return Baseline(file, frozenset(_entry(file, number, one) for number, one in enumerate(document["findings"])))
+
+
+def _entry(file: str, number: int, value: Any) -> Entry:
+    names = ("path", "code", "context", "fingerprint")
+    if not isinstance(value, dict) or not all(isinstance(value.get(name), str) for name in names):
+        raise BaselineError(f"{file}: findings[{number}]: needs the strings {', '.join(names)}")
+    return Entry(*(value[name] for name in names))
+
+
+def rendered(baseline: Baseline) -> str:
+    """The file's text: sorted, an entry a line, so that version control can merge it."""
+    rows = [
+        json.dumps({"path": one.path, "code": one.code, "context": one.context, "fingerprint": one.fingerprint})
+        for one in sorted(baseline.entries)
+    ]
+    listed = ",\n    ".join(rows)
+    inside = f"\n    {listed}\n  " if rows else ""
+    return f'{{\n  "version": {VERSION},\n  "findings": [{inside}]\n}}\n'

@@ -1,0 +1,96 @@
+"""The files of a run, each read once: the programs in them, their rows, their cells."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from gpulint.places import Span
+from gpulint.settings import SettingsFinder
+from gpulint.sources.decoding import Undecodable
+from gpulint.sources.language import language_of
+from gpulint.sources.notebook import Notebook, read_notebook
+from gpulint.sources.source import Source
+from gpulint.syntax.embedded import Programs, programs_of
+
+
+class Files:
+    """Files by absolute path."""
+
+    def __init__(self, finder: SettingsFinder) -> None:
+        self._finder = finder
+        self.given: Mapping[str, bytes] = {}
+        """The content of files that are not on disk as they are."""
+        self._programs: dict[str, Programs] = {}
+        self._sources: dict[str, Source | None] = {}
+        self._notebooks: dict[str, Notebook] = {}
+        self.written: dict[str, set[str]] = defaultdict(set)
+        """For each notebook that writes files, and each folder below it: the names in it."""
+
+    def load(self, path: str) -> Programs:
+        """The programs in a file. Raises OSError, Undecodable and SettingsError."""
+        if path not in self._programs:
+            self._sources[path] = None
+            language = language_of(path, self._finder.of_file(path).extension)
+            programs = self._programs[path] = programs_of(path, self._bytes(path), language)
+            self._sources |= {source.path: source for source in programs.all}
+            for folder, name in programs.folders():
+                self.written[folder].add(name)
+        return self._programs[path]
+
+    def read(self, path: str) -> Source | None:
+        """The source of a program, None where it cannot be read."""
+        if path not in self._sources:
+            try:
+                self.load(path)
+            except (OSError, Undecodable):
+                pass  # it is said where the file itself is checked
+        return self._sources[path]
+
+    def _bytes(self, path: str) -> bytes:
+        if (data := self.given.get(path)) is not None:
+            return data
+        with open(path, "rb") as file:
+            return file.read()
+
+    def loaded(self, path: str) -> Programs | None:
+        """The programs in a file, None where it cannot be read."""
+        self.read(path)
+        return self._programs.get(path)
+
+    def programs(self, path: str) -> tuple[Source, ...]:
+        """Each program of a file, () where it cannot be read."""
+        loaded = self.loaded(path)
+        return loaded.all if loaded is not None else ()
+
+    def lines(self, path: str, cell: int | None = None) -> Sequence[str]:
+        """The lines of a file, or of a cell of it as they were written; () where there are none."""
+        for source in self.programs(path):
+            if source.cells is None:
+                return source.text.splitlines()
+            if cell is None:
+                return self._notebook(path).text.split("\n")
+            for piece in source.cells.pieces:
+                if piece.cell == cell:
+                    return piece.lines
+        return ()
+
+    def in_cell(self, span: Span) -> Span:
+        """A span of a program as a person knows it: in its cell, where it stands in a notebook."""
+        source = self._sources.get(span.path)
+        return source.cells.in_cell(span) if source is not None and source.cells is not None else span
+
+    def in_file(self, span: Span) -> Span:
+        """A span in a cell at its rows and columns of the notebook's file; any other as it is."""
+        if span.cell is None:
+            return span
+        notebook = self._notebook(os.path.abspath(span.path))
+        start = notebook.place(span.cell, span.row, span.column)
+        return Span(span.path, *start, *notebook.place(span.cell, span.end_row, span.end_column))
+
+    def _notebook(self, path: str) -> Notebook:
+        """The notebook that a file is."""
+        if path not in self._notebooks:
+            self._notebooks[path] = read_notebook(path, self.programs(path)[0].data)
+        return self._notebooks[path]

@@ -1,0 +1,31 @@
+"""As `text`, with whole spans, the page of each rule, and what comments silence."""
+
+from __future__ import annotations
+
+import sys
+
+from gpulint.linting.engine import CheckResult
+from gpulint.linting.finding import Finding
+from gpulint.output.escapes import first_on_line, printable
+from gpulint.output.formats import text
+from gpulint.output.summary import footer
+from gpulint.output.view import View, position, url
+
+
+def render(result: CheckResult, view: View) -> str:
+    """All findings, a list of the silenced ones with the reasons that their comments give, then the footer."""
+    blocks = [_block(one, view) for one in result.findings]
+    silenced = [
+        f"{first_on_line(finding.span.path)}:{position(finding.span)}: {finding.code} "
+        f"{printable(finding.message)}, silenced{f': {printable(reason)}' if reason else ''}"
+        for finding, reason in ((one.finding, one.reason) for one in result.suppressed)
+    ]
+    return "\n".join([*blocks, *silenced, *([""] if silenced else []), footer(result)]) + "\n"
+
+
+def _block(finding: Finding, view: View) -> str:
+    lines = text.block(finding, view, rows=sys.maxsize).rstrip("\n").split("\n")
+    margin = lines[-1][: len(lines[-1]) - len(lines[-1].lstrip())]
+    lines.append(f"{margin}= page: {url(finding.name)}")
+    lines.append(f"{margin}= fingerprint: {finding.fingerprint}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,28 @@
+"""Findings under the name of their file."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from gpulint.linting.engine import CheckResult
+from gpulint.linting.finding import Finding
+from gpulint.output.escapes import first_on_line, printable
+from gpulint.output.summary import footer
+from gpulint.output.view import View, position
+
+
+def render(result: CheckResult, view: View) -> str:
+    """A block for each file, its places in one column, then the footer."""
+    blocks = [
+        _block(path, list(findings)) for path, findings in groupby(result.findings, key=lambda one: one.span.path)
+    ]
+    return "\n".join([*blocks, footer(result)]) + "\n"
+
+
+def _block(path: str, findings: list[Finding]) -> str:
+    places = [position(one.span) for one in findings]
+    width = max(map(len, places))
+    lines = [
+        f"  {place:<{width}}  {one.code} {printable(one.message)}" for place, one in zip(places, findings, strict=True)
+    ]
+    return "\n".join([f"{first_on_line(path)}:", *lines]) + "\n"

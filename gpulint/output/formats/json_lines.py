@@ -1,0 +1,13 @@
+"""The objects of `json`, one a line."""
+
+from __future__ import annotations
+
+from gpulint.linting.engine import CheckResult
+from gpulint.output.escapes import json_text
+from gpulint.output.record import record
+from gpulint.output.view import View
+
+
+def render(result: CheckResult, view: View) -> str:
+    """A line for each finding, nothing where there is none."""
+    return "".join(f"{json_text(record(one), indent=None)}\n" for one in result.findings)

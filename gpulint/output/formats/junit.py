@@ -1,0 +1,49 @@
+"""JUnit XML: a failed test case for each finding."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from itertools import groupby
+
+from gpulint.linting.engine import CheckResult
+from gpulint.linting.finding import Finding
+from gpulint.output import xml
+from gpulint.output.escapes import first_on_line, printable
+from gpulint.output.view import View, position
+
+
+def render(result: CheckResult, view: View) -> str:
+    """A suite for each file with findings, and one for the run, whose cases fail with gpulint's own faults."""
+    root = ElementTree.Element("testsuites", name="gpulint")
+    for path, findings in groupby(result.findings, key=lambda one: one.span.path):
+        _suite(root, path, list(findings), view)
+    run = ElementTree.SubElement(
+        root,
+        "testsuite",
+        name="gpulint",
+        tests=str(max(len(result.errors), 1)),
+        failures="0",
+        errors=str(len(result.errors)),
+    )
+    for message, trace in result.errors:
+        case = ElementTree.SubElement(run, "testcase", classname="gpulint", name=message)
+        ElementTree.SubElement(case, "error", message=message).text = trace
+    if not result.errors:
+        ElementTree.SubElement(run, "testcase", classname="gpulint", name=f"{result.files} files checked")
+    return xml.document(root)
+
+
+def _suite(root: ElementTree.Element, path: str, findings: list[Finding], view: View) -> None:
+    number = str(len(findings))
+    suite = ElementTree.SubElement(root, "testsuite", name=path, tests=number, failures=number, errors="0")
+    for one in findings:
+        place = position(one.span)
+        row = str(view.in_file(one.span).row)
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=path, name=f"{one.code} {place}", file=path, line=row
+        )
+        lines = [f"{first_on_line(path)}:{place}: {one.code} {printable(one.message)}"]
+        lines += [f"why: {printable(one.why)}"] if one.why else []
+        lines += [f"help: {printable(one.instead)}"] if one.instead else []
+        failure = ElementTree.SubElement(case, "failure", type=one.severity.value, message=one.message)
+        failure.text = "\n".join(lines)

@@ -1,0 +1,47 @@
+"""Reviewdog's diagnostics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpulint.linting.engine import CheckResult
+from gpulint.linting.finding import Finding
+from gpulint.output.escapes import json_text
+from gpulint.output.view import View, fix_of, url
+from gpulint.places import Span
+
+
+def render(result: CheckResult, view: View) -> str:
+    """One object. Reviewdog counts columns in bytes of UTF-8, from 1."""
+    document = {
+        "source": {"name": "gpulint", "url": "https://gpulint.readthedocs.io/"},
+        "diagnostics": [_diagnostic(one, view) for one in result.findings],
+    }
+    return json_text(document) + "\n"
+
+
+def _diagnostic(finding: Finding, view: View) -> dict[str, Any]:
+    diagnostic: dict[str, Any] = {
+        "message": finding.message,
+        "location": {"path": finding.span.path, "range": _range(finding.span, view)},
+        "severity": finding.severity.value.upper(),
+        "code": {"value": finding.code, "url": url(finding.name)},
+    }
+    if (fix := fix_of(finding)) is not None:
+        diagnostic["suggestions"] = [
+            {"range": _range(edit.span, view), "text": edit.content}
+            for edit in fix.edits
+            if edit.span.path == finding.span.path
+        ]
+    return diagnostic
+
+
+def _range(span: Span, view: View) -> dict[str, dict[str, int]]:
+    span = view.in_file(span)
+
+    def position(row: int, column: int) -> dict[str, int]:
+        before = view.line(span.path, row)[: column - 1]
+        missing = column - 1 - len(before)
+        return {"line": row, "column": len(before.encode("utf-8", "replace")) + missing + 1}
+
+    return {"start": position(span.row, span.column), "end": position(span.end_row, span.end_column)}

@@ -1,0 +1,49 @@
+"""A finding as the JSON object that every JSON format and the editors are given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpulint.linting.finding import Finding
+from gpulint.output.view import fix_of, url
+from gpulint.places import Span
+
+
+def record(finding: Finding) -> dict[str, Any]:
+    """A superset of ruff's object. Rows and columns start at 1; columns are code points; ends are exclusive."""
+    fix = fix_of(finding)
+    return {
+        "filename": finding.span.path,
+        **places(finding.span),
+        "cell": finding.span.cell,
+        "code": finding.code,
+        "name": finding.name,
+        "message": finding.message,
+        "severity": finding.severity.value,
+        "confidence": finding.confidence.value,
+        "url": url(finding.name),
+        "fix": _fix(fix) if fix is not None else None,
+        "noqa_row": finding.noqa_row,
+        "related": [
+            {"filename": one.span.path, **places(one.span), "cell": one.span.cell, "message": one.message}
+            for one in finding.related
+        ],
+        "fingerprint": finding.fingerprint,
+        "evidence": "static",
+    }
+
+
+def places(span: Span) -> dict[str, dict[str, int]]:
+    """Where a span begins and ends."""
+    return {
+        "location": {"row": span.row, "column": span.column},
+        "end_location": {"row": span.end_row, "column": span.end_column},
+    }
+
+
+def _fix(fix: Any) -> dict[str, Any]:
+    return {
+        "applicability": fix.applicability.value,
+        "message": fix.message,
+        "edits": [{"content": edit.content, **places(edit.span)} for edit in fix.edits],
+    }

@@ -1,0 +1,45 @@
+"""The frame of a SARIF 2.1.0 log, which `check` and `probe` fill."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gpulint
+from gpulint.output.escapes import absolute_uri, json_text, relative_uri
+
+_ROOT = "%SRCROOT%"
+
+
+def log(
+    rules: Sequence[Mapping[str, Any]],
+    results: Sequence[Mapping[str, Any]],
+    invocation: Mapping[str, Any] | None = None,
+) -> str:
+    """A log of one run. Columns are code points; `rules` are reporting descriptors."""
+    run: dict[str, Any] = {
+        "tool": {
+            "driver": {
+                "name": "gpulint",
+                "version": gpulint.__version__,
+                "semanticVersion": gpulint.__version__,
+                "informationUri": "https://gpulint.readthedocs.io/",
+                "rules": rules,
+            }
+        },
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {_ROOT: {"description": {"text": "The directory that gpulint was started in."}}},
+        "results": results,
+    }
+    if invocation is not None:
+        run["invocations"] = [invocation]
+    return (
+        json_text({"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]})
+        + "\n"
+    )
+
+
+def artifact(path: str) -> dict[str, str]:
+    """An artifact location: relative to the working directory where the path is below it."""
+    uri = relative_uri(path)
+    return {"uri": uri, "uriBaseId": _ROOT} if uri is not None else {"uri": absolute_uri(path)}

@@ -1,0 +1,58 @@
+"""Who watches this process at the moment. Nearly always nobody: this is all that `gpulint.expect` looks at then."""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from gpulint.probe.agent.inline import Inline
+
+
+class Watcher(Protocol):
+    """What a session takes from others in its process."""
+
+    @property
+    def inline(self) -> Inline:
+        """What the program itself expects."""
+
+    def take_graph(self, graph: Any) -> None:
+        """A graph was run."""
+
+    def forked(self) -> None:
+        """This process is a fork of the one that is watched."""
+
+
+SESSIONS: list[Watcher] = []
+"""The sessions that watch this process, the outermost first."""
+
+HARVEST = threading.Lock()
+"""Held while graphs are taken from TensorFlow, which gives each of them once, for all sessions."""
+
+
+def add(session: Watcher) -> None:
+    """A session begins."""
+    _watch_forks()
+    SESSIONS.append(session)
+
+
+def remove(session: Watcher) -> None:
+    """A session ends."""
+    if session in SESSIONS:
+        SESSIONS.remove(session)
+
+
+@functools.cache
+def _watch_forks() -> None:
+    """Once in a process: Python cannot take it back."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_forked)
+
+
+def _forked() -> None:
+    sessions = list(SESSIONS)
+    SESSIONS.clear()
+    for session in sessions:
+        session.forked()

@@ -1,0 +1,66 @@
+"""What runs while a block of the program does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from gpulint.probe.agent.graphs import Graph
+from gpulint.probe.agent.operations import Copied
+
+Moved = tuple[str, str, str]
+"""What needs a transfer, or the kind of its node where nobody knows; from where; to where."""
+
+
+@dataclass(slots=True, eq=False)
+class Block:
+    """A `with` statement about what runs in it, in any thread."""
+
+    ran: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """(op, device) → how many eager operations ran."""
+    copied: Counter[Moved] = field(default_factory=Counter)
+    """Inputs of eager operations that came from another device."""
+    called: dict[str, str] = field(default_factory=dict)
+    """Function → the device that it ran on."""
+
+    def add(self, op: str, device: str, copied: Iterable[Copied]) -> None:
+        """An eager operation ran, and needed transfers."""
+        self.ran[op, device] += 1
+        self.copied.update(map(_moved, copied))
+
+
+def placed(
+    block: Block, graphs: Mapping[str, Graph], compiled: Collection[str]
+) -> tuple[Counter[tuple[str, str]], str]:
+    """(op, device) of what ran in a block, and what is missing: functions of which no graph was seen. A function that
+    XLA compiles is one operation on the device of its results."""
+    found = Counter(block.ran)
+    unseen = []
+    for name, device in block.called.items():
+        if name in graphs:
+            found.update(graphs[name].placed)
+        elif name in compiled and device:
+            found[f"`{name}`, compiled by XLA", device] += 1
+        else:
+            unseen.append(f"`{name}`")
+    return found, missing(unseen)
+
+
+def copied(block: Block, graphs: Mapping[str, Graph]) -> tuple[Counter[Moved], str]:
+    """Transfers between devices in a block, and what is missing. Inside of a function that XLA compiles there are
+    some, too, that nobody sees."""
+    found = Counter(block.copied)
+    for name in block.called.keys() & graphs.keys():
+        for one, count in graphs[name].copied.items():
+            found[_moved(one)] += count
+    return found, missing([f"`{name}`" for name in block.called if name not in graphs])
+
+
+def missing(functions: list[str]) -> str:
+    """What is said of functions of which no graph was seen."""
+    return f"no graph was seen of {', '.join(sorted(functions))}" if functions else ""
+
+
+def _moved(one: Copied) -> Moved:
+    return one.op or one.kind, one.source, one.target

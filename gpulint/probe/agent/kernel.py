@@ -1,0 +1,43 @@
+"""A notebook's kernel in this process."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from gpulint.probe.agent.cells import Cells
+from gpulint.probe.agent.places import Places
+from gpulint.sources.notebook import read_notebook
+
+
+def run_kernel(
+    notebook: str, connection: str, places: Places, fault: Callable[[str, BaseException], None]
+) -> str | None:
+    """Serve the cells of a notebook, by its path, until the kernel is told to end; what the last cell raised."""
+    from ipykernel.kernelapp import IPKernelApp
+
+    launcher = importlib.util.find_spec("ipykernel_launcher")
+    sys.argv[:] = [launcher.origin if launcher is not None and launcher.origin else "ipykernel", "-f", connection]
+    application: Any = IPKernelApp.instance()
+    application.log_level = logging.ERROR
+    application.capture_fd_output = False  # what is not Python's goes where it would go in a script
+    application.initialize(["-f", connection])
+    shell = application.shell
+    raised: list[str | None] = [None]
+
+    def ran(result: Any) -> None:
+        error = result.error_before_exec or result.error_in_exec
+        raised[0] = f"{type(error).__name__}: {error}" if error is not None else None
+
+    shell.events.register("post_run_cell", ran)
+    try:
+        with open(notebook, "rb") as file:
+            Cells(read_notebook(os.path.abspath(notebook), file.read()), places).watch(shell.compile, fault)
+    except Exception as error:
+        fault("cells", error)
+    application.start()
+    return raised[0]

@@ -1,0 +1,148 @@
+"""What a value of the program says about devices: tensors, variables, models, functions."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any, NamedTuple
+
+from gpulint.probe.agent.devices import short
+from gpulint.probe.agent.places import Place
+
+
+class Lines(NamedTuple):
+    """Where what is meant begins, and the last row of it."""
+
+    first: Place
+    last: int
+
+
+@dataclass(slots=True)
+class Seen:
+    """What a value says now, and where to look for the rest."""
+
+    subject: str
+    objects: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """(name, device) of tensors and variables."""
+    lines: Lines | None = None
+    """The lines of a function, or of what builds a symbolic tensor."""
+    op: str = ""
+    """The operation that is meant in those lines, "" for all of them."""
+    function: Any = None
+    """The `tf.function` that it is."""
+    missing: str = ""
+    """Why there is nothing to be seen, "" where there is."""
+
+
+def look_at(
+    value: Any, place_of: Callable[[Any], tuple[Place, str] | None], place_at: Callable[[str, int], Place]
+) -> Seen:
+    """What a value says. `place_of` gives the place and the operation that a symbolic tensor was built by, `place_at`
+    the place of a row of code, which the interpreter knows by the name of a file."""
+    if is_function(value):
+        return Seen(f"function `{name_of(value)}`", function=value, lines=lines_of(value.python_function, place_at))
+    if (variables := _variables(value)) is not None:
+        seen = Seen(f"{type(value).__name__} `{getattr(value, 'name', '')}`")
+        for variable in variables:
+            seen.objects.update(_parts(variable))
+        seen.missing = "" if seen.objects else "it has no variables"
+        return seen
+    if parts := _parts(value):
+        return Seen(_told(value), parts)
+    if (built := place_of(value)) is not None:
+        place, op = built
+        return Seen(f"result of `{op}`", lines=Lines(place, place[1]), op=op)
+    if isinstance(value, (list, tuple, Mapping)):
+        return _all(value, place_of, place_at)
+    if callable(value) and (lines := lines_of(value, place_at)) is not None:
+        return Seen(f"function `{name_of(value)}`", lines=lines)
+    return Seen(f"a value of type {type(value).__name__}", missing="it says nothing about devices")
+
+
+def is_function(value: Any) -> bool:
+    """Whether a value is a `tf.function`."""
+    return hasattr(value, "python_function") and hasattr(value, "experimental_get_tracing_count")
+
+
+def name_of(function: Any) -> str:
+    """A function's own name."""
+    inner = _unwrapped(getattr(function, "python_function", function))
+    return str(getattr(inner, "__name__", type(inner).__name__))
+
+
+def lines_of(function: Any, place_at: Callable[[str, int], Place]) -> Lines | None:
+    """The rows of a Python function, with those of the functions in it; None where it has no source."""
+    code = getattr(_unwrapped(function), "__code__", None)
+    if not isinstance(code, CodeType):
+        return None
+    path = code.co_filename
+    return Lines(place_at(path, code.co_firstlineno), place_at(path, _last_row(code))[1])
+
+
+def _unwrapped(function: Any) -> Any:
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = inspect.unwrap(function) if callable(function) else function
+    return getattr(function, "__func__", function)
+
+
+def _last_row(code: CodeType) -> int:
+    rows = [row for _, _, row in code.co_lines() if row is not None]
+    rows += [_last_row(part) for part in code.co_consts if isinstance(part, CodeType)]
+    return max(rows, default=code.co_firstlineno)
+
+
+def _variables(value: Any) -> list[Any] | None:
+    """The variables of a model, a layer, an optimizer or a tf.Module; None for other values."""
+    variables = getattr(value, "variables", None)
+    if callable(variables):  # optimizers before Keras 3
+        variables = variables()
+    return list(variables) if isinstance(variables, (list, tuple)) else None
+
+
+def _parts(value: Any) -> Counter[tuple[str, str]]:
+    """(name, device) of a tensor or variable, of each replica's one where there are several."""
+    inner = getattr(value, "_value", None)  # a variable of Keras 3 around one of TensorFlow
+    if inner is not None and hasattr(value, "path"):
+        return Counter({(str(value.path), device): count for (_, device), count in _parts(inner).items()})
+    parts = getattr(value, "values", None)
+    if isinstance(parts, tuple):
+        return sum((_parts(part) for part in parts), Counter())
+    device = getattr(value, "device", None)
+    if not isinstance(device, str) or not device or not hasattr(value, "dtype") or _is_symbolic(value):
+        return Counter()
+    return Counter({(str(getattr(value, "name", "") if _is_variable(value) else "") or "tensor", short(device)): 1})
+
+
+def _all(
+    values: Any, place_of: Callable[[Any], tuple[Place, str] | None], place_at: Callable[[str, int], Place]
+) -> Seen:
+    """All of several values together, as far as they are there already."""
+    seen = Seen(f"{len(values)} values")
+    for value in values.values() if isinstance(values, Mapping) else values:
+        one = look_at(value, place_of, place_at)
+        seen.objects.update(one.objects)
+        if not one.objects:
+            seen.missing = seen.missing or one.missing or "some of them have no device yet"
+    if not values:
+        seen.missing = "there are none"
+    return seen
+
+
+def _is_symbolic(value: Any) -> bool:
+    """Whether a tensor is one of a graph that is being built: its device is what was asked for, if anything."""
+    return hasattr(value, "graph") and not _is_variable(value) and not hasattr(value, "numpy")
+
+
+def _is_variable(value: Any) -> bool:
+    return hasattr(value, "assign")
+
+
+def _told(value: Any) -> str:
+    shape = getattr(value, "shape", None)
+    kind = "variable" if _is_variable(value) else "tensor"
+    return f"{kind} of shape {shape}" if shape is not None else kind

@@ -1,0 +1,74 @@
+"""What the agent sees beside operations and graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpulint.probe.agent.environment import Environment
+from gpulint.probe.agent.gradients import Gradients
+from gpulint.probe.agent.guard import Fault
+from gpulint.probe.agent.hooks import Hooks
+from gpulint.probe.agent.inputs import Inputs
+from gpulint.probe.agent.internals import Internals
+from gpulint.probe.agent.models import Models
+from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.reads import Reads
+from gpulint.probe.agent.replicas import Replicas
+from gpulint.probe.agent.writer import Writer
+
+
+class Witnesses:
+    """Those that only some checks need: where TensorFlow has not what one of them looks at, these are without evidence.
+
+    `on_step` is told of training steps that run eagerly; `steps` gives the number of training steps so far.
+    """
+
+    def __init__(
+        self,
+        writer: Writer,
+        places: Places,
+        hooks: Hooks,
+        fault: Fault,
+        on_step: Callable[[str, Place | None, float], None],
+        steps: Callable[[], int],
+    ) -> None:
+        self._writer = writer
+        self._environment = Environment(writer, hooks)
+        self._models = Models(writer, places, hooks, fault)
+        self._replicas = Replicas(places, hooks, fault)
+        self._reads = Reads(places, hooks, fault)
+        self._gradients = Gradients(places, hooks, fault, on_step)
+        self._inputs = Inputs(places, hooks, fault, steps)
+
+    def keras_imported(self, keras: Any) -> None:
+        """Keras has just been imported."""
+        self._models.imported(keras)
+
+    def watch(self, tensorflow: Any, internals: Internals) -> None:
+        """TensorFlow has just been imported. What cannot be watched is lost."""
+        watches: tuple[tuple[str, Callable[[], None]], ...] = (
+            ("environment", lambda: self._environment.watch(tensorflow)),
+            ("replicas", lambda: self._replicas.watch(tensorflow)),
+            ("eager steps", lambda: self._gradients.watch(tensorflow)),
+            ("reads by the host", lambda: self._reads.watch(internals)),
+            ("waits for input", lambda: self._inputs.watch(internals)),
+        )
+        for evidence, watch in watches:
+            try:
+                watch()
+            except (AttributeError, StopIteration) as error:
+                internals.lost.append((evidence, str(error)))
+
+    def moment(self, name: str) -> None:
+        """The runtime begins ("runtime"), or the program ends ("end")."""
+        self._environment.tell(name)
+
+    def stepped(self, place: Place | None) -> None:
+        """A training step has ended that was called at `place`."""
+        self._inputs.stepped(place)
+
+    def write(self) -> None:
+        """Write what was counted since the last time."""
+        for tally in (self._models.calls, self._replicas.calls, self._reads.seen, self._inputs.seen):
+            tally.write(self._writer)

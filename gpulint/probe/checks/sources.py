@@ -1,0 +1,71 @@
+"""What the agent saw and what TensorFlow printed do not contradict each other."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+from gpulint.probe.capture import Capture
+from gpulint.probe.expectation import Expectation, Level, Run, violated
+from gpulint.probe.reasons import is_bookkeeping
+
+_ID = "sources-disagree"
+_ONEDNN = re.compile(r"^_Mkl(?:Native)?(?=[A-Z])")
+_SWITCH = "set_log_device_placement"
+
+
+def check(run: Run) -> Iterator[Expectation]:
+    """Each kind of operation of which both know where it was, and no device is the same.
+
+    What only one of them has seen is no contradiction: TensorFlow logs each graph once, drops lines by log level, and
+    moves operations after it has logged them. Where the program itself turned the log on or off nothing is compared.
+    """
+    capture = run.capture
+    if any(call.name.endswith(_SWITCH) for call in capture.calls) or any(log.torn for log in capture.logs.values()):
+        return
+    yield from _compared("ran", _eager(capture), _devices(log.ran for log in capture.logs.values()))
+    yield from _compared("put", _built(capture), _devices(log.placed for log in capture.logs.values()))
+
+
+def _eager(capture: Capture) -> dict[str, Counter[str]]:
+    found: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for ran, count in capture.executions.items():
+        if ran.device:
+            found[ran.op][ran.device] += count
+    return found
+
+
+def _built(capture: Capture) -> dict[str, Counter[str]]:
+    found: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for node, count in capture.nodes.items():
+        if node.assigned:
+            found[node.op][node.assigned] += count
+    return found
+
+
+def _devices(logs: Iterable[Mapping[tuple[str, str], int]]) -> dict[str, Counter[str]]:
+    found: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for log in logs:
+        for (op, device), count in log.items():
+            found[_ONEDNN.sub("", op)][device] += count
+    return found
+
+
+def _compared(verb: str, agent: Mapping[str, Counter[str]], log: Mapping[str, Counter[str]]) -> Iterator[Expectation]:
+    for op, seen in agent.items():
+        printed = log.get(op)
+        if not printed or is_bookkeeping(op) or seen.keys() & printed.keys():
+            continue
+        yield violated(
+            _ID,
+            f"where `{op}` was {verb}" if verb == "put" else f"where `{op}` {verb}",
+            f"{_told(printed)}, as TensorFlow's placement log says",
+            f"{_told(seen)}, as the probe saw",
+            evidence=(f"the log names {_told(printed, counted=True)}", f"the probe saw {_told(seen, counted=True)}"),
+            level=Level.WARN,
+        )
+
+
+def _told(devices: Counter[str], counted: bool = False) -> str:
+    return ", ".join(f"{device} {count} times" if counted else device for device, count in devices.most_common())

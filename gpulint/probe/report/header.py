@@ -1,0 +1,91 @@
+"""What a report begins and ends with: where the program ran, and how it went."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from gpulint.probe.capture import Capture, Card
+from gpulint.probe.cards import on_bus
+from gpulint.probe.expectation import Status
+from gpulint.probe.memory_limits import places
+from gpulint.probe.report import Report
+from gpulint.probe.sizes import in_words
+
+
+def header(capture: Capture) -> Iterator[str]:
+    """TensorFlow and its devices, the driver's cards, the steps, and what could not be seen. Nothing for a placement
+    log, which tells none of this."""
+    version = capture.tensorflow.get("tensorflow")
+    if not capture.process:
+        return
+    if not version:
+        yield "The program did not import TensorFlow."
+        return
+    strategies = ", ".join(f"{one.cls} of {one.replicas}" for one in capture.strategies) or "no strategy"
+    devices = listed(capture.logical) or "not initialised"
+    yield f"TensorFlow {version} on {devices}; {strategies}; {capture.seconds:.1f} s"
+    yield from _driver(capture)
+    steps = sum(one.taken for one in capture.steps.values())
+    if steps:
+        seconds = sum(one.seconds for one in capture.steps.values())
+        yield f"{steps} training steps, {1000 * seconds / steps:.1f} ms each"
+    yield from (f"not seen: {evidence} ({reason})" for evidence, reason in capture.lost)
+    yield from (f"fault of the probe: {fault}" for fault in capture.faults)
+
+
+def cards(capture: Capture) -> list[tuple[Card, tuple[str, ...]]]:
+    """The last sample of each card of the driver's, with the devices of TensorFlow that are on it."""
+    on = places(message for log in capture.logs.values() for message in log.messages)
+    last = {card.bus: card for card in capture.cards}
+    return [
+        (last[bus], tuple(device for device, place in on.items() if on_bus(bus, place.bus))) for bus in sorted(last)
+    ]
+
+
+def listed(devices: Sequence[str]) -> str:
+    """Names of devices, three or more in a row as a range: `CPU:0, GPU:0–7`."""
+    runs: list[list[str]] = []
+    for device in devices:
+        if runs and device == _next(runs[-1][-1]):
+            runs[-1].append(device)
+        else:
+            runs.append([device])
+    parts = [[f"{run[0]}–{run[-1].rpartition(':')[2]}"] if len(run) > 2 else run for run in runs]
+    return ", ".join(part for some in parts for part in some)
+
+
+def _next(device: str) -> str:
+    kind, _, number = device.rpartition(":")
+    return f"{kind}:{int(number) + 1}" if number.isdecimal() else ""
+
+
+def _driver(capture: Capture) -> Iterator[str]:
+    """Cards that are alike stand in one line; what TensorFlow does not use is told apart."""
+    kinds: dict[tuple[str, int, bool], list[tuple[str, ...]]] = {}
+    for card, devices in cards(capture):
+        kinds.setdefault((card.name, card.total, bool(devices)), []).append(devices)
+    for (name, total, is_used), alike in kinds.items():
+        whose = listed([device for devices in alike for device in devices])
+        number = f"{len(alike)} × " if len(alike) > 1 else ""
+        yield f"the driver has {number}{name} of {in_words(total)}: {whose if is_used else 'no device of TensorFlow'}"
+
+
+def verdict(report: Report) -> str:
+    """One line: how many expectations were broken, and how the program ended."""
+    counts = Counter(one.status for one in report.expectations)
+    said = ", ".join(f"{counts[status]} {status.value}" for status in Status if counts[status]) or "nothing to check"
+    ended = ending(report.capture)
+    return f"{said}; {ended}" if ended else said
+
+
+def ending(capture: Capture) -> str:
+    """How the program ended, "" where it came to its end without a fault or nobody saw it."""
+    end = capture.end
+    if end.get("reason") in ("timeout", "hang"):
+        return f"the program was stopped ({end['reason']})"
+    if end.get("signal"):
+        return f"the program was ended by signal {end['signal']}"
+    if end.get("status"):
+        return f"the program ended with status {end['status']}"
+    return ""

@@ -1,0 +1,169 @@
+"""The sections Devices and Copies: what ran where, and what went from one device to another."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+from xml.etree.ElementTree import Element
+
+from gpulint.probe.capture import Capture, Where
+from gpulint.probe.report import Report
+from gpulint.probe.report.header import cards
+from gpulint.probe.report.matrices import Matrix, logged, operations, variables
+from gpulint.probe.report.page.markup import Child, tag
+from gpulint.probe.report.page.parts import chip, code, link, matrix, table
+from gpulint.probe.report.page.places import Places
+from gpulint.probe.sizes import in_words
+
+
+def section(report: Report, places: Places) -> Iterator[Child]:
+    """Devices, cards, strategies, functions and steps, then what is on which device."""
+    capture = report.capture
+    devices = list(dict.fromkeys((*capture.logical, *(name for name in capture.operations if name))))
+    if devices:
+        yield tag("ul", (_device(capture, device) for device in devices), class_="cards")
+    else:
+        yield tag("p", "TensorFlow's runtime was never initialised: no device is known.", class_="empty")
+    if told := cards(capture):
+        yield tag("h3", "Cards, as the driver sees them")
+        yield table(
+            ("card", "bus", "memory", "by this program", "by others", "devices of TensorFlow"),
+            (
+                [
+                    card.name,
+                    code(card.bus),
+                    in_words(card.total),
+                    _known(card.by_program),
+                    _known(card.by_others),
+                    [[chip(device), " "] for device in devices] or "none",
+                ]
+                for card, devices in told
+            ),
+            numbers={2, 3, 4},
+        )
+    if capture.strategies:
+        yield tag("h3", "Strategies")
+        names = ("strategy", "replicas", "devices", "made at")
+        yield table(
+            names,
+            (
+                [code(one.cls), str(one.replicas), [[chip(name), " "] for name in one.devices], link(places, one.where)]
+                for one in capture.strategies
+            ),
+            numbers={1},
+        )
+    yield from _functions(capture, places)
+    for title, seen in (
+        ("Operations and graph nodes", operations(capture)),
+        ("Bytes of variables", variables(capture)),
+        *_logs(capture),
+    ):
+        if seen.rows:
+            yield tag("h3", title)
+            yield matrix(seen)
+
+
+def copies(report: Report, told: Sequence[Mapping[str, Any]], places: Places) -> Iterator[Child]:
+    """Transfers between devices, as the JSON report tells them; those fields that no copy has are left out."""
+    if not told:
+        seen = "No graph was seen." if not report.capture.nodes else "Nothing that was seen goes between devices."
+        yield tag("p", seen, class_="empty")
+        return
+    yield tag(
+        "p",
+        "What went from one device to another. Transfers that TensorFlow put into a graph are made whenever it runs.",
+        class_="hint",
+    )
+    pairs: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for one in told:
+        pairs[one["from"]][one["to"]] += one["count"]
+    targets = sorted({target for counts in pairs.values() for target in counts})
+    if len(targets) > 2:
+        yield matrix(Matrix("from, to", tuple(targets), tuple(sorted(pairs.items()))))
+    columns = [name for name in _COPY if any(one.get(name) not in (None, "", False) for one in told)]
+    yield table(
+        ["from", "to", *(_COPY[name][0] for name in columns), "number", "where"],
+        (
+            [
+                chip(one["from"]),
+                chip(one["to"]),
+                *(_COPY[name][1](one.get(name)) for name in columns),
+                f"{one['count']:,}",
+                link(places, Where(one["filename"], one["row"], one.get("cell"))) if one.get("filename") else None,
+            ]
+            for one in sorted(told, key=lambda one: -int(one["count"]))
+        ),
+        numbers={2 + len(columns)},
+    )
+
+
+_COPY: Mapping[str, tuple[str, Callable[[Any], Child]]] = {
+    "op": ("operation", code),
+    "for": ("for", lambda value: code(value) if value else None),
+    "bytes": ("size", lambda value: in_words(value) if value is not None else None),
+    "in_step": ("when", lambda value: "in each step" if value else None),
+    "mixed": ("beside", lambda value: "inputs of other devices" if value else None),
+}
+"""Fields of a copy: the column's name, and how they are shown."""
+
+
+def _known(size: int) -> str:
+    return in_words(size) if size >= 0 else "not told"
+
+
+def _device(capture: Capture, device: str) -> Element:
+    held = sum(one.bytes for one in capture.variables if one.device == device)
+    peak = max((sample.devices[device][1] for sample in capture.memory if device in sample.devices), default=0)
+    facts = [("operations", f"{capture.operations[device]:,}"), ("variables", in_words(held))]
+    if peak:
+        facts.append(("peak of memory", in_words(peak)))
+    return tag(
+        "li",
+        tag("div", chip(device)),
+        tag("dl", ([tag("dt", name), tag("dd", value)] for name, value in facts)),
+        class_="idle" if not capture.operations[device] else None,
+    )
+
+
+def _functions(capture: Capture, places: Places) -> Iterator[Child]:
+    if capture.functions:
+        yield tag("h3", "Functions")
+        functions = sorted(capture.functions.values(), key=lambda one: (-one.traces, one.name))
+        yield table(
+            ("function", "traces", "compiled by XLA", "on", "called at"),
+            (
+                [
+                    code(one.name),
+                    f"{one.traces:,}",
+                    "yes" if one.jit else "no",
+                    chip(one.device) if one.device else None,
+                    link(places, one.where),
+                ]
+                for one in functions
+            ),
+            numbers={1},
+        )
+    if capture.steps:
+        yield tag("h3", "Training steps")
+        yield table(
+            ("step", "number", "mean", "slowest", "called at"),
+            (
+                [
+                    code(one.name),
+                    f"{one.taken:,}",
+                    f"{1000 * one.seconds / max(1, one.taken):.1f} ms",
+                    f"{1000 * one.slowest:.1f} ms",
+                    link(places, one.where),
+                ]
+                for one in capture.steps.values()
+            ),
+            numbers={1, 2, 3},
+        )
+
+
+def _logs(capture: Capture) -> list[tuple[str, Matrix]]:
+    """The placement log, where there is nothing better."""
+    if capture.executions or capture.nodes:
+        return []
+    return [(f"Operations in the placement log ({name})", logged(log, capture)) for name, log in capture.logs.items()]

@@ -1,0 +1,139 @@
+"""Parts that several sections are made of."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Sequence, Set
+from xml.etree.ElementTree import Element
+
+from gpulint.probe.capture import Where
+from gpulint.probe.expectation import Status
+from gpulint.probe.report.matrices import Matrix
+from gpulint.probe.report.page.markup import Child, tag
+from gpulint.probe.report.page.places import Places
+
+HUES = 8
+"""Colours of devices in the style sheet; the ninth device has that of the first again. One more, a grey, is for the
+host."""
+
+ROWS = 20
+"""Rows of a table that are shown at once; the others are folded away."""
+
+_MARKS = {Status.FAIL: "✕", Status.WARN: "!", Status.INCONCLUSIVE: "?", Status.SKIP: "–", Status.PASS: "✓"}
+
+
+def code(text: str) -> Element:
+    """Text of the program's: a name, a path, a message. It runs by itself, whatever direction its letters have."""
+    return tag("code", text)
+
+
+def prose(text: str) -> list[Child]:
+    """A message, in which `names` of code stand between backticks."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return [text]
+    return [code(part) if place % 2 else part for place, part in enumerate(parts)]
+
+
+def badge(status: Status) -> Element:
+    """A status, told by a mark, a word and a colour."""
+    return tag(
+        "span", tag("span", _MARKS[status], aria_hidden="true"), f" {status.value}", class_=f"badge {status.value}"
+    )
+
+
+def chip(device: str, note: str = "") -> Element:
+    """A device with its colour, which is the same all over the page."""
+    return tag("span", device, tag("small", f" {note}") if note else None, class_=f"chip hue{hue(device)}")
+
+
+def hue(device: str) -> int:
+    """The number of a device's colour."""
+    kind, _, number = device.rpartition(":")
+    if number.isdecimal():
+        return HUES if kind.endswith("CPU") and int(number) == 0 else int(number) % HUES
+    return zlib.crc32(device.encode("utf-8", "backslashreplace")) % HUES
+
+
+def link(places: Places, where: Where | None) -> Child:
+    """A place, leading to its row where its file is shown."""
+    if where is None:
+        return None
+    name = code(places.located(where))
+    return tag("a", name, href=f"#{places.anchor(where)}") if (where.path, where.cell) in places.files else name
+
+
+def table(names: Sequence[str], rows: Iterable[Sequence[Child]], *, numbers: Set[int] = frozenset()) -> Element:
+    """A table; on narrow screens each row becomes a block whose cells have the names of their columns. `numbers` are
+    the columns that stand right. Rows beyond ROWS are folded into a table below."""
+    made = [
+        tag(
+            "tr",
+            (
+                tag("td", cell, class_="number" if place in numbers else None, data_name=names[place])
+                for place, cell in enumerate(row)
+            ),
+        )
+        for row in rows
+    ]
+    head = [
+        tag("th", name, scope="col", class_="number" if place in numbers else None) for place, name in enumerate(names)
+    ]
+    first = tag("table", tag("thead", tag("tr", head)), tag("tbody", made[:ROWS]))
+    if len(made) <= ROWS:
+        return tag("div", first, class_="scroll")
+    rest = tag("table", tag("tbody", made[ROWS:]))
+    return tag(
+        "div",
+        first,
+        tag("details", tag("summary", f"{len(made) - ROWS} more"), rest, class_="more"),
+        class_="scroll",
+    )
+
+
+def matrix(seen: Matrix) -> Child:
+    """Names beside devices; the darker a cell, the greater its share of the greatest number."""
+    if not seen.rows:
+        return None
+    greatest = max(number for _, counts in seen.rows for number in counts.values()) or 1
+    body = [
+        tag(
+            "tr",
+            tag("th", code(name), scope="row"),
+            (
+                tag(
+                    "td",
+                    f"{counts[device]:,}" if counts[device] else "",
+                    class_=f"number heat{_heat(counts[device], greatest)} hue{hue(device)}",
+                )
+                for device in seen.devices
+            ),
+        )
+        for name, counts in seen.rows
+    ]
+    head = tag("thead", tag("tr", tag("td"), (tag("th", chip(device), scope="col") for device in seen.devices)))
+    rest = body[ROWS:]
+    return [
+        tag("div", tag("table", head, tag("tbody", body[:ROWS]), class_="matrix"), class_="scroll"),
+        tag(
+            "details",
+            tag("summary", f"{len(rest)} more"),
+            tag("div", tag("table", _copy(head), tag("tbody", rest), class_="matrix"), class_="scroll"),
+            class_="more",
+        )
+        if rest
+        else None,
+    ]
+
+
+def _copy(head: Element) -> Element:
+    """The same head once more: a table of its own needs it for its columns to be known."""
+    return tag("thead", list(head))
+
+
+def _heat(number: int, greatest: int) -> int:
+    """0 for nothing to 4 for the greatest, by magnitude: one operation of thousands is to be seen, too."""
+    if number <= 0:
+        return 0
+    share = number.bit_length() / greatest.bit_length()
+    return max(1, min(4, round(4 * share)))

@@ -1,0 +1,175 @@
+"""The section Source: the program's files, each row with the devices that its operations were on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+from xml.etree.ElementTree import Element
+
+from gpulint.probe.capture import Where
+from gpulint.probe.expectation import Expectation, Status
+from gpulint.probe.report import Report
+from gpulint.probe.report.page.highlight import highlighted
+from gpulint.probe.report.page.markup import Child, tag
+from gpulint.probe.report.page.parts import badge, chip, code, prose, table
+from gpulint.probe.report.page.places import Places, Told, broken
+from gpulint.probe.report.source_text import source_file
+
+FOLDED = 12
+"""Rows in a row of which there is nothing to tell, from which on they are folded away."""
+
+CONTEXT = 4
+"""Of them, how many stay on each side."""
+
+CHIPS = 3
+"""Devices that the gutter names for a row; it counts the others."""
+
+
+def section(report: Report, places: Places) -> Iterator[Child]:
+    """A block for each file, of a notebook for each cell."""
+    if not places.files:
+        yield tag("p", "Nothing is known of lines of source.", class_="empty")
+        return
+    yield tag(
+        "p",
+        "The gutter has the devices on which the operations of a row ran, or to which its graph nodes were assigned, "
+        "with their number. Open a row for its operations, what it asked for and why.",
+        class_="hint",
+    )
+    for (path, cell), rows in places.files.items():
+        file = source_file(path, report.capture, cell)
+        top = Where(path, 0, cell)
+        body: Child
+        if file.rows is None:
+            body = [_unseen(places, top._replace(row=row), told) for row, told in sorted(rows.items())]
+        else:
+            lines = [
+                _row(places, top._replace(row=number), children, rows.get(number))
+                for number, children in enumerate(highlighted(file.rows), 1)
+            ]
+            kept = {number for number in rows if number <= len(lines)}
+            body = [
+                *_folded(lines, kept),
+                *(_unseen(places, top._replace(row=row), rows[row]) for row in sorted(set(rows) - kept)),
+            ]
+        yield tag(
+            "details",
+            tag("summary", code(places.located(top)[: -len(":0")]), _sum(rows.values())),
+            tag("p", file.note, class_="note") if file.note else None,
+            tag("div", body, class_="source"),
+            class_="file",
+            open=True,
+        )
+
+
+def _sum(rows: Collection[Told]) -> Element:
+    operations = sum(sum(told.devices.values()) for told in rows)
+    worst = [one for told in rows for one in broken(told.expectations)]
+    said = f"{operations:,} operations and nodes"
+    if worst:
+        said += f", {len(worst)} to look at"
+    return tag("span", said, class_="aside")
+
+
+def _row(places: Places, where: Where, children: list[Child], told: Told | None) -> list[Element]:
+    anchor = places.anchor(where)
+    cells = [
+        tag("span", str(where.row), class_="number"),
+        tag("span", _chips(told) if told else None, class_="gutter"),
+        tag("span", children or "\n", class_="code"),
+    ]
+    if told is None:
+        return [tag("div", cells, class_="row", id=anchor)]
+    if told.placements:
+        summary = tag("summary", cells, class_="row", title=_title(told))
+        row = tag("details", summary, _operations(told), class_="ops", id=anchor)
+    else:
+        row = tag("div", cells, class_="row", id=anchor)
+    return [row, *(_annotation(one) for one in told.expectations if one.status is not Status.PASS)]
+
+
+def _unseen(places: Places, where: Where, told: Told) -> list[Element]:
+    """A row whose text nobody has."""
+    return _row(places, where, [tag("i", "(no text)")], told)
+
+
+def _chips(told: Told) -> Iterator[Child]:
+    devices = told.devices.most_common()
+    for device, count in devices[:CHIPS]:
+        yield chip(device, _short(count))
+    if len(devices) > CHIPS:
+        yield tag("span", f"+{len(devices) - CHIPS}", class_="chip")
+    if told.placements and not devices:
+        yield tag("span", "bookkeeping", class_="chip quiet")
+
+
+def _short(count: int) -> str:
+    """A number of at most four characters, as far as that goes; the row has the exact ones."""
+    for unit, size in (("M", 1_000_000), ("k", 1_000)):
+        if count >= size:
+            return f"{count / size:.0f}{unit}" if count >= 10 * size else f"{count / size:.1f}{unit}"
+    return str(count)
+
+
+def _title(told: Told) -> str:
+    """What a pointer that rests on the row is told."""
+    ordered = sorted(told.placements, key=lambda one: -int(one["count"]))
+    lines = [f"{one['count']:,} × {one['op']}: {_way(one)}" for one in ordered]
+    return "\n".join([*lines[:10], f"… and {len(lines) - 10} more"] if len(lines) > 10 else lines)
+
+
+def _way(one: Mapping[str, Any]) -> str:
+    reason = f" ({one['reason']})" if one.get("reason") else ""
+    return f"asked for {one['requested'] or 'no device'}, on {one['assigned'] or 'an unknown one'}{reason}"
+
+
+def _operations(told: Told) -> Element:
+    ordered = sorted(told.placements, key=lambda one: (-int(one["count"]), one["op"]))
+    has_reason = any(one.get("reason") for one in ordered)
+    names = ["operation", "asked for", "on", "number", *(["why"] if has_reason else []), "in"]
+    return table(
+        names,
+        (
+            [
+                code(one["op"]),
+                code(one["requested"]) if one["requested"] else tag("span", "no device", class_="quiet"),
+                chip(one["assigned"]) if one["assigned"] else tag("span", "not known", class_="quiet"),
+                f"{one['count']:,}",
+                *([str(one.get("reason") or "")] if has_reason else []),
+                ["graph", " ", code(one["layer"]) if one["layer"] else None] if "layer" in one else "eager",
+            ]
+            for one in ordered
+        ),
+        numbers={3},
+    )
+
+
+def _annotation(one: Expectation) -> Element:
+    return tag(
+        "div",
+        badge(one.status),
+        " ",
+        tag("b", prose(f"{one.code} {one.subject}".strip())),
+        ": ",
+        prose(one.observed),
+        [tag("br"), tag("span", prose(f"{one.fix[0].upper()}{one.fix[1:]}."), class_="fix")] if one.fix else None,
+        class_=f"annotation {one.status.value}",
+    )
+
+
+def _folded(lines: list[list[Element]], kept: set[int]) -> Iterator[Child]:
+    """Rows from 1, of which long stretches with nothing to tell are folded."""
+    near = {row for number in kept for row in range(number - CONTEXT, number + CONTEXT + 1)}
+    stretch: list[int] = []
+    for number in range(1, len(lines) + 2):
+        if number <= len(lines) and number not in near:
+            stretch.append(number)
+            continue
+        elements = [lines[row - 1] for row in stretch]
+        if len(stretch) < FOLDED:
+            yield elements
+        else:
+            yield tag("details", tag("summary", f"rows {stretch[0]} to {stretch[-1]}"), elements, class_="fold")
+        stretch = []
+        if number <= len(lines):
+            yield lines[number - 1]

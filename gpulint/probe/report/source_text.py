@@ -1,0 +1,82 @@
+"""The text of a program's file as it was when it ran, as far as that can be known."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass, replace
+
+from gpulint.probe.capture import Capture
+from gpulint.sources.decoding import Undecodable, decode
+from gpulint.sources.notebook import read_notebook
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file with its rows, None where nobody has them. `note` says what is to be minded, "" where the rows are those
+    that ran and still are."""
+
+    path: str
+    rows: tuple[str, ...] | None
+    note: str
+
+
+def source_file(path: str, capture: Capture, cell: int | None = None) -> SourceFile:
+    """The rows that ran, of a file or of a notebook's cell: those that the capture keeps, else those of the file, with
+    what is known of its changes."""
+    file = _whole(path, capture)
+    if cell is None or file.rows is None:
+        return file
+    try:
+        text = read_notebook(path, "\n".join(file.rows).encode()).cells[cell].text
+    except (Undecodable, IndexError):
+        return SourceFile(path, None, "The notebook has no such cell.")
+    return replace(file, rows=_rows(text))
+
+
+def _whole(path: str, capture: Capture) -> SourceFile:
+    data, modified = _present(path)
+    kept = capture.sources.get(path)
+    began = float(capture.process.get("t", 0))
+    is_same = kept is not None and data is not None and hashlib.sha256(data).hexdigest() == kept.digest
+    if kept is not None and kept.text is not None:
+        note = "" if is_same else "These rows ran; the file has changed since."
+        if data is None:
+            note = "These rows ran; the file is not there any more."
+        if began and kept.modified > began:
+            note = "The file was changed after the program had begun: these rows may be newer than those that ran."
+        return SourceFile(path, _rows(kept.text), note)
+    if data is None:
+        return SourceFile(path, None, "The file is not there, and the capture does not hold its text.")
+    rows = _decoded(path, data)
+    if rows is None:
+        return SourceFile(path, None, "The file is no text that Python reads.")
+    if is_same:
+        return SourceFile(path, rows, "")
+    if kept is not None:
+        return SourceFile(path, rows, "The file has changed since the run: these rows may not be those that ran.")
+    when = "last changed after the run began" if modified > began else "last changed before the run"
+    if not began:
+        when = "which may have changed since the run"
+    return SourceFile(path, rows, f"The capture does not hold the text that ran. This is the file of today, {when}.")
+
+
+def _present(path: str) -> tuple[bytes | None, float]:
+    """The bytes of the file now and when it was changed, (None, 0) where it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(), os.fstat(file.fileno()).st_mtime
+    except (OSError, ValueError):  # ValueError: a name that no file can have
+        return None, 0.0
+
+
+def _decoded(path: str, data: bytes) -> tuple[str, ...] | None:
+    try:
+        return _rows(decode(path, data).text)
+    except Undecodable:
+        return None
+
+
+def _rows(text: str) -> tuple[str, ...]:
+    """The rows as Python counts them."""
+    return tuple(text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n"))

@@ -1,0 +1,34 @@
+"""The pytest plug-in: `pytest --gpulint-probe` holds marked tests to what they say of devices.
+
+    @pytest.mark.gpulint(on="GPU", max_traces=1, limit_memory="2 GiB", expect=["copies.in_graphs == 0"])
+    def test_step(): ...
+
+Every pytest run in an environment with gpulint imports this module: what it does is in `gpulint.probe.marked_tests`,
+which is imported with the option only.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+MARKER = (
+    "gpulint(on, max_traces, limit_memory, expect): what the test's operations must do on the devices, "
+    "with --gpulint-probe"
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.getgroup("gpulint").addoption(
+        "--gpulint-probe",
+        action="store_true",
+        help="Hold tests with the marker `gpulint` to what they say of devices.",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", MARKER)
+    if config.getoption("gpulint_probe"):
+        watching = import_module("gpulint.probe.marked_tests").of_directory(str(config.rootpath))
+        config.pluginmanager.register(watching, "gpulint-probe")

@@ -1,0 +1,272 @@
+"""The server: the protocol's requests, each answered from the session."""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+from pathlib import Path
+
+from lsprotocol import types
+from pygls.capabilities import get_capability
+from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
+
+from gpulint import __version__
+from gpulint.linting.selection import Catalogue
+from gpulint.output.rule_page import page
+from gpulint.server import actions, hover
+from gpulint.server.analyst import Analyst, Report
+from gpulint.server.buffers import Buffer, Snapshot, path_of
+from gpulint.server.folders import Folders
+from gpulint.server.options import WORKSPACE, BadOption, Options, read_options
+from gpulint.server.positions import overlaps
+from gpulint.server.predictions import Predictions
+from gpulint.server.session import Session
+from gpulint.server.views import View, identity
+from gpulint.settings import SettingsError, SettingsFinder
+
+logger = logging.getLogger(__name__)
+
+
+class Server(LanguageServer):
+    """The language server.
+
+    `finder` has what the command line says of the settings; `installed`: whether installed rule packs are used.
+    Documents are sent whole: pygls takes a form feed for the end of a line, and would put a partial change elsewhere.
+    """
+
+    def __init__(self, finder: SettingsFinder, installed: bool = True) -> None:
+        super().__init__("gpulint", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
+        self._finder = finder
+        self._installed = installed
+        self._options = Options()
+        self._folders = Folders(finder, installed, (), self._options)
+        self._session: Session | None = None
+        self._view: View | None = None
+        self._published: dict[str, str] = {}
+        """What each document was last told, by URI."""
+        self._problems: tuple[str, ...] = ()
+        self.pulls = False
+        """Whether the client asks for diagnostics: then none are published."""
+        self._pages: tempfile.TemporaryDirectory[str] | None = None
+
+    # --------------------------------------------------------------------------- its state
+
+    @property
+    def session(self) -> Session:
+        assert self._session is not None, "the protocol begins with `initialize`"
+        return self._session
+
+    def start(self, params: types.InitializeParams) -> None:
+        """Begin a session as the client wants it."""
+        self._configure(params.initialization_options)
+        refreshes = get_capability(params.capabilities, "workspace.diagnostics.refresh_support", False)
+        self.pulls = params.capabilities.text_document is not None and bool(
+            params.capabilities.text_document.diagnostic and refreshes
+        )
+        self._folders = self._read_folders()
+        self._session = Session(Analyst(self._folders), self.snapshot, self.publish)
+
+    def configure(self, given: object) -> None:
+        """Take the editor's options, and read all settings again."""
+        self._configure(given)
+        self.reread()
+
+    def reread(self) -> None:
+        """Read all settings again: files or folders changed."""
+        self._folders = self._read_folders()
+        self.session.analyst = Analyst(self._folders)
+        self.changed(everything=True)
+        self._refresh_hints()
+
+    def changed(self, *, typed: bool = False, everything: bool = False) -> None:
+        """Check again: the editor's state, or what is on disk, is another one."""
+        delay = self._options.debounce / 1000 if typed else 0.0
+        self.session.changed(delay, everything and self._options.diagnostic_mode == WORKSPACE)
+
+    def files_changed(self, came_or_went: bool) -> None:
+        """Check again: files that are not open changed on disk."""
+        if came_or_went:
+            self.session.analyst.forget_files()
+        self.changed(typed=True, everything=True)
+        self._refresh_hints()
+
+    def _refresh_hints(self) -> None:
+        """Have the client ask for hints again: what they say depends on more than their document."""
+        if get_capability(self.client_capabilities, "workspace.inlay_hint.refresh_support", False):
+            self.workspace_inlay_hint_refresh(None)
+
+    def stop(self) -> None:
+        """End the session."""
+        self.session.close()
+        if self._pages is not None:
+            self._pages.cleanup()
+
+    def _configure(self, given: object) -> None:
+        try:
+            self._options = read_options(given, self._options)
+        except BadOption as error:
+            self._say(str(error))
+
+    def _read_folders(self) -> Folders:
+        workspace = self.workspace
+        uris = list(workspace.folders) or ([workspace.root_uri] if workspace.root_uri else [])
+        roots = [path for uri in uris if (path := to_fs_path(uri))]
+        return Folders(self._finder, self._installed, roots, self._options)
+
+    def _say(self, message: str) -> None:
+        self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"gpulint: {message}"))
+
+    def snapshot(self, number: int) -> Snapshot:
+        """The open Python files as they are now."""
+        buffers = {}
+        cells = {cell.document for one in self.workspace.notebook_documents.values() for cell in one.cells}
+        for uri, document in self.workspace.text_documents.items():
+            if uri not in cells and (document.language_id == "python" or uri.endswith((".py", ".pyi"))):
+                path = self.path(uri)
+                buffers[path] = Buffer(uri, path, document.version, document.source)
+        return Snapshot(number, buffers)
+
+    def path(self, uri: str) -> str:
+        """The path of a document."""
+        return path_of(uri, next(iter(self._folders.roots), tempfile.gettempdir()))
+
+    # --------------------------------------------------------------------------- reports
+
+    async def view(self) -> View:
+        """What the present state came to."""
+        report = await self.session.report()
+        if self._view is None or self._view.report is not report:
+            self._view = View(report, self._folders, self.workspace.position_codec)
+        return self._view
+
+    def publish(self, report: Report) -> None:
+        """Tell the client what is new in a report."""
+        self._view = view = View(report, self._folders, self.workspace.position_codec)
+        for problem in report.problems:
+            if problem not in self._problems:
+                self._say(problem)
+        self._problems = report.problems
+        for message, trace in report.faults:
+            logger.error("%s\n%s", message, trace)
+        stale = False
+        for path in dict.fromkeys((*report.findings, *report.snapshot.buffers, *self._gone(report))):
+            uri = report.snapshot.uri(path)
+            diagnostics = view.diagnostics(path)
+            new, buffer = identity(diagnostics), report.snapshot.buffers.get(path)
+            if self.pulls:
+                stale |= self._published.get(uri, "") != new
+            elif buffer is not None or self._published.get(uri, "") != new:
+                self._published[uri] = new
+                version = buffer.version if buffer is not None else None
+                self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, diagnostics, version))
+        if stale:
+            self.workspace_diagnostic_refresh(None)
+
+    def _gone(self, report: Report) -> list[str]:
+        """Files that something was said of and that are no more."""
+        paths = [self.path(uri) for uri in self._published]
+        return [path for path in paths if path not in report.findings and not os.path.exists(path)]
+
+    def closed(self, uri: str) -> None:
+        """A document is open no more: nothing is said of it, but where the whole workspace is checked."""
+        if not self.pulls and self._options.diagnostic_mode != WORKSPACE:
+            self._published.pop(uri, None)
+            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+
+    # --------------------------------------------------------------------------- answers
+
+    async def pulled(self, params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
+        """`textDocument/diagnostic`."""
+        view = await self.view()
+        diagnostics = view.diagnostics(self.path(params.text_document.uri))
+        new = identity(diagnostics)
+        self._published[params.text_document.uri] = new
+        if params.previous_result_id == new:
+            return types.RelatedUnchangedDocumentDiagnosticReport(new)
+        return types.RelatedFullDocumentDiagnosticReport(diagnostics, result_id=new)
+
+    async def pulled_all(self, params: types.WorkspaceDiagnosticParams) -> types.WorkspaceDiagnosticReport:
+        """`workspace/diagnostic`: what is known of all files."""
+        view = await self.view()
+        before = {one.uri: one.value for one in params.previous_result_ids}
+        items: list[types.WorkspaceDocumentDiagnosticReport] = []
+        for path in view.report.findings:
+            uri, diagnostics = view.snapshot.uri(path), view.diagnostics(path)
+            buffer, new = view.snapshot.buffers.get(path), identity(diagnostics)
+            version = buffer.version if buffer is not None else None
+            self._published[uri] = new
+            if before.get(uri) == new:
+                items.append(types.WorkspaceUnchangedDocumentDiagnosticReport(uri, new, version))
+            else:
+                items.append(types.WorkspaceFullDocumentDiagnosticReport(uri, diagnostics, version, result_id=new))
+        return types.WorkspaceDiagnosticReport(items)
+
+    async def hovered(self, params: types.HoverParams) -> types.Hover | None:
+        """`textDocument/hover`."""
+        view = await self.view()
+        path = self.path(params.text_document.uri)
+        place = view.ruler(path).place(params.position)
+        found = [one for one in view.findings(path) if overlaps(one.span, place, place)]
+        predictions = await self._predictions(path) if self._options.hover_devices else None
+        predicted = predictions.at(*place) if predictions is not None else None
+        return hover.hover(found, predicted, self._catalogue(path), view.ruler(path))
+
+    async def acted(self, params: types.CodeActionParams) -> list[types.CodeAction]:
+        """`textDocument/codeAction`."""
+        view = await self.view()
+        path = self.path(params.text_document.uri)
+        buffer = view.snapshot.buffers.get(path)
+        wanted = params.context.only
+        if buffer is None or (wanted and not any(_is_quick_fix(kind) for kind in wanted)):
+            return []
+        ruler = view.ruler(path)
+        first, last = ruler.place(params.range.start), ruler.place(params.range.end)
+        found = [one for one in view.findings(path) if overlaps(one.span, first, last)]
+        takes_versions = get_capability(self.client_capabilities, "workspace.workspace_edit.document_changes", False)
+        document = actions.Document(buffer.uri, buffer.version, buffer.text, bool(takes_versions))
+        return list(actions.actions(found, document, ruler, view.diagnostic))
+
+    async def hinted(self, params: types.InlayHintParams) -> list[types.InlayHint]:
+        """`textDocument/inlayHint`."""
+        options = self._options
+        kinds = {"device": options.hint_devices, "batch": options.hint_batches}
+        path = self.path(params.text_document.uri)
+        if not any(kinds.values()) or (predictions := await self._predictions(path)) is None:
+            return []
+        ruler = (await self.view()).ruler(path)
+        first, last = ruler.place(params.range.start), ruler.place(params.range.end)
+        shown = [one for one in predictions.hints if kinds[one.kind] and overlaps(one.span, first, last)]
+        return [hover.inlay(one, ruler) for one in shown]
+
+    def _catalogue(self, path: str) -> Catalogue:
+        """The rules for a file; none where its settings cannot be read, which the report says."""
+        try:
+            return self._folders.at(self._folders.root_of(path)).catalogue
+        except SettingsError:
+            return Catalogue(())
+
+    async def _predictions(self, path: str) -> Predictions | None:
+        try:
+            return await self.session.predictions(path)
+        except SettingsError:  # the report says it
+            return None
+
+    async def explained(self, code: str) -> None:
+        """Show the page of a rule."""
+        catalogues = (self._catalogue(path) for path in (*self.snapshot(0).buffers, ""))
+        rule = next((found for one in catalogues if (found := one.rule(code)) is not None), None)
+        if rule is None:
+            self._say(f"there is no rule `{code}`")
+        elif get_capability(self.client_capabilities, "window.show_document.support", False):
+            self._pages = self._pages or tempfile.TemporaryDirectory(prefix="gpulint-")
+            file = Path(self._pages.name, f"{rule.code}.md")
+            file.write_text(page(rule), encoding="utf-8")
+            await self.window_show_document_async(types.ShowDocumentParams(file.as_uri(), take_focus=True))
+        else:
+            self.window_show_message(types.ShowMessageParams(types.MessageType.Info, page(rule)))
+
+
+def _is_quick_fix(kind: str) -> bool:
+    return kind == types.CodeActionKind.QuickFix or kind == types.CodeActionKind.Empty

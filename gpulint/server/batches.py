@@ -1,0 +1,52 @@
+"""How many replicas a strategy has, and what each gets of a global batch."""
+
+from __future__ import annotations
+
+from gpulint.analysis.notes import strategy_name, written
+from gpulint.analysis.symbols import Symbol
+from gpulint.analysis.values import Constant, Items, Strategy, Value, symbol_of
+
+_SPLITTING = frozenset({"mirrored", "multi_worker", "central_storage", "tpu"})
+"""Kinds of strategies that split a global batch over replicas."""
+
+
+def replicas(strategy: Strategy) -> int | None:
+    """How many replicas a strategy has; None where the program does not say."""
+    if not strategy.is_multi_replica:
+        return 1
+    devices = strategy.devices
+    if strategy.kind in ("mirrored", "central_storage") and isinstance(devices, Items) and devices.items:
+        return len(devices.items)
+    return None
+
+
+def replicated(strategy: Strategy) -> str:
+    """`every replica of MirroredStrategy (2)`."""
+    count = replicas(strategy)
+    return f"every replica of {strategy_name(strategy)}" + (f" ({count})" if count is not None else "")
+
+
+def per_replica(size: Value, strategy: Strategy) -> str | None:
+    """The part of a global batch that each replica gets, in words: `16`, `64 / replicas`; None where it is the whole
+    or not known."""
+    if strategy.kind not in _SPLITTING:
+        return None
+    count = replicas(strategy)
+    if isinstance(size, Constant):
+        if not isinstance(size.value, int) or isinstance(size.value, bool):
+            return None
+        if count is None:
+            return f"{size.value} / replicas"
+        whole, rest = divmod(size.value, count)
+        return f"{whole} or {whole + 1}" if rest else str(whole)
+    symbol = symbol_of(size)
+    if symbol.parts[:2] == ("binary", "*"):
+        for factor, other in (symbol.parts[2:4], symbol.parts[3:1:-1]):
+            if isinstance(factor, Symbol) and factor.parts[0] == "replicas":
+                return _known(written(other))
+    text = _known(written(symbol))
+    return f"{text} / {count or 'replicas'}" if text else None
+
+
+def _known(text: str) -> str | None:
+    return None if "…" in text else text

@@ -1,0 +1,65 @@
+"""The folders of the workspace, each with its settings and rules."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpulint.linting import pack
+from gpulint.linting.selection import Catalogue, Selection
+from gpulint.server.options import Options
+from gpulint.settings import SettingsError, SettingsFinder, load
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A workspace folder, or the directory of a file that is in none."""
+
+    root: str
+    finder: SettingsFinder
+    catalogue: Catalogue
+    is_workspace: bool
+
+
+class Folders:
+    """The folders, read when they are first asked for.
+
+    `finder` has what the command line says of the settings; `installed` whether installed rule packs are used.
+    """
+
+    def __init__(self, finder: SettingsFinder, installed: bool, roots: Sequence[str], options: Options) -> None:
+        self._finder = finder
+        self._installed = installed
+        self._roots = sorted({os.path.abspath(root) for root in roots}, key=len, reverse=True)
+        self._options = options
+        self._known: dict[str, Folder] = {}
+
+    @property
+    def roots(self) -> Sequence[str]:
+        return self._roots
+
+    def root_of(self, path: str) -> str:
+        """The root of the innermost folder with a file; outside of all of them, its directory."""
+        inside = (root for root in self._roots if path.startswith(os.path.join(root, "")))
+        return next(inside, os.path.dirname(path))
+
+    def at(self, root: str) -> Folder:
+        """The folder at a root. Raises SettingsError, for rules that cannot be loaded too."""
+        if root not in self._known:
+            fixed = None
+            if self._options.configuration:
+                file = os.path.join(root, os.path.expanduser(self._options.configuration))
+                fixed = load(file)
+                if fixed is None:
+                    raise SettingsError(f"{file} has no [tool.gpulint] table")
+            finder = self._finder.within(root, fixed, self._options.settings)
+            settings = finder.of_directory(root)
+            paths = [os.path.join(settings.root, one) for one in settings.rule_paths]
+            try:
+                catalogue = Catalogue(pack.load(paths, self._installed))
+            except pack.PackError as error:
+                raise SettingsError(str(error)) from None
+            Selection(catalogue, settings)
+            self._known[root] = Folder(root, finder, catalogue, root in self._roots)
+        return self._known[root]

@@ -1,0 +1,132 @@
+"""Which request and notification of the protocol is answered by what."""
+
+from __future__ import annotations
+
+import os
+
+from lsprotocol import types
+from pygls.capabilities import get_capability
+
+from gpulint.server.actions import EXPLAIN
+from gpulint.server.application import Server
+from gpulint.settings import FILE_NAMES, SettingsFinder
+
+SECTION = "gpulint"
+"""The section of an editor's settings that is ours."""
+
+
+def server(finder: SettingsFinder, installed: bool = True) -> Server:
+    """A server that answers; its `start_io` and `start_tcp` run it.
+
+    `finder` has what the command line says of the settings; `installed`: whether installed rule packs are used.
+    """
+    made = Server(finder, installed)
+    _lifetime(made)
+    _documents(made)
+    _workspace(made)
+    _requests(made)
+    return made
+
+
+def _lifetime(server: Server) -> None:
+    @server.feature(types.INITIALIZE)
+    def initialize(params: types.InitializeParams) -> None:
+        server.start(params)
+        if server.pulls:
+            options = types.DiagnosticOptions(True, True, identifier=SECTION)
+
+            @server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)
+            async def pulled(params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
+                return await server.pulled(params)
+
+            @server.feature(types.WORKSPACE_DIAGNOSTIC)
+            async def pulled_all(params: types.WorkspaceDiagnosticParams) -> types.WorkspaceDiagnosticReport:
+                return await server.pulled_all(params)
+
+    @server.feature(types.INITIALIZED)
+    async def initialized(params: types.InitializedParams) -> None:
+        server.changed(everything=True)
+        registrations = []
+        if _can_register(server, "workspace.did_change_watched_files"):
+            patterns = [*(f"**/{name}" for name in FILE_NAMES), "**/*.py"]
+            watched = types.DidChangeWatchedFilesRegistrationOptions([types.FileSystemWatcher(one) for one in patterns])
+            registrations.append(_registration(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, watched))
+        if _can_register(server, "workspace.did_change_configuration"):
+            changes = types.DidChangeConfigurationRegistrationOptions(section=SECTION)
+            registrations.append(_registration(types.WORKSPACE_DID_CHANGE_CONFIGURATION, changes))
+        if registrations:
+            await server.client_register_capability_async(types.RegistrationParams(registrations))
+
+    @server.feature(types.SHUTDOWN)
+    def shutdown(params: None) -> None:
+        server.stop()
+
+
+def _can_register(server: Server, capability: str) -> bool:
+    return bool(get_capability(server.client_capabilities, f"{capability}.dynamic_registration", False))
+
+
+def _registration(method: str, options: object) -> types.Registration:
+    return types.Registration(f"gpulint:{method}", method, options)
+
+
+def _documents(server: Server) -> None:
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def opened(params: types.DidOpenTextDocumentParams) -> None:
+        server.changed()
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def changed(params: types.DidChangeTextDocumentParams) -> None:
+        server.changed(typed=True)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    def saved(params: types.DidSaveTextDocumentParams) -> None:
+        if os.path.basename(server.path(params.text_document.uri)) in FILE_NAMES:
+            server.reread()
+        else:
+            server.changed(everything=True)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def closed(params: types.DidCloseTextDocumentParams) -> None:
+        server.closed(params.text_document.uri)
+        server.changed()
+
+
+def _workspace(server: Server) -> None:
+    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    async def configured(params: types.DidChangeConfigurationParams) -> None:
+        given = params.settings
+        if not given and get_capability(server.client_capabilities, "workspace.configuration", False):
+            items = [types.ConfigurationItem(section=SECTION)]
+            (given,) = await server.workspace_configuration_async(types.ConfigurationParams(items)) or [None]
+        server.configure(given)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def files_changed(params: types.DidChangeWatchedFilesParams) -> None:
+        names = {os.path.basename(server.path(event.uri)) for event in params.changes}
+        if names.intersection(FILE_NAMES):
+            server.reread()
+        else:
+            server.files_changed(any(one.type != types.FileChangeType.Changed for one in params.changes))
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def folders_changed(params: types.DidChangeWorkspaceFoldersParams) -> None:
+        server.reread()
+
+
+def _requests(server: Server) -> None:
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    async def hovered(params: types.HoverParams) -> types.Hover | None:
+        return await server.hovered(params)
+
+    @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
+    async def hinted(params: types.InlayHintParams) -> list[types.InlayHint]:
+        return await server.hinted(params)
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions([types.CodeActionKind.QuickFix]))
+    async def acted(params: types.CodeActionParams) -> list[types.CodeAction]:
+        return await server.acted(params)
+
+    @server.command(EXPLAIN)
+    async def explained(code: str) -> None:
+        await server.explained(code)

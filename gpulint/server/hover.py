@@ -1,0 +1,42 @@
+"""What is shown under the cursor and between the lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lsprotocol import types
+
+from gpulint.linting.finding import Finding
+from gpulint.linting.selection import Catalogue
+from gpulint.output.rule_page import page
+from gpulint.places import Span
+from gpulint.server.positions import Ruler
+from gpulint.server.predictions import Hint
+
+
+def hover(
+    findings: Sequence[Finding], predicted: tuple[Span, list[str]] | None, catalogue: Catalogue, ruler: Ruler
+) -> types.Hover | None:
+    """The predictions of a place and the pages of the rules that found something there; None where there is neither."""
+    parts = []
+    if predicted is not None:
+        parts.append("\n".join(("**gpulint predicts**", "", *(f"* {text}" for text in predicted[1]))))
+    for code in dict.fromkeys(finding.code for finding in findings):
+        rule = catalogue.rule(code)
+        if rule is not None:
+            parts.append(page(rule))
+    if not parts:
+        return None
+    spans = [finding.span for finding in findings] or ([predicted[0]] if predicted is not None else [])
+    text = "\n\n---\n\n".join(parts)
+    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text), ruler.range(spans[0]))
+
+
+def inlay(hint: Hint, ruler: Ruler) -> types.InlayHint:
+    """A hint behind its span."""
+    position = ruler.position(hint.span.end_row, hint.span.end_column)
+    tooltip = {
+        "device": "Where gpulint predicts that it runs or lives",
+        "batch": "The part of the global batch that each replica gets",
+    }[hint.kind]
+    return types.InlayHint(position, f" {hint.text}", kind=types.InlayHintKind.Type, tooltip=tooltip, padding_left=True)

@@ -1,0 +1,55 @@
+"""Rows and columns of gpulint as positions of the editor, and back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from lsprotocol import types
+from pygls.workspace import PositionCodec
+
+from gpulint.places import Span
+
+_LINE_END = re.compile(r"\r\n?|\n")
+"""What ends a line in the protocol and in Python; `str.splitlines` takes form feeds and others for one, too."""
+
+
+class Ruler:
+    """The positions of one text in the units that the client counts in."""
+
+    def __init__(self, text: str, codec: PositionCodec) -> None:
+        self._codec = codec
+        self.lines: Sequence[str] = _LINE_END.split(text)
+
+    def range(self, span: Span) -> types.Range:
+        """A span as a range; what lies beyond the text is moved to its end."""
+        return types.Range(self.position(span.row, span.column), self.position(span.end_row, span.end_column))
+
+    def position(self, row: int, column: int) -> types.Position:
+        """A row and column, from 1, as a position."""
+        if row > len(self.lines):
+            row, column = len(self.lines), len(self.lines[-1]) + 1
+        before = self.lines[row - 1][: column - 1]
+        return types.Position(row - 1, self._codec.client_num_units(before))
+
+    def place(self, position: types.Position) -> tuple[int, int]:
+        """A position as a row and column, from 1; inside a character counts as before it."""
+        if position.line >= len(self.lines):
+            return len(self.lines), len(self.lines[-1]) + 1
+        units = 0
+        line = self.lines[position.line]
+        for column, character in enumerate(line, 1):
+            units += self._codec.client_num_units(character)
+            if units > position.character:
+                return position.line + 1, column
+        return position.line + 1, len(line) + 1
+
+
+def overlaps(span: Span, first: tuple[int, int], last: tuple[int, int]) -> bool:
+    """Whether a span touches what lies between two places (row and column), both included."""
+    return (span.row, span.column) <= last and first <= (span.end_row, span.end_column)
+
+
+def contains(span: Span, place: tuple[int, int]) -> bool:
+    """Whether a place (row and column) is in a span, or right behind it."""
+    return overlaps(span, place, place)

@@ -1,0 +1,209 @@
+"""What the Plan says of each place of a file: on which device it will run, in which scopes, in which batches."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from gpulint.analysis import Plan, Project, analyse, events
+from gpulint.analysis.contexts import callers
+from gpulint.analysis.notes import MAY, UNKNOWN, Note, described, notes, pipeline, shown, strategy_name
+from gpulint.analysis.questions import possible
+from gpulint.analysis.values import Dataset, Function, Strategy, Traced, Value
+from gpulint.places import Site, Span
+from gpulint.server.batches import per_replica, replicated
+from gpulint.server.devices import Devices
+from gpulint.server.locating import Located, locate
+from gpulint.sources.source import Source
+
+MAX_TOLD = 5
+"""Things that are said of one place: it may be reached in many ways."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A few words to show behind a span. `kind` is "device" or "batch"."""
+
+    span: Span
+    kind: str
+    text: str
+
+
+class Predictions:
+    """What is predicted of the places of one file."""
+
+    def __init__(self, located: Located, told: dict[int, dict[str, None]], hints: Sequence[Hint]) -> None:
+        self._located = located
+        self._told = told
+        self.hints = hints
+
+    def at(self, row: int, column: int) -> tuple[Span, list[str]] | None:
+        """What is known of the value or call at a place, with its extent; None where that is nothing."""
+        for number in self._located.meant_at(row, column):
+            if told := self._told.get(number):
+                return self._located.spans[number], list(told)[:MAX_TOLD]
+        return None
+
+
+def predict(source: Source, project: Project, target: str) -> Predictions:
+    """Run a file abstractly and keep what it says of its own places. Raises CannotParse."""
+    plan = analyse(source, project, target)
+    syntax = project.syntax_of(plan.path)
+    assert syntax is not None, "it was analysed"
+    located = locate(source, syntax)
+
+    def place(site: Site) -> str:
+        """A place in words."""
+        span = located.spans.get(site.node) if site.path == plan.path else None
+        return f"line {span.row}" if span is not None else f"`{os.path.basename(site.path)}`"
+
+    told: dict[int, dict[str, None]] = defaultdict(dict)
+    said = chain(_noted(plan, place), _steps(plan), _batches(plan), _run_by_replicas(plan), Devices(plan, place).told())
+    for site, text in chain(said, _noted(plan, place, of_runtime=True)):
+        if site.path == plan.path:
+            told[site.node][text] = None
+    for number, made in _made_by_calls(plan, place).items():
+        if number not in told:
+            told[number] = made
+    plan.release()
+    return Predictions(located, dict(told), [*_batch_hints(plan, located), *_device_hints(plan, located)])
+
+
+# ------------------------------------------------------------------------------------ words
+
+
+def _noted(plan: Plan, place: Callable[[Site], str], of_runtime: bool = False) -> Iterator[tuple[Site, str]]:
+    """The notes of `gpulint plan`, but for those that depend on callers that are not known; either those about the
+    state of the runtime or the others."""
+    for note in notes(plan):
+        is_told = note.kind != "dataset" and (note.kind == "runtime") == of_runtime
+        if is_told and (note.certainty != UNKNOWN or note.scopes):
+            yield note.site, _worded(note, place)
+
+
+def _worded(note: Note, place: Callable[[Site], str]) -> str:
+    text = note.text.format(*map(place, note.mentions)) if note.mentions else note.text
+    if note.scopes:
+        text += f" (in {' › '.join(note.scopes)})"
+    return f"{text}, when {note.because}" if note.certainty == MAY else text
+
+
+def _datasets(plan: Plan) -> Iterator[Dataset]:
+    """The input pipelines of a program."""
+    for event in plan.events:
+        value: Value | None = None
+        if isinstance(event, events.DatasetBatched | events.DatasetConsumed | events.DatasetDistributed):
+            value = event.dataset
+        elif isinstance(event, events.ModelFitted):
+            value = event.data
+        for dataset in possible(value, event.where):
+            if isinstance(dataset, Dataset):
+                yield dataset
+
+
+def _steps(plan: Plan) -> Iterator[tuple[Site, str]]:
+    """Input pipelines up to each of their steps: all run on the host."""
+    for dataset in _datasets(plan):
+        for count in range(len(dataset.steps) + 1):
+            site = dataset.steps[count - 1].site if count else dataset.site
+            yield site, f"tf.data, on the host CPU: {pipeline(dataset.but(steps=dataset.steps[:count]))}"
+
+
+def _run_by_replicas(plan: Plan) -> Iterator[tuple[Site, str]]:
+    """Functions that every replica runs."""
+    for event in plan.events:
+        if isinstance(event, events.StrategyRun):
+            function = event.function.function if isinstance(event.function, Traced) else event.function
+            if isinstance(function, Function):
+                site = Site(function.module.path, function.definition.number)
+                yield site, f"replica function: {replicated(event.strategy)} runs it"
+
+
+_RETURNED = (events.ModelBuilt, events.OptimizerBuilt, events.StrategyBuilt, events.DatasetBatched)
+
+
+def _made_by_calls(plan: Plan, place: Callable[[Site], str]) -> dict[int, dict[str, None]]:
+    """For calls of the program's own functions, what they make and where."""
+    found: dict[int, dict[str, None]] = defaultdict(dict)
+    for event in plan.events:
+        if not isinstance(event, _RETURNED) or (said := described(event)) is None:
+            continue
+        _, text, *mentioned = said
+        if event.where.caller.known or event.where.context.strategy is not None:
+            for caller in callers(event.where.caller):
+                if caller.site is not None and caller.site.path == plan.path:
+                    whole = text.format(*map(place, mentioned)) if mentioned else text
+                    found[caller.site.node][f"{whole} ({place(event.site)})"] = None
+    return found
+
+
+# ----------------------------------------------------------------------------------- batches
+
+
+def _shares(plan: Plan) -> Iterator[tuple[Site, Value, Strategy]]:
+    """(place, size, strategy) of each global batch that a strategy splits."""
+    for event in plan.events:
+        if isinstance(event, events.ModelFitted):
+            strategy = event.model.where.context.strategy
+            given = event.arguments.sites.get("batch_size")
+            if strategy is not None and given is not None:
+                for size in possible(event.batch_size, event.where):
+                    yield given, size, strategy
+        elif isinstance(event, events.DatasetDistributed) and event.how == "experimental_distribute_dataset":
+            strategy = event.strategy
+        else:
+            continue
+        data = event.data if isinstance(event, events.ModelFitted) else event.dataset
+        for dataset in possible(data, event.where):
+            if strategy is not None and isinstance(dataset, Dataset) and dataset.batch is not None:
+                yield dataset.batch.site, dataset.batch.size, strategy
+
+
+def _batches(plan: Plan) -> Iterator[tuple[Site, str]]:
+    for site, size, strategy in _shares(plan):
+        if (share := per_replica(size, strategy)) is not None:
+            yield site, f"global batch {shown(size)}, split by {strategy_name(strategy)}: {share} for each replica"
+
+
+def _batch_hints(plan: Plan, located: Located) -> Iterator[Hint]:
+    """The share of each replica, where it is the same however the place is reached."""
+    shares: dict[int, set[str | None]] = defaultdict(set)
+    for site, size, strategy in _shares(plan):
+        if site.path == plan.path:
+            shares[site.node].add(per_replica(size, strategy))
+    for number, texts in shares.items():
+        (text, *others) = texts
+        if text is not None and not others and number in located.spans:
+            yield Hint(located.spans[number], "batch", text if "/" in text else f"{text} per replica")
+
+
+# ----------------------------------------------------------------------------------- devices
+
+_MADE = (events.ModelBuilt, events.VariableBuilt, events.OptimizerBuilt, events.MetricBuilt)
+
+MAX_HINTED = 4
+"""Devices that a hint names."""
+
+
+def _device_hints(plan: Plan, located: Located) -> Iterator[Hint]:
+    """The devices of `with tf.device(…)`, and of what is made under a scope."""
+    found: dict[int, dict[str | None, None]] = defaultdict(dict)
+    for event in plan.events:
+        if event.site.path != plan.path:
+            continue
+        if isinstance(event, events.DeviceEntered):
+            found[event.site.node][str(event.scope.device) if event.scope.device is not None else None] = None
+        elif isinstance(event, _MADE):
+            context = event.where.context
+            if context.strategy is not None and context.strategy.is_multi_replica:
+                found[event.site.node][replicated(context.strategy)] = None
+            elif context.strategy is None and not context.maybe_scoped and context.device is not None:
+                device = context.device.device
+                found[event.site.node][str(device) if device is not None else None] = None
+    for number, texts in found.items():
+        names = [text for text in texts if text is not None]
+        if names and len(names) == len(texts) <= MAX_HINTED and number in located.spans:
+            yield Hint(located.spans[number], "device", "on " + ", ".join(names))

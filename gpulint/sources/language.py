@@ -1,0 +1,17 @@
+"""What a file is written in, by its extension."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+LANGUAGES = ("python", "ipynb", "markdown")
+
+BY_EXTENSION = {"ipynb": "ipynb", "md": "markdown", "markdown": "markdown", "py": "python", "pyi": "python"}
+"""What an extension stands for where nothing else is said of it."""
+
+
+def language_of(path: str, extensions: Iterable[tuple[str, str]]) -> str:
+    """The language of a file, as the settings map extensions (without a dot) to languages."""
+    extension = os.path.splitext(path)[1].removeprefix(".").lower()
+    return dict(extensions).get(extension) or ("ipynb" if extension == "ipynb" else "python")

@@ -1,0 +1,47 @@
+"""The Python blocks of a Markdown file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+
+class Block(NamedTuple):
+    """The lines of a fenced block, each in its columns of the file, and the row of the first."""
+
+    row: int
+    lines: tuple[str, ...]
+
+
+PYTHON = frozenset({"ipython", "ipython3", "py", "py3", "python", "python3"})
+
+_WORD = re.compile(r"\{code-cell\}[ \t]*(?P<kernel>\w*)|[{. \t]*(?P<language>[\w+-]*)")
+"""What stands behind a fence: `python`, `py title="a"`, `{.python .input}`, `{python}`, `{code-cell} ipython3`."""
+
+
+def _is_python(info: str) -> bool:
+    word = _WORD.match(info)
+    if word is None or word["kernel"] == "":
+        return word is not None
+    return (word["kernel"] or word["language"]).lower() in PYTHON
+
+
+def python_blocks(text: str) -> Iterator[Block]:
+    """The fenced blocks that say they are Python, in order. What a list or a quotation puts in front of them counts
+    as blanks."""
+    from markdown_it import MarkdownIt
+
+    lines = re.split(r"\r\n?|\n", text)
+    for token in MarkdownIt("commonmark").parse(text):
+        if token.type != "fence" or token.map is None or not _is_python(token.info.strip()):
+            continue
+        first = token.map[0] + 1
+        content = token.content.removesuffix("\n").split("\n") if token.content else []
+        yield Block(
+            first + 1,
+            tuple(
+                f"{'':{len(line) - len(own)}}{own}" if line.endswith(own) else own
+                for line, own in zip(lines[first : first + len(content)], content, strict=True)
+            ),
+        )

@@ -1,0 +1,161 @@
+"""Programs that stand inside other files: the cells of a notebook in order, the files that cells write, the Python
+blocks of a Markdown file."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import warnings
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gpulint.sources.cells import CellMap, Piece
+from gpulint.sources.decoding import decode
+from gpulint.sources.magics import Code, code_of
+from gpulint.sources.markdown import python_blocks
+from gpulint.sources.notebook import PYTHON_2, read_notebook
+from gpulint.sources.pins import pinned
+from gpulint.sources.source import Source
+from gpulint.syntax.parse import CannotParse, parse
+
+
+class Programs(NamedTuple):
+    """The program that a file is, and those that it writes.
+
+    A cell or block that is no Python counts as empty, and is one of `broken`, with its place in the program. `pinned`
+    is the release of TensorFlow, such as "2.3", that a notebook installs before it runs; "" where it does not say.
+    """
+
+    main: Source
+    written: tuple[Source, ...] = ()
+    broken: tuple[tuple[Source, CannotParse], ...] = ()
+    pinned: str = ""
+
+    @property
+    def all(self) -> tuple[Source, ...]:
+        return self.main, *self.written
+
+    def folders(self) -> Iterator[tuple[str, str]]:
+        """(folder, name) of each written file, and of the folders from the notebook down to it."""
+        for source in self.written:
+            path = source.path
+            while path != self.main.path:
+                folder, name = os.path.split(path)
+                yield folder, name
+                path = folder
+
+
+def programs_of(path: str, data: bytes, language: str) -> Programs:
+    """The programs in a file of one of the `sources.language.LANGUAGES`. Raises Undecodable."""
+    if language == "ipynb":
+        return of_notebook(path, data)
+    if language == "markdown":
+        return of_markdown(path, data)
+    return Programs(decode(path, data))
+
+
+def of_notebook(path: str, data: bytes) -> Programs:
+    """A notebook's programs; their sources tell which row is of which cell. Raises Undecodable.
+
+    A file that `%%writefile` writes has a path below the notebook's, as if that were a directory. Of a notebook for
+    Python 2 the first broken cell stands for all. One in another language is empty.
+    """
+    notebook = read_notebook(path, data)
+    main = _Joined(path)
+    written: dict[str, _Joined] = {}
+    earlier: list[_Joined] = []
+    for cell in notebook.cells if notebook.is_python else ():
+        code = code_of(cell.text) if cell.is_code else None
+        if code is None or (code.file and not code.file.endswith(".py")):
+            continue
+        joined = main
+        if code.file:
+            file = _below(path, code.file)
+            if file in written and not code.appends:
+                before = written.pop(file)
+                before.path = _below(path, f"cell {before.pieces[0].cell + 1}/{code.file}")
+                earlier.append(before)
+            joined = written.setdefault(file, _Joined(file))
+        joined.add(cell.index, code, tuple(_LINE_END.split(cell.text)))
+    files = [(one, one.source(path, data)) for one in (main, *written.values(), *earlier)]
+    broken = [(source, error) for one, source in files for error in one.broken]
+    if notebook.language == PYTHON_2:
+        broken = [
+            (source, CannotParse(f"a notebook for Python 2: {error.message}", error.row, error.column))
+            for source, error in broken[:1]
+        ]
+    releases = [release for cell in notebook.cells if cell.is_code and (release := pinned(cell.text)) is not None]
+    return Programs(files[0][1], tuple(source for _, source in files[1:]), tuple(broken), *releases[-1:])
+
+
+def of_markdown(path: str, data: bytes) -> Programs:
+    """The Python blocks of a Markdown file as one program, in which every row is where it is in the file.
+
+    Raises Undecodable.
+    """
+    decoded = decode(path, data)
+    lines = [""] * len(_LINE_END.split(decoded.text))
+    broken = []
+    for block in python_blocks(decoded.text):
+        code = code_of("\n".join(block.lines))
+        if code is None or code.file:
+            continue
+        if (error := _error_in(code)) is not None:
+            broken.append(CannotParse(error.message, block.row + error.row - 1, error.column))
+            continue
+        lines[block.row - 1 : block.row - 1 + len(code.lines)] = code.lines
+        if code.in_block:
+            lines[block.row - 2] = _HEADER
+    source = Source(path, data, "\n".join(lines), decoded.encoding)
+    return Programs(source, broken=tuple((source, error) for error in broken))
+
+
+_LINE_END = re.compile(r"\r\n?|\n")
+
+_HEADER = "if 1:"
+"""A row in front of code that is indented as a whole."""
+
+
+class _Joined:
+    """Cells that make one program. Those that are run have a row between them; a written file is as it will be."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.pieces: list[Piece] = []
+        self.broken: list[CannotParse] = []
+        self._lines: list[str] = []
+
+    def add(self, cell: int, code: Code, original: tuple[str, ...]) -> None:
+        error = _error_in(code)
+        if not code.file:
+            self._lines.append(_HEADER if code.in_block and error is None else "")
+        if error is not None:
+            self.broken.append(CannotParse(error.message, len(self._lines) + error.row, error.column))
+        self.pieces.append(Piece(len(self._lines) + 1, cell, original, code.skipped))
+        self._lines += code.lines if error is None else [""] * len(code.lines)
+
+    def source(self, notebook: str, data: bytes) -> Source:
+        text = "".join(f"{line}\n" for line in self._lines)
+        return Source(self.path, data, text, "utf-8", CellMap(notebook, tuple(self.pieces)))
+
+
+def _error_in(code: Code) -> CannotParse | None:
+    """Why code cannot be parsed alone, at its own rows; None for Python."""
+    text = "\n".join([_HEADER, *code.lines] if code.in_block else code.lines)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        try:
+            parse(Source("", b"", text, "utf-8"))
+        except CannotParse as error:
+            return CannotParse(error.message, max(error.row - code.in_block, 1), error.column)
+    return None
+
+
+def _below(notebook: str, file: str) -> str:
+    """A path below the notebook's for a file that it writes, wherever that would go."""
+    parts = [part for part in os.path.normpath(file).split(os.sep) if part not in ("", ".", "..", "~")]
+    return os.path.join(notebook, *parts)

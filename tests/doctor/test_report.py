@@ -1,0 +1,91 @@
+"""What the reports look like."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from gpulint.doctor import messages
+from gpulint.doctor.causes import diagnose
+from gpulint.doctor.diagnosis import Diagnosis
+from gpulint.doctor.report import Report, render
+from gpulint.linting.finding import Severity
+from tests.doctor.situations import COMPUTED, HEALTHY, NO_HARDWARE, log, on
+
+ALL_IS_WELL = """\
+Python 3.11.7 in /venv/bin/python, Linux x86_64
+TensorFlow 2.21.0 in /venv/lib/python3.11/site-packages/tensorflow, built for CUDA 12.5.1, cuDNN 9
+NVIDIA's driver 550.54.15, CUDA up to 12.4
+card 0: NVIDIA H100 80GB HBM3 at 0000:86:00.0
+card 1: NVIDIA H100 80GB HBM3 at 0000:87:00.0
+GPU:0 of TensorFlow: NVIDIA H100 80GB HBM3 at 0000:86:00.0, first operations in 1.5 s
+GPU:1 of TensorFlow: NVIDIA H100 80GB HBM3 at 0000:87:00.0, first operations in 0.5 s
+
+TensorFlow computes on 2 GPUs.
+"""
+
+HIDDEN = """\
+
+error[gpus-hidden] CUDA_VISIBLE_DEVICES is "-1"
+  | card 0: NVIDIA H100 80GB HBM3 GPU-aaaa
+  | card 1: NVIDIA H100 80GB HBM3 GPU-bbbb
+  = why: nothing is shown to this process
+  = help: unset CUDA_VISIBLE_DEVICES
+
+1 thing stands between TensorFlow and its GPUs.
+"""
+
+
+def test_where_all_is_well() -> None:
+    evidence = on(computed=COMPUTED)
+    report = Report(evidence, diagnose(evidence))
+    assert render("text", report, False) == ALL_IS_WELL
+    assert report.status == 0
+
+
+def test_what_was_seen_why_it_matters_and_what_mends_it() -> None:
+    evidence = on(
+        environment={"CUDA_VISIBLE_DEVICES": "-1"}, messages=messages.read(log("2.21-no-device.log")), gpus=()
+    )
+    report = Report(evidence, diagnose(evidence))
+    assert render("text", report, False).endswith(HIDDEN)
+    assert report.status == 1
+
+
+def test_a_machine_without_a_gpu_is_no_failure() -> None:
+    report = Report(NO_HARDWARE, diagnose(NO_HARDWARE))
+    text = render("text", report, False)
+    assert report.status == 0
+    assert text.endswith("\nTensorFlow has no GPU here, and nothing says that it should.\n")
+
+
+def test_the_object_for_programs() -> None:
+    evidence = on(environment={"CUDA_VISIBLE_DEVICES": "-1"}, gpus=())
+    content = json.loads(render("json", Report(evidence, diagnose(evidence)), False))
+    assert (content["version"], content["status"], content["expected"]) == (1, 1, "the driver shows 2 cards")
+    (finding,) = content["findings"]
+    assert (finding["id"], finding["severity"], finding["mend"]) == (
+        "gpus-hidden",
+        "error",
+        "unset CUDA_VISIBLE_DEVICES",
+    )
+    assert content["machine"]["environment"] == {"CUDA_VISIBLE_DEVICES": "-1"}
+    assert content["cards"][1]["memory"] == [{"bus": "0000:87:00.0", "total": 80 << 30, "used": 1 << 30}]
+    assert content["questions"]["tensorflow"]["ended"] == "answered"
+
+
+def test_what_a_terminal_would_obey_is_taken_out() -> None:
+    one = Diagnosis("import-fails", Severity.ERROR, "a \x1b[2J[bold]b", "c\nd", evidence=("\x07e",))
+    text = render("text", Report(HEALTHY, [one]), False)
+    assert "\x1b" not in text and "\x07" not in text and "[bold]b" in text and "= why: c d" in text
+
+
+def test_colors_only_where_they_are_wanted() -> None:
+    report = Report(NO_HARDWARE, diagnose(NO_HARDWARE))
+    assert "\x1b[" in render("text", report, True) and "\x1b[" not in render("text", report, False)
+
+
+def test_another_form_does_not_exist() -> None:
+    with pytest.raises(KeyError):
+        render("xml", Report(HEALTHY, []), False)

@@ -1,0 +1,58 @@
+"""Programs that watch themselves, each run in a process of its own: TensorFlow can be configured once in a process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+DEVICES = """
+import json
+import sys
+import threading
+
+import gpulint
+import tensorflow as tf
+
+cpu, = tf.config.list_physical_devices("CPU")
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+
+
+def told(run):
+    def row(one):
+        return one.where and one.where.row
+    return [[one.id, one.status.value, one.subject, one.observed, row(one)] for one in run.expectations]
+"""
+
+
+def environment() -> dict[str, str]:
+    """No GPU, and none of TensorFlow's messages."""
+    return {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
+
+
+def run(tmp_path: Path, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a program."""
+    (tmp_path / "prog.py").write_text(text)
+    return subprocess.run(
+        [sys.executable, "prog.py", *arguments],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def said(tmp_path: Path, text: str, *arguments: str) -> Any:
+    """What a program printed on its last line, as JSON."""
+    done = run(tmp_path, text, *arguments)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def row_of(text: str, part: str) -> int:
+    """The row on which a text has a part."""
+    return next(number for number, line in enumerate(text.split("\n"), 1) if part in line)

@@ -1,0 +1,233 @@
+"""An editor for the tests: pygls' own client, speaking to `gpulint server` on its standard input and output."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+from pygls.lsp.client import LanguageClient
+
+from gpulint.server.positions import Ruler
+
+PATIENCE = 120
+"""Seconds after which an answer that does not come is a failure."""
+
+
+class Editor:
+    """A client with open documents, and what the server told it."""
+
+    def __init__(self) -> None:
+        self.client = LanguageClient("editor", "1")
+        self.texts: dict[str, str] = {}
+        self.versions: dict[str, int] = {}
+        self.published: dict[str, types.PublishDiagnosticsParams] = {}
+        self.messages: list[str] = []
+        self.registered: list[str] = []
+        self.shown: list[str] = []
+        self.refreshes = 0
+        self.configuration: Any = None
+        self.capabilities: types.ServerCapabilities | None = None
+        self._news = asyncio.Event()
+        self._listen()
+
+    def _listen(self) -> None:
+        client = self.client
+
+        @client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        def published(params: types.PublishDiagnosticsParams) -> None:
+            self.published[params.uri] = params
+            self._news.set()
+
+        @client.feature(types.WINDOW_SHOW_MESSAGE)
+        def message(params: types.ShowMessageParams) -> None:
+            self.messages.append(params.message)
+            self._news.set()
+
+        @client.feature(types.CLIENT_REGISTER_CAPABILITY)
+        def register(params: types.RegistrationParams) -> None:
+            self.registered += [one.method for one in params.registrations]
+
+        @client.feature(types.WORKSPACE_CONFIGURATION)
+        def configured(params: types.ConfigurationParams) -> list[Any]:
+            return [self.configuration for _ in params.items]
+
+        @client.feature(types.WORKSPACE_DIAGNOSTIC_REFRESH)
+        def refresh(params: None) -> None:
+            self.refreshes += 1
+            self._news.set()
+
+        @client.feature(types.WINDOW_SHOW_DOCUMENT)
+        def show(params: types.ShowDocumentParams) -> types.ShowDocumentResult:
+            self.shown.append(params.uri)
+            return types.ShowDocumentResult(True)
+
+    # ------------------------------------------------------------------------ documents
+
+    def open(self, path: Path | str, text: str | None = None) -> str:
+        """Open a file, with a text that may be another than on disk; its URI."""
+        uri = path.as_uri() if isinstance(path, Path) else path
+        self.texts[uri] = path.read_text("utf-8") if text is None and isinstance(path, Path) else text or ""
+        self.versions[uri] = 1
+        item = types.TextDocumentItem(uri, "python", 1, self.texts[uri])
+        self.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+        return uri
+
+    def type(self, uri: str, text: str) -> int:
+        """Change a document's text; its new version."""
+        self.texts[uri] = text
+        self.versions[uri] += 1
+        self.client.text_document_did_change(
+            types.DidChangeTextDocumentParams(
+                types.VersionedTextDocumentIdentifier(version=self.versions[uri], uri=uri),
+                [types.TextDocumentContentChangeWholeDocument(text)],
+            )
+        )
+        return self.versions[uri]
+
+    def save(self, uri: str) -> None:
+        self.client.text_document_did_save(types.DidSaveTextDocumentParams(types.TextDocumentIdentifier(uri)))
+
+    def close(self, uri: str) -> None:
+        self.client.text_document_did_close(types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(uri)))
+
+    def applied(self, edit: types.WorkspaceEdit) -> dict[str, str]:
+        """The texts of the documents that an edit changes, as they are after it."""
+        changes = dict(edit.changes or {})
+        for change in edit.document_changes or ():
+            assert isinstance(change, types.TextDocumentEdit)
+            assert change.text_document.version == self.versions[change.text_document.uri]
+            changes[change.text_document.uri] = list(change.edits)  # type: ignore[arg-type]
+        texts = {}
+        for uri, edits in changes.items():
+            text = self.texts[uri]
+            ruler = Ruler(text, self.codec)
+            starts = [0]
+            for line in ruler.lines[:-1]:
+                end = starts[-1] + len(line)
+                starts.append(end + (2 if text[end : end + 2] == "\r\n" else 1))
+            for one in sorted(edits, key=lambda one: (one.range.start.line, one.range.start.character))[::-1]:
+                (row, column), (end_row, end_column) = ruler.place(one.range.start), ruler.place(one.range.end)
+                start, end = starts[row - 1] + column - 1, starts[end_row - 1] + end_column - 1
+                text = text[:start] + one.new_text + text[end:]
+            texts[uri] = text
+        return texts
+
+    @property
+    def codec(self) -> Any:
+        from pygls.workspace import PositionCodec
+
+        assert self.capabilities is not None
+        return PositionCodec(self.capabilities.position_encoding)
+
+    # -------------------------------------------------------------------------- waiting
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Wait until the server has told something by which this holds."""
+        while not holds():
+            self._news.clear()
+            await self._news.wait()
+
+    async def diagnostics(self, uri: str, version: int | None = None) -> list[types.Diagnostic]:
+        """What the server publishes of a version of a document, by default of the present one."""
+        wanted = self.versions[uri] if version is None else version
+        await self.until(lambda: uri in self.published and self.published[uri].version == wanted)
+        return list(self.published[uri].diagnostics)
+
+    async def until_codes(self, uri: str, *codes: str) -> list[types.Diagnostic]:
+        """Wait until the codes of a document's diagnostics are these."""
+        await self.until(
+            lambda: uri in self.published and [one.code for one in self.published[uri].diagnostics] == list(codes)
+        )
+        return list(self.published[uri].diagnostics)
+
+    # -------------------------------------------------------------------------- requests
+
+    def place(self, uri: str, words: str, within: int = 0) -> types.Position:
+        """The position of the first occurrence of some words in a document, and `within` characters on."""
+        text = self.texts[uri]
+        at = text.index(words) + within
+        row = text.count("\n", 0, at) + 1
+        return Ruler(text, self.codec).position(row, at - text.rfind("\n", 0, at))
+
+    async def hover(self, uri: str, words: str, within: int = 0) -> str | None:
+        """The text shown at some words."""
+        found = await self.client.text_document_hover_async(
+            types.HoverParams(types.TextDocumentIdentifier(uri), self.place(uri, words, within))
+        )
+        return found.contents.value if found is not None else None  # type: ignore[union-attr]
+
+    async def actions(self, uri: str, words: str) -> list[types.CodeAction]:
+        """The actions offered at some words."""
+        start, end = self.place(uri, words), self.place(uri, words, len(words))
+        found = await self.client.text_document_code_action_async(
+            types.CodeActionParams(
+                types.TextDocumentIdentifier(uri), types.Range(start, end), types.CodeActionContext([])
+            )
+        )
+        return [one if isinstance(one, types.CodeAction) else _with_command(one) for one in found or ()]
+
+    async def hints(self, uri: str) -> list[tuple[int, str]]:
+        """(line, text) of all hints of a document; lines from 1."""
+        whole = types.Range(types.Position(0, 0), types.Position(self.texts[uri].count("\n") + 1, 0))
+        found = await self.client.text_document_inlay_hint_async(
+            types.InlayHintParams(types.TextDocumentIdentifier(uri), whole)
+        )
+        return [(one.position.line + 1, str(one.label).strip()) for one in found or ()]
+
+
+def _with_command(misread: types.Command) -> types.CodeAction:
+    """An action with a command, which lsprotocol's converter takes for a command with a dict for its name."""
+    command = ast.literal_eval(misread.command)
+    named = types.Command(command["title"], command["command"], arguments=command["arguments"])
+    return types.CodeAction(misread.title, command=named)
+
+
+def capabilities(**changes: Any) -> types.ClientCapabilities:
+    """Those of an ordinary editor."""
+    return types.ClientCapabilities(
+        text_document=types.TextDocumentClientCapabilities(**changes.pop("text_document", {})),
+        workspace=types.WorkspaceClientCapabilities(**changes.pop("workspace", {})),
+        **changes,
+    )
+
+
+def edit(
+    test: Callable[[Editor], Coroutine[Any, Any, None]],
+    *folders: Path,
+    options: Any = None,
+    client: types.ClientCapabilities | None = None,
+    arguments: tuple[str, ...] = (),
+) -> None:
+    """Run a test with an editor that has some folders open, and end the server as the protocol asks."""
+
+    async def run() -> None:
+        editor = Editor()
+        await editor.client.start_io(sys.executable, "-m", "gpulint", "server", *arguments)
+        result = await editor.client.initialize_async(
+            types.InitializeParams(
+                capabilities=client or capabilities(),
+                initialization_options=options,
+                workspace_folders=[types.WorkspaceFolder(one.as_uri(), one.name) for one in folders],
+            )
+        )
+        editor.capabilities = result.capabilities
+        editor.client.initialized(types.InitializedParams())
+        try:
+            await asyncio.wait_for(test(editor), PATIENCE)
+            await asyncio.wait_for(editor.client.shutdown_async(None), PATIENCE)
+            editor.client.exit(None)
+            server = editor.client._server
+            assert server is not None
+            assert await asyncio.wait_for(server.wait(), PATIENCE) == 0
+        finally:
+            server = editor.client._server
+            if server is not None and server.returncode is None:
+                server.kill()
+            await editor.client.stop()
+
+    asyncio.run(run())

@@ -1,0 +1,17 @@
+"""Bytes that are no text are refused, whatever encoding they claim."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpulint.sources.decoding import Undecodable, decode
+
+
+@pytest.mark.parametrize("encoding", ["base64", "rot13", "undefined", "punycode", "none-such"])
+def test_a_file_in_no_encoding_of_text_is_refused(encoding: str) -> None:
+    with pytest.raises(Undecodable):
+        decode("a.py", b"# coding: " + encoding.encode() + b"\nx = '\xc3'\n")
+
+
+def test_a_declared_encoding_is_read() -> None:
+    assert decode("a.py", b"# coding: latin-1\nx = '\xe9'\n").text == "# coding: latin-1\nx = 'é'\n"

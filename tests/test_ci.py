@@ -1,0 +1,120 @@
+"""What CI systems run: the hook of pre-commit and the action for GitHub."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+yaml = pytest.importorskip("yaml")  # pre-commit brings it
+
+ROOT = Path(__file__).parent.parent
+PINNED = 'import tensorflow as tf\n\nwith tf.device("/gpu:0"):\n    x = tf.zeros(4)\n'
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What of gpulint is installed, as a repository of its own."""
+    copy = tmp_path_factory.mktemp("source") / "gpulint"
+    copy.mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml", "action.yml"):
+        shutil.copy(ROOT / name, copy)
+    for name in ("gpulint", "rules"):
+        shutil.copytree(ROOT / name, copy / name, ignore=_not_installed)
+    _commit(copy)
+    return copy
+
+
+def _not_installed(directory: str, names: list[str]) -> list[str]:
+    return [name for name in names if name == "__pycache__" or os.path.islink(os.path.join(directory, name))]
+
+
+def _commit(directory: Path) -> None:
+    identity = ["-c", "user.name=A", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]
+    for arguments in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "first"]):
+        subprocess.run(["git", *arguments], cwd=directory, check=True)
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """A repository with a file that has a finding, one that has none, and one that the settings leave out."""
+    directory = tmp_path / "program"
+    (directory / "old").mkdir(parents=True)
+    (directory / "gpulint.toml").write_text("extend-exclude = ['old']\n")
+    (directory / "pinned.py").write_text(PINNED)
+    (directory / "clean.py").write_text("import tensorflow as tf\n")
+    (directory / "old" / "left_out.py").write_text(PINNED)
+    _commit(directory)
+    return directory
+
+
+def _environment(tmp_path: Path, **more: str) -> dict[str, str]:
+    bare = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHONPATH", "GIT_"))}
+    return {**bare, "PRE_COMMIT_HOME": str(tmp_path / "pre-commit"), **more}
+
+
+def test_pre_commit_runs_the_hook(source: Path, program: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pre_commit")
+    command = [sys.executable, "-m", "pre_commit", "try-repo", "--color=never", str(source), "gpulint"]
+
+    def hook(*arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = _environment(tmp_path)
+        return subprocess.run([*command, *arguments], cwd=program, env=environment, capture_output=True, text=True)
+
+    everything = hook("--all-files")
+    assert everything.returncode == 1, everything.stdout + everything.stderr
+    assert "warning[GPU101]" in everything.stdout and "left_out.py" not in everything.stdout
+    assert "Found 1 warning in 1 file." in everything.stdout
+    clean = hook("--files", "clean.py")
+    assert (clean.returncode, "Passed" in clean.stdout) == (0, True), clean.stdout
+    other = hook("--files", "gpulint.toml")
+    assert (other.returncode, "no files to check" in other.stdout) == (0, True), other.stdout
+
+
+def test_the_action_installs_itself_annotates_and_writes_sarif(source: Path, program: Path, tmp_path: Path) -> None:
+    steps = {step["name"]: step for step in yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"]}
+    inputs = {"paths": "pinned.py clean.py", "args": "--ignore GPU2", "sarif-file": "log.sarif"}
+    temporary = tmp_path / "runner"
+    temporary.mkdir()
+    exported = tmp_path / "exported"
+
+    def run(name: str) -> subprocess.CompletedProcess[str]:
+        step = steps[name]
+        own = {key: _expanded(value, inputs) for key, value in step.get("env", {}).items()}
+        given = dict(line.split("=", 1) for line in exported.read_text().splitlines()) if exported.exists() else {}
+        environment = _environment(
+            tmp_path,
+            RUNNER_TEMP=str(temporary),
+            GITHUB_ACTION_PATH=str(source),
+            GITHUB_ENV=str(exported),
+            **given,
+            **own,
+        )
+        command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+        return subprocess.run(command, cwd=program, env=environment, capture_output=True, text=True)
+
+    installed = run("Install gpulint")
+    assert installed.returncode == 0, installed.stderr
+    assert run("Write SARIF").returncode == 0
+    assert '"GPU101"' in (program / "log.sarif").read_text()
+    checked = run("Check")
+    assert checked.returncode == 1, checked.stderr
+    assert checked.stdout.startswith("::warning title=gpulint (GPU101),file=pinned.py,line=3")
+    inputs["paths"] = "clean.py; touch injected"
+    assert run("Check").returncode == 1
+    assert not (program / "injected").exists()
+
+
+def _expanded(text: str, inputs: dict[str, str]) -> str:
+    return re.sub(r"\$\{\{ inputs\.([\w-]+)[^}]*\}\}", lambda match: inputs[match[1]], text)
+
+
+def test_no_step_of_the_action_puts_inputs_into_its_script() -> None:
+    steps: list[dict[str, Any]] = yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"]
+    assert not [step["name"] for step in steps if "${{" in step.get("run", "")]
