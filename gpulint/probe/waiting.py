@@ -14,8 +14,9 @@ HIGH, MODERATE = 0.2, 0.05
 NEEDED = 50
 """Elements, and training steps, below which nothing is said."""
 
-SHORT = 0.002
-"""Seconds per element that a call of `next()` takes of itself, with room: a loop of tiny steps spends them, too."""
+SHORT = 0.005
+"""Seconds per element that `next()` takes of itself, with room: for a distributed dataset it is a dozen operations, and
+a loop of tiny steps spends them, too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -212,12 +212,19 @@ def test_one_copy_that_each_replica_updates_is_confirmed() -> None:
         ("GPU214", "TypeError: float() argument must be a string or a real number, not 'PerReplica'"),
         ("GPU216", "RuntimeError: `merge_call` called while defining a new graph or a tf.function."),
         ("GPU702", "RuntimeError: Collective ops must be configured at program startup"),
-        ("GPU901", "AttributeError: module 'tensorflow' has no attribute 'Session'"),
     ],
 )
 def test_the_error_that_a_rule_speaks_of_confirms_it(code: str, error: str) -> None:
     assert said(code, capture(error=error)) is True
     assert said(code, capture(error="KeyError: 'a'")) is None
+
+
+def test_a_removed_name_is_confirmed_by_the_error_that_names_it() -> None:
+    gone = capture(error="AttributeError: module 'tensorflow' has no attribute 'Session'")
+    assert said("GPU901", gone, "`tf.Session` is gone") is True
+    assert said("GPU901", gone, "`tf.contrib` is gone") is None
+    gone.error_at = HERE
+    assert said("GPU901", gone, "`tf.contrib` and 4 other names are gone") is True
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -14,10 +13,9 @@ def guarded(where: str, fault: Fault, note: Callable[..., Any]) -> Callable[...,
     """`note`, whose exceptions are told of instead of raised; it gives None then. SystemExit goes on its way: it is how
     the agent ends a program."""
 
-    @functools.wraps(note)
-    def call(*arguments: Any, **keywords: Any) -> Any:
+    def call(*arguments: Any) -> Any:
         try:
-            return note(*arguments, **keywords)
+            return note(*arguments)
         except Exception as error:
             fault(where, error)
             return None

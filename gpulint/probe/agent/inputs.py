@@ -20,9 +20,6 @@ FIRST = 2
 WINDOW = 32
 """Steps over which iterators inside functions are looked at; they remember the last 100 gaps."""
 
-_PER_DEVICE = "PerDeviceGenerator"
-"""End of the names of the datasets that stand for the part of one replica: what reads them is a buffer, not a step."""
-
 PAUSE = 1.0
 """Seconds between two such looks: one takes about as long as an eager operation."""
 
@@ -32,7 +29,7 @@ class Inputs:
 
     A loop over a dataset calls `next()` in Python: its time is the wait. Keras `fit` reads its iterator inside the
     function that it trains with; there the iterator itself knows how long it was left alone between two requests
-    (`ModelProto.gap_times`, microseconds, since TensorFlow 2.17), and what is left of the time is the wait.
+    (`ModelProto.gap_times`, microseconds; in 2.21, not in 2.16), and what is left of the time is the wait.
     """
 
     def __init__(self, places: Places, hooks: Hooks, fault: Fault, steps: Callable[[], int]) -> None:
@@ -44,7 +41,7 @@ class Inputs:
         self._inside: weakref.WeakSet[Any] = weakref.WeakSet()
         self._note = guarded("waits for input", fault, self._advanced)
         self._keep = guarded("waits for input", fault, self._made)
-        self._window: tuple[int, float, list[tuple[Any, int]]] | None = None
+        self._window: tuple[int, float, list[tuple[weakref.ref[Any], int]]] | None = None
         self._due = 0.0
 
     def watch(self, internals: Internals) -> None:
@@ -90,7 +87,7 @@ class Inputs:
         return noted
 
     def _made(self, iterator: Any, dataset: Any) -> None:
-        if not _is_of_replica(dataset):
+        if not Internals.is_of_replica(dataset):
             self._inside.add(iterator)
 
     def stepped(self, place: Place | None) -> None:
@@ -99,7 +96,8 @@ class Inputs:
             if self._steps() >= self._window[0] + WINDOW:
                 self._close(place)
         elif self._inside and time.perf_counter() >= self._due:
-            before = [(iterator, given[0]) for iterator in list(self._inside) if (given := self._given(iterator))]
+            found = [(weakref.ref(iterator), self._given(iterator)) for iterator in list(self._inside)]
+            before = [(iterator, given[0]) for iterator, given in found if given is not None]
             self._window = (self._steps(), time.perf_counter(), before)
 
     def _close(self, place: Place | None) -> None:
@@ -109,7 +107,7 @@ class Inputs:
         now = time.perf_counter()
         self._due = now + PAUSE
         for iterator, count in before:
-            given = self._given(iterator)
+            given = self._given(iterator())
             if given is None:
                 continue
             taken = given[0] - count
@@ -120,15 +118,6 @@ class Inputs:
     def _given(self, iterator: Any) -> tuple[int, list[int]] | None:
         """How many elements an iterator has given, and the last gaps between them in µs."""
         return self._internals.iterator_gaps(iterator) if self._internals is not None else None
-
-
-def _is_of_replica(dataset: Any) -> bool:
-    """Whether a dataset gives one replica its part of another."""
-    while dataset is not None:
-        if type(dataset).__name__.endswith(_PER_DEVICE):
-            return True
-        dataset = getattr(dataset, "_input_dataset", None)
-    return False
 
 
 class _Reading:

@@ -14,6 +14,9 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+_PER_DEVICE = "PerDeviceGenerator"
+"""End of the names of the datasets that stand for the part of one replica: what reads them is a buffer, not a step."""
+
 
 class Internals:
     """The private parts of the TensorFlow that is loaded."""
@@ -85,6 +88,25 @@ class Internals:
         """The device that `tf.device` asks for at this moment, "" for none."""
         return (self._context.context().device_name or "") if self._context is not None else ""
 
+    @staticmethod
+    def dtype_of(tensor: Any) -> int:
+        """The number of an eager tensor's dtype (`types.proto`), 0 of what is none."""
+        return int(tensor._datatype_enum()) if hasattr(tensor, "_datatype_enum") else 0
+
+    @staticmethod
+    def value_of(tensor: Any) -> Any:
+        """The value of an eager tensor, read without counting as a read of the program."""
+        return tensor._numpy_internal()
+
+    @staticmethod
+    def is_of_replica(dataset: Any) -> bool:
+        """Whether a dataset gives one replica its part of another."""
+        while dataset is not None:
+            if type(dataset).__name__.endswith(_PER_DEVICE):
+                return True
+            dataset = getattr(dataset, "_input_dataset", None)
+        return False
+
     def keep_graphs(self) -> bool:
         """Keep the graphs of functions that are run from now on; whether that is possible. Initialises the runtime."""
         try:
@@ -126,13 +148,13 @@ class Internals:
 
     def iterator_gaps(self, iterator: Any) -> tuple[int, list[int]] | None:
         """How many elements an iterator has given, and the last gaps between requests in µs (`ModelProto`); None for
-        one that does not say. Runs an operation, which calls nobody back."""
+        one that does not say. Runs an operation."""
         if self._model_of is None:
             return None
         raw_ops, form = self._model_of
         try:
-            text = raw_ops.IteratorGetModelProto(iterator=iterator._iterator_resource).numpy()
-            model = form.ModelProto.FromString(text)
+            text = raw_ops.IteratorGetModelProto(iterator=iterator._iterator_resource)
+            model = form.ModelProto.FromString(self.value_of(text))
             return int(model.nodes[model.output].num_elements), list(model.gap_times)
         except Exception:  # an iterator without a model, of several devices, or one that has ended
             return None

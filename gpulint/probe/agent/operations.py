@@ -7,6 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpulint.probe.agent.devices import short
@@ -20,6 +21,7 @@ _FUNCTION = re.compile(r"__(?:inference|forward|backward)_(.+)_\d+$")
 _GRADIENT = "gradient_tape/"
 
 
+@lru_cache(maxsize=4096)
 def graph_of(function: str) -> str | None:
     """The name of the graph that a trace was made of: `step` of `__inference_step_31`; None for other names."""
     found = _FUNCTION.match(function)
@@ -175,23 +177,22 @@ class Operations:
         self, op_type: str, inputs: Any, attrs: Any, outputs: Any, op_name: Any
     ) -> tuple[str, Place | None, float] | None:
         self.look_alive()
-        place = self._places.here(3)
-        device = short(outputs[0].device) if outputs and getattr(outputs[0], "device", None) else ""
         if (function := graph_of(op_type)) is not None:
             for block in self.blocks:
-                block.called[function] = device
-            return self._function_ran(function, op_type, place, device)
+                block.called[function] = _device_of(outputs)
+            return self._function_ran(function, op_type, outputs)
         if op_type == QUESTION:
             return None
+        place, device = self._places.here(3), _device_of(outputs)
         if op_type == "VarHandleOp":
             self._variable(op_name, attrs, device, place)
         elif op_type == "ComputeBatchSize":
-            self._on_batch(place, int(outputs[0]._numpy_internal()))
+            self._on_batch(place, int(self._internals.value_of(outputs[0])))
         requested = short(self._internals.requested_device)
-        dtype = inputs[0]._datatype_enum() if inputs and hasattr(inputs[0], "_datatype_enum") else 0
+        dtype = self._internals.dtype_of(inputs[0]) if inputs else 0
         copied = []
         if self.several_devices and device:
-            copied = list(_copies(op_type, inputs, outputs[0].device, place, requested))
+            copied = list(self._copies(op_type, inputs, outputs[0].device, place, requested))
         with self._lock:
             self.eager += 1
             self._ran[Ran(place, op_type, requested, device, dtype)] += 1
@@ -200,21 +201,32 @@ class Operations:
             block.add(op_type, device, copied)
         return None
 
-    def _function_ran(
-        self, function: str, trace: str, place: Place | None, device: str
-    ) -> tuple[str, Place | None, float] | None:
-        traces = self.traces.setdefault(function, set())
-        if trace not in traces:
-            traces.add(trace)
+    def _copies(self, op: str, inputs: Any, device: str, place: Place | None, requested: str) -> Iterator[Copied]:
+        """The transfers that an eager operation on a device needs: each tensor is copied once."""
+        dtype_of = self._internals.dtype_of
+        apart = {id(tensor): tensor for tensor in inputs or () if tensor.device != device}
+        if not apart:
+            return
+        mixed = len({tensor.device for tensor in inputs if dtype_of(tensor) not in _ON_HOST}) > 1
+        for tensor in apart.values():
+            dtype, size = dtype_of(tensor), int(tensor.shape.num_elements() or 0) * tensor.dtype.size
+            if dtype not in _ON_HOST and (dtype not in _INTEGERS or size > _SMALL):
+                source, target = short(tensor.device), short(device)
+                yield Copied(place, EAGER_COPY, source, target, op, requested, size, False, mixed)
+
+    def _function_ran(self, function: str, trace: str, outputs: Any) -> tuple[str, Place | None, float] | None:
+        traces = self.traces.get(function)
+        if traces is None or trace not in traces:
+            self.traces.setdefault(function, set()).add(trace)
             self.awaited.append(function)
             self.fresh_functions = True
-        self.called_at.setdefault(function, (place, device))
+            self.called_at.setdefault(function, (self._places.here(4), _device_of(outputs)))
         if function not in self._training:
             return None
         now = time.perf_counter()
         before = self._last.get(function)
         self._last[function] = now
-        return function, place, now - before if before is not None else 0.0
+        return function, self._places.here(4), now - before if before is not None else 0.0
 
     def _variable(self, name: Any, attrs: Any, device: str, place: Place | None) -> None:
         given = dict(zip(attrs[::2], attrs[1::2])) if attrs else {}  # noqa: B905
@@ -274,16 +286,9 @@ class Operations:
         return None
 
 
-def _copies(op: str, inputs: Any, device: str, place: Place | None, requested: str) -> Iterator[Copied]:
-    """The transfers that an eager operation on a device needs: each tensor is copied once."""
-    tensors = [one for one in {id(one): one for one in inputs or ()}.values() if one._datatype_enum() not in _ON_HOST]
-    mixed = len({tensor.device for tensor in tensors}) > 1
-    for tensor in tensors:
-        if tensor.device != device:
-            size = int(tensor.shape.num_elements() or 0) * tensor.dtype.size
-            if tensor._datatype_enum() not in _INTEGERS or size > _SMALL:
-                source, target = short(tensor.device), short(device)
-                yield Copied(place, EAGER_COPY, source, target, op, requested, size, False, mixed)
+def _device_of(outputs: Any) -> str:
+    """The device of an operation, by its first output; "" where it has none."""
+    return short(outputs[0].device) if outputs and getattr(outputs[0], "device", None) else ""
 
 
 def _size(outputs: Any) -> int | None:

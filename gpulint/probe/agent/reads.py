@@ -38,4 +38,4 @@ class Reads:
         self._hooks.replace(tensor, "_numpy", read)
 
     def _count(self, value: Any) -> None:
-        self.seen.add(self._places.here(), short(value.backing_device))
+        self.seen.count(self._places.here(), short(value.backing_device))

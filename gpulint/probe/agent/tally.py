@@ -30,6 +30,15 @@ class Tally:
             else:
                 counts[:] = numbers
 
+    def count(self, place: Place | None, *key: Any) -> None:
+        """One more of a place and key: `add` for what happens in every step."""
+        with self._lock:
+            counts = self._counts.get((place, key))
+            if counts is None:
+                self._counts[place, key] = [1]
+            else:
+                counts[0] += 1
+
     def write(self, writer: Writer) -> None:
         """Write what was counted since the last time; nothing where nothing was."""
         with self._lock:

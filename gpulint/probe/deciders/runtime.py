@@ -9,7 +9,17 @@ from gpulint.linting.finding import Finding
 from gpulint.probe import memory
 from gpulint.probe.capture import Capture
 from gpulint.probe.checks.configuration import code_of
-from gpulint.probe.deciders.evidence import STEP, Decider, Said, ended_with, first_of, is_in, is_near, raised_here
+from gpulint.probe.deciders.evidence import (
+    STEP,
+    Decider,
+    Said,
+    ended_with,
+    first_line,
+    first_of,
+    is_in,
+    is_near,
+    raised_here,
+)
 
 _NAME = re.compile(r"`(\w+)`")
 BUILT = 3
@@ -70,8 +80,16 @@ def _one_worker(finding: Finding, capture: Capture) -> Said | None:
     return Said(True, f"one worker, with {strategy.replicas} replica{'' if strategy.replicas == 1 else 's'}")
 
 
-_GONE_TYPES = ("AttributeError", "ImportError", "ModuleNotFoundError", "TypeError")
-_GONE = ("has no attribute", "No module named", "cannot import name", "unexpected keyword")
+def _gone(finding: Finding, capture: Capture) -> Said | None:
+    """By the name that the error speaks of: a program has many that are gone, and ends with the first."""
+    missing = _MISSING.search(capture.error)
+    if missing is not None and re.search(rf"\b{re.escape(missing[1])}\b", finding.message):
+        return Said(True, f"the program ended with {first_line(capture.error)}")
+    return None
+
+
+_MISSING = re.compile(r"(?:has no attribute|cannot import name|unexpected keyword argument) '(\w+)'")
+_GONE = ("AttributeError", "ImportError", "ModuleNotFoundError", "TypeError")
 
 DECIDERS: dict[str, Decider] = {
     "GPU301": first_of(_refused, raised_here("RuntimeError", "ValueError"), _accepted),
@@ -83,5 +101,5 @@ DECIDERS: dict[str, Decider] = {
     "GPU307": _climbs,
     "GPU701": _one_worker,
     "GPU702": ended_with("Collective ops must be configured at program startup"),
-    "GPU901": first_of(raised_here(*_GONE_TYPES), ended_with(*_GONE)),
+    "GPU901": first_of(raised_here(*_GONE), _gone),
 }
