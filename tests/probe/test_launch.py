@@ -487,7 +487,7 @@ class TestTerminal:
         until(lambda: b"ready" in screen.shown)
         screen.resize(44, 99)
         launched.finish()
-        assert screen.end().endswith(b"(99, 44)\r\n")
+        assert b"(99, 44)" in screen.end()
 
     def test_control_c_reaches_the_program_once(self, tmp_path: Path, screen: Screen) -> None:
         launched = self.launch(tmp_path, TestSignals.WAITING, screen)

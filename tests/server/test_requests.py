@@ -31,7 +31,8 @@ def test_a_finding_can_be_ignored_with_a_comment_and_explained(tmp_path: Path, v
 
     async def test(editor: Editor) -> None:
         uri = editor.open(tmp_path / "a.py")
-        ignoring, explaining = await editor.actions(uri, "tf.device")
+        fixing, ignoring, explaining = await editor.actions(uri, "tf.device")
+        assert fixing.edit is not None and "tf.device" not in editor.applied(fixing.edit)[uri]
         assert ignoring.edit is not None and ignoring.kind == types.CodeActionKind.QuickFix
         assert [one.code for one in ignoring.diagnostics or ()] == ["GPU101"]
         editor.type(uri, editor.applied(ignoring.edit)[uri])
@@ -58,7 +59,7 @@ def test_a_comment_that_ignores_stands_at_the_end_of_the_statement_behind_other_
 
     async def test(editor: Editor) -> None:
         uri = editor.open(tmp_path / "a.py", text)
-        ignoring = (await editor.actions(uri, "tf.device"))[0]
+        _fixing, ignoring, _explaining = await editor.actions(uri, "tf.device")
         assert ignoring.edit is not None
         after = editor.applied(ignoring.edit)[uri]
         assert after == text.replace("GPU102]", "GPU102, GPU101]")
