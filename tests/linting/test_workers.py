@@ -124,10 +124,7 @@ def test_portions_depend_on_names_and_sizes_only(tmp_path: Path) -> None:
 def test_what_one_process_finds_in_the_files_of_another_is_not_lost(project: Path) -> None:
     (project / "shared.py").write_text("import tensorflow as tf\n\ndef at(d):\n    with tf.device(d):\n        pass\n")
     (project / "zz.py").write_text(f"import tensorflow as tf\nfrom shared import at\n{FILLER}at('/gpu:0')\n")
-    runs = [
-        json.loads(CliRunner().invoke(main, ["check", "--output-format", "json", f"-j{jobs}"]).stdout)
-        for jobs in (1, 2)
-    ]
+    runs = [json.loads(check("--output-format", "json", f"-j{jobs}").stdout) for jobs in (1, 2)]
     assert runs[0] == runs[1]
     assert "shared.py" in {one["filename"] for one in runs[0]}
     assert len({one["fingerprint"] for one in runs[0]}) == len(runs[0])
