@@ -26,7 +26,7 @@ from gpulint.analysis.questions import (
     way,
     way_to_start,
 )
-from gpulint.analysis.rounds import changing_number, differ_in_numbers, is_single, leaves, round_trip, varies
+from gpulint.analysis.rounds import changing_number, differ_in_numbers, is_given, is_single, leaves, round_trip, varies
 from gpulint.analysis.steps import (
     are_few,
     every_round,
@@ -123,6 +123,7 @@ __all__ = [
     "has_compiled_way",
     "has_gpu_kernel",
     "in_every_turn",
+    "is_given",
     "is_rare",
     "is_run_by_program",
     "is_single",

@@ -10,6 +10,7 @@ from gpulint.analysis.contexts import Caller, Context
 from gpulint.analysis.control import NORMAL, Halts
 from gpulint.analysis.events import FunctionEntered, FunctionTraced, TracedCalled, UnknownFitted
 from gpulint.analysis.paths import Path, compatible
+from gpulint.analysis.rounds import differ_in_numbers
 from gpulint.analysis.state import common_path, join
 from gpulint.analysis.values import (
     NONE,
@@ -323,6 +324,8 @@ def _yielded(frame: Frame, symbol: Any) -> Value | None:
     if not frame.yielded:
         return None
     first = frame.yielded[0][1]
+    if any(differ_in_numbers(symbol_of(first), symbol_of(value)) for _, value in frame.yielded):
+        return Unknown(("index", symbol))
     if isinstance(first, Constant) or any(_shape(value) != _shape(first) for _, value in frame.yielded):
         joined = join(frame.yielded, symbol)
         return joined if isinstance(joined, Value) else None
