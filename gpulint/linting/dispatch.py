@@ -85,3 +85,20 @@ def without_explained(candidates: list[Candidate], catalogue: Catalogue) -> list
         for site in (one.report.site, *one.report.supersedes):
             explained[site].add(one.finding.code)
     return [one for one in candidates if explained[one.report.site].isdisjoint(catalogue.yields_to(one.finding.code))]
+
+
+def without_repeated(candidates: list[Candidate], catalogue: Catalogue) -> list[Candidate]:
+    """Reports of a run with only the first of a row of those rules that say their piece once a row."""
+    first: dict[tuple[object, ...], int] = {}
+    for one in candidates:
+        column = one.finding.span.column
+        first[_row(one.finding)] = min(column, first.get(_row(one.finding), column))
+    return [
+        one
+        for one in candidates
+        if not catalogue.is_once_a_row(one.finding.code) or first[_row(one.finding)] == one.finding.span.column
+    ]
+
+
+def _row(finding: Finding) -> tuple[object, ...]:
+    return (finding.code, finding.span.path, finding.span.cell, finding.span.row)
