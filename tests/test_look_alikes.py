@@ -35,6 +35,77 @@ STEPS = [
     ("a read in each step", "for x in data:\n    print(step(x))", {"GPU501"}),
     ("a read in each of ten steps", "for _ in range(10):\n    print(step(tf.zeros((8, 4))))", set()),
     ("a read in each of many steps", "for _ in range(1000):\n    print(step(tf.zeros((8, 4))))", {"GPU501"}),
+    (
+        "a comparison with a shape",
+        "for i in range(1000):\n    x = tf.zeros((8, 4))\n    step(x[: i if i + 8 < x.shape[0] else 8])",
+        set(),
+    ),
+    (
+        "NumPy that was read before the loop",
+        """
+        kept = model(tf.zeros((8, 4))).numpy()
+        for i in range(1000):
+            step(tf.convert_to_tensor(np.tile(kept, 4)))
+        """,
+        set(),
+    ),
+    (
+        "NumPy that is read in the loop",
+        """
+        for i in range(1000):
+            kept = model(tf.zeros((8, 4))).numpy()
+            step(tf.convert_to_tensor(np.tile(kept, 4)))
+        """,
+        {"GPU502"},
+    ),
+    (
+        "a value that decides whether the loop goes on",
+        "reached = 0.0\nwhile reached < 0.9:\n    reached = step(tf.zeros((8, 4))).numpy()",
+        set(),
+    ),
+    (
+        "a read in each step that is not skipped",
+        "from elsewhere import broken\nfor x in data:\n    if broken(x):\n        continue\n    print(step(x))",
+        {"GPU501"},
+    ),
+    (
+        "a read in some steps, by skipping the others",
+        "for i, x in enumerate(data):\n    loss = step(x)\n    if i % 100:\n        continue\n    print(loss)",
+        set(),
+    ),
+    (
+        "a pool that a count keeps small",
+        """
+        class Pool:
+            def __init__(self, size=50):
+                self.size, self.count, self.images = size, 0, []
+
+            def put(self, image):
+                if self.count < self.size:
+                    self.count = self.count + 1
+                    self.images.append(image)
+
+        pool = Pool()
+        for _ in range(9):
+            for x in data:
+                step(x)
+                pool.put(model(x))
+        """,
+        set(),
+    ),
+    (
+        "a list of one pass over what it is given",
+        """
+        def train(batches):
+            losses = []
+            for x in batches:
+                losses.append(step(x))
+            return np.mean(losses)
+
+        train(np.load("batches.npy"))
+        """,
+        set(),
+    ),
     ("a few batches", "for x in data.take(3):\n    print(step(x))", set()),
     ("formatted outside print", "def show(text): ...\nfor x in data:\n    show('%.3f' % step(x))", {"GPU501"}),
     ("ends at once", "for x in data:\n    print(step(x))\n    break", set()),
@@ -360,6 +431,78 @@ def trained(data, **options):
 
 FITS = [
     (
+        "a fixed batch on the one GPU that there is",
+        """
+        os.environ["CUDA_VISIBLE_DEVICES"] = "6"
+        strategy = tf.distribute.MirroredStrategy()
+        with strategy.scope():
+            model = network()
+            model.compile(optimizer="sgd", loss="mse")
+        model.fit(tf.zeros((4096, 4)), tf.zeros((4096, 1)), batch_size=512)
+        """,
+        set(),
+    ),
+    (
+        "a fixed batch on two GPUs",
+        """
+        os.environ["CUDA_VISIBLE_DEVICES"] = "6,7"
+        strategy = tf.distribute.MirroredStrategy()
+        with strategy.scope():
+            model = network()
+            model.compile(optimizer="sgd", loss="mse")
+        model.fit(tf.zeros((4096, 4)), tf.zeros((4096, 1)), batch_size=512)
+        """,
+        {"GPU209"},
+    ),
+    (
+        "the only GPU that the program leaves itself",
+        """
+        tf.config.set_visible_devices(tf.config.list_physical_devices("GPU")[0], "GPU")
+        with tf.device("/gpu:0"):
+            trained(tf.zeros((8, 4)))
+        """,
+        set(),
+    ),
+    (
+        "losses that are divided before they are added up",
+        """
+        strategy = tf.distribute.MirroredStrategy()
+        with strategy.scope():
+            model = network()
+            optimizer = tf.keras.optimizers.SGD()
+
+        class Trainer:
+            def __init__(self, batch):
+                self.batch = batch
+
+            def replica(self, x):
+                with tf.GradientTape() as tape:
+                    parts = []
+                    for scale in (1.0, 2.0):
+                        parts.append(tf.reduce_sum(model(x) ** 2, axis=1) * (1.0 / self.batch))
+                    loss = tf.reduce_sum(parts)
+                weights = model.trainable_variables
+                optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+
+            @tf.function
+            def step(self, x):
+                strategy.run(self.replica, args=(x,))
+
+        def main(batch):
+            trainer = Trainer(batch)
+            for x in strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensors(0)):
+                trainer.step(x)
+
+        main(int(os.environ["BATCH"]))
+        """,
+        set(),
+    ),
+    (
+        "an activation that the user names",
+        "from absl import flags\ntf.keras.layers.GRU(8, activation=flags.FLAGS.activation)",
+        set(),
+    ),
+    (
         "a device for what a map calls",
         """
         net = network()
@@ -546,6 +689,11 @@ fit(images.map(lambda x: (f(x), g(x))).batch(8))
 
 PIPELINES = [
     ("a random map", "fit(images.map(noisy).batch(8))", {"GPU402"}),
+    (
+        "randomness in a Lambda layer",
+        "fit(images.map(lambda x: tf.keras.layers.Lambda(noisy)(x)).batch(8))",
+        {"GPU402"},
+    ),
     ("a random map in parallel", "fit(images.map(noisy, tf.data.AUTOTUNE).batch(8))", set()),
     ("a random map by keywords", "fit(images.map(noisy, **{'num_parallel_calls': 8}).batch(8))", set()),
     ("one call at a time", "fit(images.map(noisy, num_parallel_calls=1).batch(8))", set()),
@@ -673,9 +821,52 @@ def test_a_cluster(case: str, code: str, expected: set[str], tmp_path: Path) -> 
     assert codes_in(CLUSTER + textwrap.dedent(code) + "\n", tmp_path) == expected
 
 
+LONG = (
+    "import tensorflow as tf\n\n\ndef block(x, size):\n"
+    + "    x = tf.keras.layers.Conv2D(8, size)(x)\n" * 40
+    + "    return x\n\n\ndef network(x):\n"
+    + "".join(f"    x = block(x, {size})\n" for size in range(1, 300))
+    + "    return x\n\n\nnetwork(tf.keras.Input((8, 8, 3)))\ntf.keras.utils.multi_gpu_model(0)"
+)
+"""A network of which no more than a part is gone through."""
+
 REMOVED = [
     ("a name", "import tensorflow as tf\ntf.keras.utils.multi_gpu_model(0)", {"GPU901"}),
     ("behind hasattr", "import tensorflow as tf\nif hasattr(tf, 'Session'):\n    tf.Session()", set()),
+    (
+        "after an assertion that this is TensorFlow 2",
+        "import tensorflow as tf\nassert tf.__version__.startswith('2')\ntf.keras.utils.multi_gpu_model(0)",
+        {"GPU901"},
+    ),
+    (
+        "after an assertion that this is eager",
+        "import tensorflow as tf\nassert tf.executing_eagerly()\ntf.keras.utils.multi_gpu_model(0)",
+        {"GPU901"},
+    ),
+    (
+        "after an assertion of one release",
+        "import tensorflow as tf\nassert tf.__version__ == '2.0.0'\ntf.keras.utils.multi_gpu_model(0)",
+        set(),
+    ),
+    (
+        "in a method that is not the first of a class",
+        """
+        import tensorflow as tf
+
+
+        class Watch(tf.keras.callbacks.Callback):
+            def __init__(self):
+                self.mean = tf.keras.metrics.Mean()
+
+            def on_epoch_begin(self, epoch, logs=None):
+                print(epoch)
+
+            def on_epoch_end(self, epoch, logs=None):
+                self.mean.reset_states()
+        """,
+        {"GPU901"},
+    ),
+    ("behind a network that is long to build", LONG, {"GPU901"}),
     ("behind a version", "import tensorflow as tf\nif tf.__version__ < '2':\n    tf.Session()", set()),
     (
         "behind another package's flag",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpulint.analysis import events
 from gpulint.analysis.names import words
+from gpulint.analysis.paths import Path
 from gpulint.analysis.symbols import Symbol
 from gpulint.analysis.values import Arguments, Tensor, Unknown, Value, symbol_of
 from gpulint.places import Site
@@ -83,9 +84,18 @@ def passed(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> 
 
 
 def used(interp: Interpreter, value: Value, site: Site) -> None:
-    """A value decides what the host does next (an index, whether a loop goes on)."""
+    """A value decides what the host does next (an index)."""
     if type(value) is Unknown and interp.context.loops and (found := reads_in(value.symbol)):
         interp.emit(events.HostValueUsed(site, interp.where(), found, ""))
+
+
+def decided(interp: Interpreter, guard: Path, site: Site) -> None:
+    """What a condition is about decides whether a loop goes on."""
+    for literal in guard:
+        sides = (literal.condition.subject, literal.condition.operand)
+        found = tuple(read for side in sides if isinstance(side, Symbol) for read in reads_in(side))
+        if found:
+            interp.emit(events.HostValueUsed(site, interp.where(), found, ""))
 
 
 def symbols(arguments: Arguments, site: Site) -> tuple[Symbol, ...]:

@@ -226,11 +226,10 @@ def while_(interp: Interpreter, node: ir.While) -> int:
     loop = Loop(interp.site(node), None, False)
 
     def start() -> bool:
-        test = interp.evaluate(node.test)
-        host.used(interp, test, interp.site(node.test))
-        yes, _ = interp.split(test)
+        yes, _ = interp.split(interp.evaluate(node.test))
         if yes is None:
             return False
+        host.decided(interp, yes, interp.site(node.test))
         interp.path |= yes
         return True
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from gpulint.api import (
     TRAINING_WORDS,
     Loop,
-    Path,
     Plan,
     Report,
     Rule,
     Severity,
-    Where,
+    Site,
     are_few,
     confidence,
     events,
@@ -141,16 +141,20 @@ class TensorsKept(Rule):
         """Whether the length of the container, or a count, decides that more is put into it, in some round."""
         return any(
             one.site == event.site
-            and (literal.condition.subject == length_of(symbol_of(one.container)) or literal in _compared(one.where))
+            and literal.condition.subject in (length_of(symbol_of(one.container)), *_counted_to(event.site, self._kept))
             for one in self._kept
             for literal in one.where.path
         )
 
 
-def _compared(where: Where) -> Path:
-    """What has to be less or more than something else, inside the loops around a place."""
-    inside = where.path - where.context.loops[-1].start
-    return frozenset(literal for literal in inside if literal.condition.operator in (">", ">="))
+def _counted_to(site: Site, kept: list[events.TensorKept]) -> list[object]:
+    """What is compared with another number in each round in which something is kept at a place: the end of a count."""
+    numbers: dict[object, set[object]] = defaultdict(set)
+    for event in kept:
+        for literal in event.where.path if event.site == site else ():
+            if literal.condition.operator in (">", ">="):
+                numbers[literal.condition.subject].add(literal.condition.operand)
+    return [subject for subject, found in numbers.items() if len(found) > 1]
 
 
 def _is_one_pass(loop: Loop) -> bool:
