@@ -13,6 +13,7 @@ from gpulint.probe.records import (
     Copy,
     Execution,
     Function,
+    Happened,
     InnerDevice,
     Kernel,
     ModelCall,
@@ -80,6 +81,10 @@ class Capture:
     steps: dict[tuple[str, Where | None], Steps] = field(default_factory=dict)
     phase: str = ""
     """The last that the program was in."""
+    phases: list[tuple[float, str]] = field(default_factory=list)
+    """When each began."""
+    timeline: list[Happened] = field(default_factory=list)
+    """In the order of the records, which is nearly that of the times."""
     eager: Counter[tuple[str, str]] = field(default_factory=Counter)
     """(phase, op) → how many eager operations ran."""
     taken: Counter[str] = field(default_factory=Counter)
