@@ -98,7 +98,7 @@ def events(report: Report) -> bytes:
 def scalars(capture: Capture) -> Iterator[Point]:
     """Memory of devices, cards and the host, the time of training steps, and each metric of the run as a whole."""
     zero = beginning(capture)
-    steps = sorted((one.t, one.count) for one in capture.timeline if isinstance(one.what, Steps))
+    steps = sorted((one.t, one.number) for one in capture.timeline if isinstance(one.what, Steps))
     times, taken = [t for t, _ in steps], [0, *accumulate(count for _, count in steps)]
     for curve in curves(capture):
         kind = "memory" if curve.unit == "bytes" else "utilisation"
@@ -111,7 +111,7 @@ def scalars(capture: Capture) -> Iterator[Point]:
         for one in capture.timeline:
             if isinstance(one.what, Steps) and one.seconds:
                 step = taken[bisect_right(times, one.t)]
-                yield Point(f"step time/{one.what.name}", one.t, step, one.seconds / one.count, "In seconds.")
+                yield Point(f"step time/{one.what.name}", one.t, step, one.seconds / one.number, "In seconds.")
     for metric in METRICS:
         measured = metric.measure(capture, "") if not metric.argument or metric.optional else None
         if isinstance(measured, Measured):

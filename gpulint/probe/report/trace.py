@@ -135,7 +135,7 @@ class _Drawing:
         end = (one.t - self._zero) * 1e6
         begin = max(0.0, end - one.seconds * 1e6)
         if isinstance(one.what, Steps):
-            numbers[one.what.name, one.what.where] += one.count
+            numbers[one.what.name, one.what.where] += one.number
             self._steps(one, one.what, numbers[one.what.name, one.what.where], begin, end)
         elif isinstance(one.what, Call):
             self._slice(PROGRAM, _CONFIGURATION, one.what.name, begin, end, dict(_of_call(one.what)))
@@ -146,18 +146,18 @@ class _Drawing:
             numbers[one.what.name, one.what.where] += 1
             self._trace(one.what, numbers[one.what.name, one.what.where], end)
         else:
-            self._copy(one.what, one.count, end)
+            self._copy(one.what, one.number, end)
 
     def _steps(self, one: Happened, steps: Steps, number: int, begin: float, end: float) -> None:
         """A simulation tells when steps were taken, not how long they took."""
         thread = f"steps of {steps.name}" + (f" at {located(steps.where)}" if steps.where else "")
-        name = steps.name if one.count == 1 else f"{one.count:,} × {steps.name}"
+        name = steps.name if one.number == 1 else f"{one.number:,} × {steps.name}"
         about: dict[str, Any] = {"step": number, "where": located(steps.where)}
         if self._capture.simulated:
             self._instant(thread, name, end, about)
             return
-        if one.count > 1:
-            about["mean ms"] = round(1000 * one.seconds / one.count, 3)
+        if one.number > 1:
+            about["mean ms"] = round(1000 * one.seconds / one.number, 3)
         self._slice(PROGRAM, thread, name, begin, end, about)
 
     def _trace(self, function: Function, number: int, t: float) -> None:
