@@ -149,10 +149,6 @@ def _refused(capture: Capture, record: dict[str, Any], files: dict[int, str]) ->
     capture.refused = str(record["reason"])
 
 
-def _unsupported(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
-    capture.unsupported |= {(op, types) for op, types in record["rows"]}
-
-
 def _strategy(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     devices = tuple(record["devices"])
     made = Strategy(record["id"], record["class"], devices, record["replicas"], _where(record["where"]))
@@ -366,7 +362,6 @@ _HANDLERS = {
     "devices": _devices,
     "simulated": _simulated,
     "refused": _refused,
-    "unsupported": _unsupported,
     "strategy": _strategy,
     "call": _call,
     "ops": _ops,

@@ -77,7 +77,6 @@ class Session:
         self._keeps_graphs = False
         self._memory: DeviceMemory | None = None
         self._simulation: Simulation | None = None
-        self._unsupported: set[tuple[str, str]] = set()
         self._phase = "build"
         self._steps = Steps()
         self._witnesses = Witnesses(
@@ -175,7 +174,7 @@ class Session:
         self._operations.compiled = self._calls.compiled
         simulation = self._simulation
         cuda = simulation.built_with_cuda if simulation is not None else bool(tensorflow.test.is_built_with_cuda())
-        self._placements = PlacedWriter(self._writer, tensorflow, Kernels(self._internals, cuda))
+        self._placements = PlacedWriter(self._writer, tensorflow, Kernels(self._internals, cuda, simulation))
         self._unwatch_threads = watch_threads(self._internals, self._operations, self.fault)
         self._internals.watch_operations(self._operations)
         if self._internals.is_live:
@@ -266,7 +265,6 @@ class Session:
             self.harvest()
             self._functions.write(operations, self.graphs)
             self._write_memory()
-            self._write_unsupported()
             self._write_graphs()
             self.inline.write_down()
         except Exception as error:
@@ -325,12 +323,6 @@ class Session:
         with self._lock:
             self._placed.update(placed)
             self._copied.update(copied)
-
-    def _write_unsupported(self) -> None:
-        found = self._simulation.unsupported() if self._simulation is not None else []
-        if rows := [one for one in found if one not in self._unsupported]:
-            self._unsupported.update(rows)
-            self._writer.write("unsupported", rows=rows)
 
     def _write_graphs(self) -> None:
         with self._lock:
