@@ -124,13 +124,16 @@ def test_perfetto_has_what_each_element_is_about(tmp_path: Path) -> None:
     with loaded(written(tmp_path, ran())) as query:
         rows = query(
             "select slice.name as name, args.key as key, args.display_value as value from slice "
-            "join args using (arg_set_id) where slice.name like 'tf.config%' or slice.name like 'to GPU:1 for 2%'"
+            "join args using (arg_set_id) "
+            "where slice.name like 'tf.config%' or slice.name like 'to GPU:1 for 2%' or slice.name like '%step'"
         )
     about = {(name, key.removeprefix("args.")): value for name, key, value in rows}
     call, copy = "tf.config.set_soft_device_placement", "to GPU:1 for 2 × MatMul"
     assert about[call, "where"] == "/p/train.py:7"
     assert about[call, "arguments"].startswith('True, x=a"\\ ')
     assert about[call, "error"] == "E: no"
+    assert about["3 × step", "step"] == "6"
+    assert about["trace of step", "trace"] == "1"
     assert about[copy, "bytes"] == "4096"
     assert about[copy, "in each training step"] == "true"
 

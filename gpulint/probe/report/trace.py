@@ -9,7 +9,7 @@ from typing import Any
 
 import gpulint
 from gpulint.output.escapes import encodable
-from gpulint.probe.capture import Call, Copy, Function, Happened, Steps, Strategy
+from gpulint.probe.capture import Call, Copy, Function, Happened, Steps, Strategy, Where
 from gpulint.probe.curves import Curve, beginning, curves, ending, phases
 from gpulint.probe.report import Report, located
 from gpulint.probe.report.header import SIMULATED, cards, verdict
@@ -64,9 +64,10 @@ class _Drawing:
             self._curve(curve)
         for span in phases(capture):
             self._slice(PROGRAM, _PHASES, span.phase, span.begin * 1e6, span.end * 1e6, {})
-        numbers: Counter[tuple[Any, ...]] = Counter()
+        self._taken: Counter[tuple[str, Where | None]] = Counter()
+        self._traced: Counter[tuple[str, Where | None]] = Counter()
         for one in sorted(capture.timeline, key=lambda one: one.t):
-            self._happened(one, numbers)
+            self._happened(one)
 
     def _program(self, report: Report) -> None:
         simulated = " (simulated GPUs)" if self._capture.simulated else ""
@@ -131,28 +132,27 @@ class _Drawing:
         for t, values in sorted(moments.items()):
             self.events.append({"ph": "C", "name": unit, "pid": process, "ts": _rounded(t * 1e6), "args": values})
 
-    def _happened(self, one: Happened, numbers: Counter[tuple[Any, ...]]) -> None:
+    def _happened(self, one: Happened) -> None:
         end = (one.t - self._zero) * 1e6
         begin = max(0.0, end - one.seconds * 1e6)
         if isinstance(one.what, Steps):
-            numbers[one.what.name, one.what.where] += one.number
-            self._steps(one, one.what, numbers[one.what.name, one.what.where], begin, end)
+            self._steps(one, one.what, begin, end)
         elif isinstance(one.what, Call):
             self._slice(PROGRAM, _CONFIGURATION, one.what.name, begin, end, dict(_of_call(one.what)))
         elif isinstance(one.what, Strategy):
             made = {"devices": ", ".join(one.what.devices), "where": located(one.what.where)}
             self._instant(_CONFIGURATION, f"{one.what.cls} of {one.what.replicas}", end, made)
         elif isinstance(one.what, Function):
-            numbers[one.what.name, one.what.where] += 1
-            self._trace(one.what, numbers[one.what.name, one.what.where], end)
+            self._trace(one.what, end)
         else:
             self._copy(one.what, one.number, end)
 
-    def _steps(self, one: Happened, steps: Steps, number: int, begin: float, end: float) -> None:
+    def _steps(self, one: Happened, steps: Steps, begin: float, end: float) -> None:
         """A simulation tells when steps were taken, not how long they took."""
+        self._taken[steps.name, steps.where] += one.number
         thread = f"steps of {steps.name}" + (f" at {located(steps.where)}" if steps.where else "")
         name = steps.name if one.number == 1 else f"{one.number:,} × {steps.name}"
-        about: dict[str, Any] = {"step": number, "where": located(steps.where)}
+        about: dict[str, Any] = {"step": self._taken[steps.name, steps.where], "where": located(steps.where)}
         if self._capture.simulated:
             self._instant(thread, name, end, about)
             return
@@ -160,8 +160,10 @@ class _Drawing:
             about["mean ms"] = round(1000 * one.seconds / one.number, 3)
         self._slice(PROGRAM, thread, name, begin, end, about)
 
-    def _trace(self, function: Function, number: int, t: float) -> None:
+    def _trace(self, function: Function, t: float) -> None:
         """Of several functions of one name, each has a first trace."""
+        self._traced[function.name, function.where] += 1
+        number = self._traced[function.name, function.where]
         kind = "trace" if number <= max(function.made, 1) else "retrace"
         about = {"trace": number, "where": located(function.where), "device": function.device, "XLA": function.jit}
         self._instant(_TRACES, f"{kind} of {function.name}", t, about)
@@ -173,8 +175,8 @@ class _Drawing:
         about = dict(_of_copy(copy, count))
         name = f"{count:,} × {copy.consumer or copy.op}"
         source, target = self._device(copy.source), self._device(copy.target)
-        begin = self._slice(source, _COPIES, f"to {copy.target} for {name}", t, t + _COPY, about)
-        end = self._slice(target, _COPIES, f"from {copy.source} for {name}", begin, begin + _COPY, about)
+        begin = self._slice(source, _COPIES, f"to {copy.target} for {name}", t, t, about, _COPY)
+        end = self._slice(target, _COPIES, f"from {copy.source} for {name}", begin, begin, about, _COPY)
         arrow = {"name": "copy", "cat": "copy", "id": len(self.events)}
         self.events.append({"ph": "s", "pid": source, "tid": self._thread(source, _COPIES), "ts": begin, **arrow})
         self.events.append(
@@ -183,10 +185,21 @@ class _Drawing:
 
     # -------------------------------------------------------------------------- elements
 
-    def _slice(self, process: int, thread: str, name: str, begin: float, end: float, about: Mapping[str, Any]) -> float:
-        """A slice, which begins where the last of its thread ends at the earliest; where that is. Times are µs."""
+    def _slice(
+        self,
+        process: int,
+        thread: str,
+        name: str,
+        begin: float,
+        end: float,
+        about: Mapping[str, Any],
+        least: float = 0.0,
+    ) -> float:
+        """A slice, which begins where the last of its thread ends at the earliest, and is `least` long.
+
+        Returns where it begins. Times are µs.
+        """
         number = self._thread(process, thread)
-        least = end - begin if process != PROGRAM else 0.0
         begin = _rounded(max(begin, self._ends.get(number, 0.0)))
         end = self._ends[number] = _rounded(max(end, begin + least))
         element = {"ph": "X", "name": name, "cat": thread.partition(" ")[0], "pid": process, "tid": number}
