@@ -113,6 +113,12 @@ def test_other_runs_stay_and_a_replay_takes_its_own_place(tmp_path: Path) -> Non
     ]
 
 
+def test_placement_logs_do_not_take_each_others_place(tmp_path: Path) -> None:
+    for report in (Report(Capture(), [], 0), Report(Capture(), [BROKEN], 1)):
+        write(str(tmp_path), report)
+    assert len(os.listdir(tmp_path)) == 2
+
+
 def test_a_run_of_which_nothing_is_known_has_a_verdict(tmp_path: Path) -> None:
     write(str(tmp_path / "made" / "for it"), Report(Capture(), [], 0))
     assert read(tmp_path / "made" / "for it")["gpulint/verdict"][0][2] == b"**nothing to check**\n"

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from io import BytesIO
 from itertools import accumulate
 from typing import NamedTuple
+from zlib import crc32
 
 from gpulint.output.escapes import printable
 from gpulint.probe.capture import Capture, Steps
@@ -63,7 +64,8 @@ def write(directory: str, report: Report, profile: str = "") -> None:
     Files of other runs stay; the same run, replayed, takes the place of its own file. Raises OSError.
     """
     os.makedirs(directory, exist_ok=True)
-    put(os.path.join(directory, _name(report.capture)), events(report))
+    content = events(report)
+    put(os.path.join(directory, _name(report.capture, content)), content)
     for folder, _, names in os.walk(profile) if profile else ():
         for name in names:
             source = os.path.join(folder, name)
@@ -155,6 +157,8 @@ def _tag(capture: Capture, name: str) -> str:
     return f"{_SIMULATED}/{name}" if capture.simulated else name
 
 
-def _name(capture: Capture) -> str:
-    """The name of the file: TensorBoard reads what has `tfevents` in it, in the order of the names."""
-    return f"events.out.tfevents.{int(beginning(capture))}.{capture.process.get('pid', 0)}.gpulint"
+def _name(capture: Capture, content: bytes) -> str:
+    """The name of the file: TensorBoard reads what has `tfevents` in it, in the order of the names. A placement log
+    knows neither time nor process: its content tells it from others."""
+    run = capture.process.get("pid") or crc32(content)
+    return f"events.out.tfevents.{int(beginning(capture))}.{run}.gpulint"
