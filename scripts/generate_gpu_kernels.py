@@ -5,7 +5,8 @@
 No GPU is needed: kernels are registered when the library is loaded. `kernels` has a row for each kernel of each
 operation that can run on a GPU: types by attribute, as numbers into `types`, and the arguments that stay in the host's
 memory. Rows that differ in one attribute only are one; an operation without rows runs on the CPU only. Operations that
-oneDNN puts into graphs are left out: no program names them.
+oneDNN puts into graphs are left out: no program names them. `first` has the first input of the operations of which it
+decides where they run: the attribute that says its type, and its name.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import json
 import sys
 
 import tensorflow as tf
-from tensorflow.python.framework import dtypes, kernels
+from tensorflow.python.framework import dtypes, kernels, op_def_registry
 
 from gpulint.probe.agent.simulation.kernels import Kernel, kernel_of
 
@@ -41,6 +42,15 @@ def differ_in_one(one: Kernel, other: Kernel) -> bool:
     return sum(one.types[name] != other.types[name] for name in one.types) <= 1
 
 
+def first_input(op: str, rows: list[Kernel]) -> tuple[str, str] | None:
+    """Attribute and name of the first input, where every kernel says for which types of it it is."""
+    definition = op_def_registry.get(op)
+    first = definition.input_arg[0] if definition is not None and definition.input_arg else None
+    if first is None or not rows or not all(first.type_attr in row.types for row in rows):
+        return None
+    return first.type_attr, first.name
+
+
 def main() -> None:
     assert tf.test.is_built_with_cuda(), "this needs the CUDA-built wheel"
     found: dict[str, list[Kernel]] = {}
@@ -58,10 +68,13 @@ def main() -> None:
         op: [[{name: sets.index(types) for name, types in sorted(row.types.items())}, sorted(row.host)] for row in rows]
         for op, rows in sorted(found.items())
     }
+    inputs = {op: first_input(op, rows) for op, rows in sorted(found.items())}
     with open(sys.argv[1], "w", encoding="utf-8") as file:
         rows = ",\n".join(f"{json.dumps(op)}: {json.dumps(row, separators=(',', ':'))}" for op, row in table.items())
         lists = ",\n".join(json.dumps(" ".join(sorted(types))) for types in sets)
-        file.write(f'{{\n"tensorflow": "{tf.__version__}",\n"types": [\n{lists}\n],\n"kernels": {{\n{rows}\n}}\n}}\n')
+        firsts = ",\n".join(f"{json.dumps(op)}: {json.dumps(first)}" for op, first in inputs.items() if first)
+        head = f'"tensorflow": "{tf.__version__}",\n"types": [\n{lists}\n]'
+        file.write(f'{{\n{head},\n"first": {{\n{firsts}\n}},\n"kernels": {{\n{rows}\n}}\n}}\n')
 
 
 if __name__ == "__main__":

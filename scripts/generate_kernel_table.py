@@ -2,11 +2,9 @@
 
     python scripts/generate_kernel_table.py gpulint/knowledge/kernels.json
 
-No GPU is needed: kernels are registered when the library is loaded. Two tables come of it. `gpu_dtypes`, for the
-rules: a public function is listed when the ops that it calls (read off its source) have no GPU kernel at all, or, for
-bare wrappers, only for some dtypes of the first input. `ops`, for the probe: every op that has no GPU kernel, or only
-for some dtypes of its first input, or that keeps that input in host memory for some, as [dtypes with a GPU kernel,
-dtypes in host memory].
+No GPU is needed: kernels are registered when the library is loaded. A public function is listed when the ops that it
+calls (read off its source) have no GPU kernel at all, or, for bare wrappers, only for some dtypes of the first input.
+What is known of ops themselves is in gpu_kernels.json.
 """
 
 from __future__ import annotations
@@ -78,34 +76,6 @@ def gpu_dtypes(op: str) -> set[str] | None:
     return allowed
 
 
-def placeable(op: str) -> tuple[list[str], list[str]] | None:
-    """The dtypes of the first input with a GPU kernel, and those that such a kernel takes from host memory; None for
-    an op that runs on a GPU whatever it is given."""
-    definition = get(op)
-    first = definition.input_arg[0] if definition is not None and definition.input_arg else None
-    attribute = first.type_attr if first is not None else ""
-    device: set[str] = set()
-    host: set[str] = set()
-    for kernel in kernels.get_registered_kernels_for_op(op).kernel:
-        if kernel.device_type not in GPU_TYPES:
-            continue
-        constraint = next((one for one in kernel.constraint if attribute and one.name == attribute), None)
-        if constraint is None:
-            return None
-        names = {dtypes.as_dtype(number).name for number in constraint.allowed_values.list.type}
-        device |= names
-        if first is not None and first.name in kernel.host_memory_arg:
-            host |= names
-    return sorted(device), sorted(host)
-
-
-def of_ops() -> dict[str, tuple[list[str], list[str]]]:
-    """The ops of the registry that do not run on a GPU whatever they are given."""
-    ops = {kernel.op for kernel in kernels.get_all_registered_kernels().kernel}
-    entries = {op: placeable(op) for op in ops if not op.startswith("_")}
-    return {op: entry for op, entry in entries.items() if entry is not None}
-
-
 def main() -> None:
     found: dict[str, Any] = {}
     walk(tf, "", found, set())
@@ -132,10 +102,8 @@ def main() -> None:
             table[name] = sorted(allowed)
     with open(sys.argv[1], "w", encoding="utf-8") as file:
         content = {"tensorflow": tf.__version__, "gpu_dtypes": dict(sorted(table.items()))}
-        # One row for an op: the table is read by people, too.
-        head = json.dumps(content, indent=0)[:-2]
-        rows = ",\n".join(f"{json.dumps(op)}: {json.dumps(entry)}" for op, entry in sorted(of_ops().items()))
-        file.write(f'{head},\n"ops": {{\n{rows}\n}}\n}}\n')
+        json.dump(content, file, indent=0)
+        file.write("\n")
     print(len(table), "functions,", sum(not dtypes for dtypes in table.values()), "without any GPU kernel")
 
 

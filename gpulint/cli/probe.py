@@ -18,9 +18,9 @@ from gpulint.probe import levels, preflight
 from gpulint.probe.capture import Capture, CaptureError, read
 from gpulint.probe.expectation import Run, Wanted
 from gpulint.probe.log_file import capture_of_log
-from gpulint.probe.report import FORMATS, Report, render
+from gpulint.probe.report import FORMATS, Report, render, tensorboard
 from gpulint.probe.report.file import check_writable, write
-from gpulint.probe.run import Simulated, Target, command_line, findings_of
+from gpulint.probe.run import Profile, Simulated, Target, command_line, findings_of
 from gpulint.probe.verify import exit_status, verify
 from gpulint.probe.wanted import wanted
 from gpulint.settings import Settings, SettingsError, SettingsFinder
@@ -63,6 +63,15 @@ from gpulint.sources.notebook import PYTHON_2, read_notebook
 @click.option("--output-format", type=click.Choice(FORMATS), default="text", help="Form of the report.")
 @click.option("--output-file", "-o", type=click.Path(dir_okay=False), help="Write the report there.")
 @click.option("--html", "html_path", metavar="FILE", help="Write the report as a page to this file, too.")
+@click.option("--trace", "trace_path", metavar="FILE", help="Write the run over time to this file, for Perfetto.")
+@click.option("--tensorboard", "log_directory", metavar="DIR", help="Write the run to this directory of TensorBoard's.")
+@click.option(
+    "--profile-steps",
+    type=click.IntRange(min=0),
+    metavar="N",
+    default=10,
+    help="Let TensorFlow profile N training steps after the warm-up for --tensorboard (0: none).  [default: 10]",
+)
 @click.option("--capture", "capture_path", type=click.Path(dir_okay=False), help="Keep what was seen in this file.")
 @click.option("--replay", type=click.Path(), metavar="CAPTURE", help="Report on a run that was captured earlier.")
 @click.option("--log", "log_path", type=click.Path(), metavar="FILE", help="Report on a placement log.")
@@ -85,6 +94,9 @@ def command(
     output_format: str,
     output_file: str | None,
     html_path: str | None,
+    trace_path: str | None,
+    log_directory: str | None,
+    profile_steps: int,
     capture_path: str | None,
     replay: str | None,
     log_path: str | None,
@@ -115,8 +127,11 @@ def command(
         raise UserError("--simulate-memory needs --simulate-gpus N")
     if simulate_gpus is not None and not (module or script):
         raise UserError("--simulate-gpus needs a program to run")
-    for path in filter(None, (output_file, html_path)):
+    for path in filter(None, (output_file, html_path, trace_path)):
         _file(check_writable, path)
+    profile = Profile()
+    if log_directory:
+        profile = _profile(log_directory, 0 if simulate_gpus else profile_steps)
     try:
         if replay is not None:
             capture = read(replay)
@@ -126,7 +141,7 @@ def command(
             given = (script, *arguments) if module and script else arguments
             target = Target(module or script or "", module is not None, tuple(given))
             simulated = Simulated(simulate_gpus or 0, simulate_memory or 0)
-            capture = _probed(target, finder, capture_path, settings, no_jit, simulated)
+            capture = _probed(target, finder, capture_path, settings, no_jit, simulated, profile)
     except CaptureError as error:
         raise UserError(str(error)) from None
     except OSError as error:
@@ -145,6 +160,12 @@ def command(
         from gpulint.probe.report import page
 
         _file(write, html_path, page.render(report))
+    if trace_path:
+        from gpulint.probe.report import trace
+
+        _file(write, trace_path, trace.render(report))
+    if log_directory:
+        _file(lambda path: tensorboard.write(path, report, profile.directory), log_directory)
     sys.exit(0 if exit_zero else status)
 
 
@@ -161,6 +182,16 @@ def _file(use: Callable[..., None], path: str, *text: str) -> None:
         use(path, *text)
     except OSError as error:
         raise UserError(f"{path}: {error.strerror or error}") from None
+
+
+def _profile(log_directory: str, steps: int) -> Profile:
+    """Where a profile of so many steps goes until it is put into a log directory. Raises UserError where nothing can be
+    put there."""
+    if not tensorboard.is_available():
+        raise UserError(tensorboard.MISSING)
+    _file(tensorboard.check_directory, log_directory)
+    temporary = tempfile.TemporaryDirectory(prefix="gpulint-")
+    return Profile(click.get_current_context().with_resource(temporary) if steps else "", steps)
 
 
 def _catalogue(finder: SettingsFinder, isolated: bool) -> Catalogue:
@@ -181,6 +212,7 @@ def _probed(
     settings: Settings,
     no_jit: bool,
     simulated: Simulated,
+    profile: Profile,
 ) -> Capture:
     from gpulint.probe import launch  # POSIX only, as far as there are pseudo-terminals
     from gpulint.probe.cards import Cards
@@ -200,7 +232,7 @@ def _probed(
     with tempfile.TemporaryDirectory(prefix="gpulint-") as directory:
         path = os.path.abspath(capture_path) if capture_path else os.path.join(directory, "capture.jsonl")
         ended = launch.run(
-            command_line(target, path, settings.probe_steps, settings.probe_warmup, no_jit, simulated),
+            command_line(target, path, settings.probe_steps, settings.probe_warmup, no_jit, simulated, profile),
             capture_path=path,
             program=["jupyter", "execute", target.name]
             if target.is_notebook
@@ -213,6 +245,8 @@ def _probed(
         )
         for fault in ended.faults:
             click.echo(f"gpulint: {fault}", err=True)
+        if profile.directory and not os.listdir(profile.directory):
+            click.echo("gpulint: no profile was made: no training step after the warm-up was seen", err=True)
         return read(path)
 
 

@@ -35,7 +35,18 @@ def kernels() -> dict[str, list[str]]:
 def op_kernels() -> dict[str, tuple[list[str], list[str]]]:
     """Op → the dtypes of its first input that have a GPU kernel, and those that such a kernel takes from host memory.
     An op that is not in it runs on a GPU whatever it is given, or is not known."""
-    return {op: (device, host) for op, (device, host) in _kernels()["ops"].items()}
+    text = resources.files("gpulint.knowledge").joinpath("gpu_kernels.json").read_text("utf-8")
+    table = json.loads(text)
+    types = [names.split() for names in table["types"]]
+    known: dict[str, tuple[list[str], list[str]]] = {}
+    for op, kernels_of_op in table["kernels"].items():
+        if op not in table["first"] and kernels_of_op:
+            continue
+        attribute, argument = table["first"].get(op, ("", ""))
+        device = {name for row, _ in kernels_of_op for name in types[row[attribute]]}
+        host = {name for row, kept in kernels_of_op if argument in kept for name in types[row[attribute]]}
+        known[op] = sorted(device), sorted(host)
+    return known
 
 
 @lru_cache(maxsize=1)

@@ -15,6 +15,7 @@ from gpulint.probe.records import (
     Copy,
     Execution,
     Function,
+    Happened,
     InnerDevice,
     Kernel,
     Lines,
@@ -42,6 +43,7 @@ __all__ = [
     "Copy",
     "Execution",
     "Function",
+    "Happened",
     "InnerDevice",
     "Kernel",
     "Lines",
@@ -111,6 +113,10 @@ def _where(value: Any) -> Where | None:
     return Where(str(value[0]), int(value[1]), *value[2:3]) if value else None
 
 
+def _at(record: dict[str, Any]) -> float:
+    return float(record.get("t", 0.0))
+
+
 def _place(files: _Files, file: int | None, row: int) -> Where | None:
     if file is None:
         return None
@@ -143,21 +149,19 @@ def _refused(capture: Capture, record: dict[str, Any], files: dict[int, str]) ->
     capture.refused = str(record["reason"])
 
 
-def _unsupported(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
-    capture.unsupported |= {(op, types) for op, types in record["rows"]}
-
-
 def _strategy(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     devices = tuple(record["devices"])
-    capture.strategies.append(
-        Strategy(record["id"], record["class"], devices, record["replicas"], _where(record["where"]))
-    )
+    made = Strategy(record["id"], record["class"], devices, record["replicas"], _where(record["where"]))
+    capture.strategies.append(made)
+    capture.timeline.append(Happened(_at(record), made))
 
 
 def _call(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     outcome = record["outcome"]
     error = "" if outcome == "ok" else outcome
-    capture.calls.append(Call(record["name"], record["arguments"], error, _where(record["where"])))
+    made = Call(record["name"], record["arguments"], error, _where(record["where"]))
+    capture.calls.append(made)
+    capture.timeline.append(Happened(_at(record), made, seconds=record.get("seconds", 0.0)))
 
 
 def _ops(capture: Capture, record: dict[str, Any], files: _Files) -> None:
@@ -178,7 +182,9 @@ def _nodes(capture: Capture, record: dict[str, Any], files: _Files) -> None:
 def _copies(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     at = _beside(record, "at", [None, 0, "", "", None, False, False])
     for (op, source, target, count), (file, row, *needed) in zip(record["rows"], at, strict=True):
-        capture.copies[Copy(op, source, target, _place(files, file, row), *needed)] += count
+        made = Copy(op, source, target, _place(files, file, row), *needed)
+        capture.copies[made] += count
+        capture.timeline.append(Happened(_at(record), made, count))
 
 
 def _beside(record: dict[str, Any], name: str, otherwise: Any) -> list[Any]:
@@ -268,13 +274,15 @@ def _function(capture: Capture, record: dict[str, Any], files: _Files) -> None:
         graph=bool(record.get("graph", True)),
     )
     capture.functions[one.name, where] = one
+    capture.timeline += [Happened(moment, one) for moment in record.get("at", ())]
 
 
 def _steps(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     where = _where(record["where"])
     key = (record["name"], where)
     busy, operations = record.get("busy", (0, 0))
-    before = capture.steps.get(key, Steps(*key, 0, 0.0, 0.0))
+    none = Steps(*key, 0, 0.0, 0.0)
+    before = capture.steps.get(key, none)
     capture.steps[key] = before._replace(
         taken=before.taken + record["count"],
         seconds=before.seconds + record["seconds"],
@@ -283,10 +291,16 @@ def _steps(capture: Capture, record: dict[str, Any], files: _Files) -> None:
         operations=before.operations + operations,
     )
     capture.taken[capture.phase] += record["count"]
+    each = record.get("each", [])
+    capture.timeline += [Happened(t, none, seconds=seconds) for t, seconds in each]
+    if more := record["count"] - len(each):
+        rest = max(0.0, record["seconds"] - sum(seconds for _, seconds in each))
+        capture.timeline.append(Happened(record.get("ended", _at(record)), none, more, rest))
 
 
 def _phase(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.phase = record["name"]
+    capture.phases.append((_at(record), capture.phase))
 
 
 def _expectation(capture: Capture, record: dict[str, Any], files: _Files) -> None:
@@ -348,7 +362,6 @@ _HANDLERS = {
     "devices": _devices,
     "simulated": _simulated,
     "refused": _refused,
-    "unsupported": _unsupported,
     "strategy": _strategy,
     "call": _call,
     "ops": _ops,

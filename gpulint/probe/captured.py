@@ -13,6 +13,7 @@ from gpulint.probe.records import (
     Copy,
     Execution,
     Function,
+    Happened,
     InnerDevice,
     Kernel,
     ModelCall,
@@ -64,8 +65,6 @@ class Capture:
     """Why GPUs could not be simulated, "" where they could, or nobody asked for them."""
     limits: dict[str, int] = field(default_factory=dict)
     """Bytes that each simulated GPU may take, where it is known."""
-    unsupported: set[tuple[str, str]] = field(default_factory=set)
-    """Operations, with their types, that have no kernel for GPUs (simulated GPUs only)."""
     physical: tuple[str, ...] = ()
     logical: tuple[str, ...] = ()
     strategies: list[Strategy] = field(default_factory=list)
@@ -80,12 +79,17 @@ class Capture:
     steps: dict[tuple[str, Where | None], Steps] = field(default_factory=dict)
     phase: str = ""
     """The last that the program was in."""
+    phases: list[tuple[float, str]] = field(default_factory=list)
+    """When each began."""
+    timeline: list[Happened] = field(default_factory=list)
+    """In the order of the records, which is nearly that of the times."""
     eager: Counter[tuple[str, str]] = field(default_factory=Counter)
     """(phase, op) → how many eager operations ran."""
     taken: Counter[str] = field(default_factory=Counter)
     """How many training steps were taken in each phase."""
     kernels: dict[tuple[str, str], Kernel] = field(default_factory=dict)
-    """(op, dtype) → what the registry of the TensorFlow that ran says; empty where it has no GPU kernels."""
+    """(op, dtype) → what the registry of the TensorFlow that ran says, or simulated GPUs; empty where there are no GPU
+    kernels."""
     compiled: dict[str, Where | None] = field(default_factory=dict)
     """Functions that XLA compiles, with the place that asked for it."""
     inner_devices: set[InnerDevice] = field(default_factory=set)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby, pairwise
-from operator import attrgetter
 from typing import Literal
 
 from gpulint.probe.capture import Capture, Card
@@ -53,15 +51,11 @@ def curves(capture: Capture) -> list[Curve]:
 
 
 def phases(capture: Capture) -> list[Span]:
-    """The phases as far as samples of memory tell them."""
+    """The phases, each until the next begins, the last until the run ends."""
     zero = beginning(capture)
-    spans: list[Span] = []
-    for phase, group in groupby(capture.memory, attrgetter("phase")):
-        times = [sample.t - zero for sample in group]
-        spans.append(Span(phase, times[0], times[-1]))
-    # A phase begins when the last sample of the one before is taken.
-    joined = [Span(after.phase, before.end, after.end) for before, after in pairwise(spans)]
-    return [*spans[:1], *joined]
+    begun = [(t - zero, phase) for t, phase in capture.phases]
+    ends = [t for t, _ in begun[1:]] + [ending(capture)]
+    return [Span(phase, begin, max(begin, end)) for (begin, phase), end in zip(begun, ends, strict=False)]
 
 
 def beginning(capture: Capture) -> float:
@@ -71,6 +65,16 @@ def beginning(capture: Capture) -> float:
     times += [card.t for card in capture.cards[:1]]
     times += [t for t, _ in capture.resident[:1]]
     return float(min(times, default=0.0))
+
+
+def ending(capture: Capture) -> float:
+    """When the run ended, in seconds since it began: where nobody saw its end, when something was seen last."""
+    if capture.seconds and "t" in capture.start:
+        return capture.seconds
+    times = [*(one.t for one in capture.timeline), *(t for t, _ in capture.phases), *(t for t, _ in capture.resident)]
+    times += [*(one.t for one in capture.memory), *(one.t for one in capture.cards)]
+    zero = beginning(capture)
+    return max((t - zero for t in times), default=0.0)
 
 
 def _devices(capture: Capture) -> Iterator[Curve]:

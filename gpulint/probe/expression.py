@@ -13,7 +13,7 @@ from typing import Literal
 
 from gpulint.knowledge.devices import parse_device
 from gpulint.probe.metrics import BY_NAME, METRICS, Kind, Metric
-from gpulint.probe.sizes import in_words
+from gpulint.probe.sizes import BYTES, in_words
 
 _FORM = re.compile(
     r"\s*(?P<name>[^\s\[\]<>=!]+)\s*(?:\[(?P<argument>[^\[\]]*)\])?\s*(?P<op>[<>=!]+)\s*"
@@ -35,13 +35,10 @@ _BOUNDS: dict[str, Bound] = {">=": "lower", ">": "lower", "<=": "upper", "<": "u
 
 UNITS: dict[Kind, dict[str, float]] = {
     "share": {"%": 0.01},
-    "bytes": {
-        "B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
-        "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40,
-    },
+    "bytes": BYTES,
     "seconds": {"us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600},
     "number": {"": 1},
-}  # fmt: skip
+}
 """The units of each kind and what they are worth. What is no plain number needs one: 0.9 and 1 could mean either."""
 
 _EXAMPLES: dict[Kind, str] = {"share": "90%", "bytes": "2GiB", "seconds": "200ms", "number": "1"}

@@ -109,4 +109,4 @@ _BOOKKEEPING = frozenset(
         *("ComputeBatchSize", "_EagerConst"),
     }
 )
-_OF_PIPELINES = ("Iterator", "Optional", "Anonymous", "MakeIterator", "DeleteIterator", "MultiDevice")
+_OF_PIPELINES = ("Dataset", "Iterator", "Optional", "Anonymous", "MakeIterator", "DeleteIterator", "MultiDevice")

@@ -163,6 +163,17 @@ class Steps(NamedTuple):
     operations: int = 0
 
 
+class Happened(NamedTuple):
+    """What was seen at a time: the end of a call, of a training step or of `number` in a row, a strategy that was
+    made, the first run of one more trace of a function, or `number` copies that were counted until then."""
+
+    t: float
+    what: Call | Copy | Function | Steps | Strategy
+    number: int = 1
+    seconds: float = 0.0
+    """How long it took until then, 0 where that is not known."""
+
+
 class Sample(NamedTuple):
     """Memory at one moment: (current, peak) by device, with the phase the program was in."""
 

@@ -48,8 +48,22 @@ class Simulated:
         return {**own, "TF_CPU_ALLOCATOR_USE_BFC": "true", "TF_CPU_BFC_MEM_LIMIT_IN_MB": str(limit)}
 
 
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A profile that TensorFlow shall make: where it goes, "" for none, and of how many steps after the warm-up."""
+
+    directory: str = ""
+    steps: int = 0
+
+
 def command_line(
-    target: Target, capture: str, steps: int, warmup: int, no_jit: bool, simulated: Simulated = Simulated()
+    target: Target,
+    capture: str,
+    steps: int,
+    warmup: int,
+    no_jit: bool,
+    simulated: Simulated = Simulated(),
+    profile: Profile = Profile(),
 ) -> list[str]:
     """The command line that runs a program under the agent, unbuffered, so that its log is not torn."""
     options = json.dumps(
@@ -60,6 +74,8 @@ def command_line(
             "no_jit": no_jit,
             "simulate_gpus": simulated.gpus,
             "simulate_memory": simulated.memory,
+            "profile": profile.directory,
+            "profile_steps": profile.steps,
         }
     )
     if target.is_notebook:

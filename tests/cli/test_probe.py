@@ -9,6 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from gpulint.cli.main import main
 
 OUTSIDE = """import sys
 import tensorflow as tf
@@ -124,6 +127,8 @@ def test_a_program_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
         (["--html", "none/a.html", "a.py"], "gpulint: none/a.html: No such file or directory"),
         (["--html", ".", "a.py"], "gpulint: .: Is a directory"),
         (["-o", "a.py/report", "a.py"], "gpulint: a.py/report: Not a directory"),
+        (["--trace", "none/a.json", "a.py"], "gpulint: none/a.json: No such file or directory"),
+        (["--trace", ".", "a.py"], "gpulint: .: Is a directory"),
     ],
 )
 def test_wrong_usage_is_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
@@ -131,6 +136,25 @@ def test_wrong_usage_is_one_line(arguments: list[str], message: str, tmp_path: P
     done = probe(tmp_path, *arguments)
     assert done.returncode == 2
     assert done.stderr == message + "\n"
+
+
+@pytest.mark.parametrize("directory", ["a.py", "a.py/logs"])
+def test_a_log_directory_is_no_file(directory: str, tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard", reason="needs gpulint[tensorboard]")
+    (tmp_path / "a.py").write_text("print(1)\n")
+    done = probe(tmp_path, "--tensorboard", directory, "a.py")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"gpulint: {directory}: Not a directory\n"
+
+
+def test_without_tensorboard_its_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpulint.probe.report.tensorboard.find_spec", lambda name: None)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.py").write_text("print(1)\n")
+    done = CliRunner().invoke(main, ["probe", "--isolated", "--tensorboard", "logs", "a.py"])
+    assert done.exit_code == 2
+    assert done.output.splitlines() == ["gpulint: --tensorboard needs TensorBoard: pip install 'gpulint[tensorboard]'"]
+    assert not (tmp_path / "logs").exists()
 
 
 def test_the_command_line_wins_over_the_settings(tmp_path: Path) -> None:

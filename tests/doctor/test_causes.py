@@ -15,6 +15,7 @@ from gpulint.doctor.child import Answer
 from gpulint.doctor.diagnosis import Diagnosis
 from gpulint.doctor.evidence import Build, Card, Distribution, Evidence, Library
 from gpulint.doctor.machine import BusCard
+from gpulint.doctor.report import Report, render
 from gpulint.linting.finding import Severity
 from gpulint.probe.cards import NOT_KNOWN, Row
 from tests.doctor.situations import (
@@ -70,6 +71,17 @@ class TestInstallation:
         )
         assert found.id == "tensorflow-shadowed" and found.severity is Severity.ERROR
         assert found.mend == f"mv /home/user/work/{name} /home/user/work/my_{name}"
+
+    @pytest.mark.parametrize("answer", [Answer("crashed", "import", "SIGSEGV"), Answer("timeout", "import")])
+    def test_a_local_file_explains_that_it_crashes_or_hangs(self, answer: Answer) -> None:
+        evidence = on(
+            interpreter={"package": "/home/user/work/tensorflow.py", "kind": "module"},
+            asked_tensorflow=answer,
+            **NO_GPUS,
+        )
+        assert only(evidence).id == "tensorflow-shadowed"
+        text = render("text", Report(evidence, diagnose(evidence)), False)
+        assert "\ntensorflow in /home/user/work/tensorflow.py, which is not TensorFlow\n" in text
 
     def test_an_environment_below_the_working_directory_is_not_in_the_way(self) -> None:
         site = "/home/user/work/.venv/lib/python3.11/site-packages"

@@ -58,6 +58,37 @@ def test_counts_are_added_up(tmp_path: Path) -> None:
     assert capture.copies[Copy("_Send", "CPU:0", "CPU:1")] == 4
     (steps,) = capture.steps.values()
     assert (steps.taken, steps.seconds, steps.slowest) == (5, 1.0, 0.3)
+
+
+def test_what_has_a_time_is_on_the_timeline(tmp_path: Path) -> None:
+    function = {"name": "f", "where": None, "jit": False, "device": "CPU:0"}
+    steps = {"kind": "steps", "name": "f", "where": None, "slowest": 0.3}
+    records: list[dict[str, Any]] = [
+        START,
+        {"kind": "phase", "t": 2.0, "name": "build"},
+        {"kind": "call", "t": 3.0, "name": "c", "arguments": {}, "outcome": "ok", "where": None, "seconds": 0.5},
+        {"kind": "function", "t": 4.0, **function, "traces": 2, "at": [3.5, 3.75]},
+        {"kind": "function", "t": 5.0, **function, "traces": 3, "at": [4.5]},
+        {**steps, "t": 6.0, "count": 5, "seconds": 1.0, "ended": 5.9, "each": [[5.1, 0.2], [5.3, 0.3]]},
+        {"kind": "copies", "t": 7.0, "rows": [["_Send", "CPU:0", "CPU:1", 4]]},
+    ]
+    capture = read(written(tmp_path, lines(records)))
+    assert capture.phases == [(2.0, "build")]
+    assert [(one.t, type(one.what).__name__, one.number, one.seconds) for one in capture.timeline] == [
+        (3.0, "Call", 1, 0.5),
+        (3.5, "Function", 1, 0.0),
+        (3.75, "Function", 1, 0.0),
+        (4.5, "Function", 1, 0.0),
+        (5.1, "Steps", 1, 0.2),
+        (5.3, "Steps", 1, 0.3),
+        (5.9, "Steps", 3, 0.5),
+        (7.0, "Copy", 4, 0.0),
+    ]
+
+
+def test_early_captures_have_a_timeline_without_lengths(tmp_path: Path) -> None:
+    capture = read(written(tmp_path, lines(RECORDS)))
+    assert [(one.t, one.number) for one in capture.timeline] == [(3.0, 4), (4.0, 3), (5.0, 2)]
     assert list(capture.functions.values()) == [Function("f", Where("/p/a.py", 4), 9, False, "CPU:0")]
     assert capture.logical == ("CPU:0", "CPU:1")
     assert capture.seconds == 5.1

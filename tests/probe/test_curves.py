@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -40,6 +41,7 @@ def ran() -> Capture:
         logical=("CPU:0", "CPU:1", "GPU:0"),
         strategies=[Strategy(1, "OneDeviceStrategy", ("GPU:0",), 1, None)],
         memory=samples,
+        phases=[(101.0, "build"), (104.5, "steps")],
         resident=[(100.0 + t, t * GIB) for t in range(1, 5)],
         cards=[
             Card(
@@ -73,7 +75,9 @@ def test_every_holder_of_memory_has_a_curve() -> None:
 
 
 def test_phases_follow_each_other() -> None:
-    assert phases(ran()) == [Span("build", 1.0, 4.0), Span("steps", 4.0, 8.0)]
+    assert phases(ran()) == [Span("build", 1.0, 4.5), Span("steps", 4.5, 20.0)]
+    unseen = replace(ran(), end={})
+    assert phases(unseen)[-1] == Span("steps", 4.5, 8.0)
 
 
 def test_the_header_has_the_devices_of_both_sides() -> None:

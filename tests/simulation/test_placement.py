@@ -124,7 +124,7 @@ step(tf.random.normal([4, 4]))
     assert found["AsString"] == ("GPU:1", "CPU:0")
     copies = {(copy.source, copy.target) for copy in capture.copies}
     assert {("GPU:1", "CPU:0"), ("CPU:0", "GPU:0")} <= copies
-    lacking = {op for op, _ in capture.unsupported}
+    lacking = {op for (op, _), kernel in capture.kernels.items() if not kernel.gpu}
     assert {"RandomShuffle", "AsString"} <= lacking
     assert not lacking & {"MatMul", "Tanh", "Neg"}
 

@@ -47,7 +47,8 @@ _EXPLAINED = {
         "two-tensorflows",
         "unknown-xla-flag",
     ),
-    "import-crashes": ("unknown-xla-flag", "two-tensorflows"),
+    "import-crashes": ("tensorflow-shadowed", "unknown-xla-flag", "two-tensorflows"),
+    "import-hangs": ("tensorflow-shadowed",),
     "driver-missing": ("driver-mismatch",),
     "driver-library": ("driver-missing", "container-without-gpu", "container-capabilities", "wsl-driver"),
     "driver-refuses": (

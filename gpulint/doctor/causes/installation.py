@@ -30,14 +30,20 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
     yield from _without_cuda(evidence)
 
 
+def is_shadowed(evidence: Evidence) -> bool:
+    """Whether what Python finds as `tensorflow` is a file or directory of the user's."""
+    interpreter, path = evidence.interpreter, evidence.interpreter.package
+    parent = os.path.realpath(os.path.dirname(path))
+    installed = any(os.path.realpath(one.location) == parent for one in interpreter.tensorflows)
+    mine = below(path, evidence.machine.directory) and not installed and "site-packages" not in path
+    return bool(path) and (mine or interpreter.kind == "module")
+
+
 def _in_the_way(evidence: Evidence) -> Iterator[Diagnosis]:
     """Something else that is called tensorflow."""
     interpreter, path = evidence.interpreter, evidence.interpreter.package
-    parent = os.path.dirname(path)
-    installed = any(os.path.realpath(one.location) == os.path.realpath(parent) for one in interpreter.tensorflows)
-    mine = below(path, evidence.machine.directory) and not installed and "site-packages" not in path
-    if mine or interpreter.kind == "module":
-        name = os.path.basename(path)
+    if is_shadowed(evidence):
+        parent, name = os.path.split(path)
         yield Diagnosis(
             "tensorflow-shadowed",
             Severity.ERROR,

@@ -7,6 +7,7 @@ from io import StringIO
 from rich.console import Console
 from rich.markup import escape
 
+from gpulint.doctor.causes.installation import is_shadowed
 from gpulint.doctor.diagnosis import Diagnosis
 from gpulint.doctor.evidence import Evidence
 from gpulint.doctor.report import Report
@@ -47,7 +48,9 @@ def _header(evidence: Evidence) -> list[str]:
     lines = [
         f"Python {interpreter.version} in {interpreter.executable}, {machine.system} {machine.architecture}{where}"
     ]
-    if interpreter.package:
+    if is_shadowed(evidence):
+        lines.append(f"tensorflow in {interpreter.package}, which is not TensorFlow")
+    elif interpreter.package:
         built = f"CUDA {build.cuda_version}, cuDNN {build.cudnn_version}" if build.cuda else "the CPU"
         built = "ROCm" if build.rocm else built
         lines.append(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -75,13 +76,15 @@ class Calls:
             given = {str(index): _text(value) for index, value in enumerate(arguments)}
             given |= {key: _text(value) for key, value in keywords.items()}
             outcome = "ok"
+            began = time.perf_counter()
             try:
                 return function(*arguments, **keywords)
             except Exception as error:
                 outcome = f"{type(error).__name__}: {error}"
                 raise
             finally:
-                self._writer.write("call", name=name, arguments=given, outcome=outcome, where=where)
+                seconds = round(time.perf_counter() - began, 6)
+                self._writer.write("call", name=name, arguments=given, outcome=outcome, where=where, seconds=seconds)
 
         return call
 

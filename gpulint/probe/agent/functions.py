@@ -23,8 +23,10 @@ class FunctionWriter:
         """Write those of which there is news. `graphs` are the functions whose nodes were seen."""
         for name, traces in list(operations.traces.items()):
             is_internal = name.startswith("__") or name in _INTERNAL  # `__`: the forward and backward halves of one
-            known = len(traces), name in graphs
-            if not is_internal and self._told.get(name) != known:
+            moments = list(traces.values())
+            known = len(moments), name in graphs
+            before, _ = told = self._told.get(name, (0, False))
+            if not is_internal and told != known:
                 self._told[name] = known
                 where, device = operations.called_at[name]
                 self._writer.write(
@@ -36,4 +38,5 @@ class FunctionWriter:
                     jit=name in self._calls.compiled,
                     device=device,
                     graph=known[1],
+                    at=[round(moment, 6) for moment in moments[before:]],
                 )

@@ -1,29 +1,34 @@
-"""Which operations have a GPU kernel, asked of the registry of the TensorFlow that runs."""
+"""Which operations have a GPU kernel, asked of the registry of the TensorFlow that runs, or of simulated GPUs."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from gpulint.probe.agent.internals import Internals
+from gpulint.probe.agent.simulation import Simulation
 
 GPU_TYPES = ("GPU", "DEFAULT")
 """Devices whose kernels run on a GPU; those for DEFAULT run on every device."""
 
 
 class Kernels:
-    """Answers for operations and dtypes, each once. A TensorFlow without CUDA has no GPU kernels to ask for."""
+    """Answers for operations and dtypes, each once. A TensorFlow without CUDA has no GPU kernels to ask for; GPUs that
+    are simulated have."""
 
-    def __init__(self, internals: Internals, cuda: bool) -> None:
+    def __init__(self, internals: Internals, cuda: bool, simulation: Simulation | None = None) -> None:
         self._internals = internals
         self._cuda = cuda
+        self._simulation = simulation
         self._known: set[tuple[str, int]] = set()
 
     def fresh(self, op: str, dtype: int) -> tuple[bool, bool] | None:
         """Whether an operation on inputs of a dtype (a number of `types.proto`) has a GPU kernel, and whether that
         takes its first input from host memory; None where it was asked before, or cannot be."""
-        if not self._cuda or (op, dtype) in self._known:
+        if not (self._cuda or self._simulation) or (op, dtype) in self._known:
             return None
         self._known.add((op, dtype))
+        if self._simulation is not None:
+            return self._simulation.kernel(op, self._internals.first_input_of(op), dtype)
         kernels = self._internals.kernels_of(op)
         if kernels is None:
             return None

@@ -119,8 +119,8 @@ class Operations:
         """Graph → how many nodes it has, arguments left out."""
         self._building: dict[str, int] = {}
         """Graph → which one of that name is being built, or was built last."""
-        self.traces: dict[str, set[str]] = {}
-        """Function → the names of its traces that were run."""
+        self.traces: dict[str, dict[str, float]] = {}
+        """Function → the names of its traces that were run → when each first was, in seconds since the epoch."""
         self.awaited: list[str] = []
         """The functions of which a trace was run and its graph has not been looked at, in order."""
         self.called_at: dict[str, tuple[Place | None, str]] = {}
@@ -217,7 +217,7 @@ class Operations:
     def _function_ran(self, function: str, trace: str, outputs: Any) -> tuple[str, Place | None, float] | None:
         traces = self.traces.get(function)
         if traces is None or trace not in traces:
-            self.traces.setdefault(function, set()).add(trace)
+            self.traces.setdefault(function, {})[trace] = time.time()
             self.awaited.append(function)
             self.fresh_functions = True
             self.called_at.setdefault(function, (self._places.here(4), _device_of(outputs)))

@@ -24,6 +24,7 @@ from gpulint.probe.agent.kernels import Kernels
 from gpulint.probe.agent.operations import Copied, Operations
 from gpulint.probe.agent.placed import PlacedWriter
 from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.profile import Profile
 from gpulint.probe.agent.simulation import Simulation
 from gpulint.probe.agent.simulation.pieces import Unsupported, missing
 from gpulint.probe.agent.steps import Steps
@@ -46,7 +47,8 @@ class Options:
     """What the parent asks for. `steps`: end the program after so many training steps, those of the warm-up not
     counted; 0 lets it run. `warmup`: steps until the program counts as warm. `log`: have TensorFlow print where it
     puts things, for a parent that reads that. `simulate_gpus`: how many GPUs are simulated, 0 for none, with
-    `simulate_memory` bytes each, 0 where that is not said."""
+    `simulate_memory` bytes each, 0 where that is not said. `profile`: a directory for TensorFlow's profile of
+    `profile_steps` training steps after the warm-up, "" for none."""
 
     capture: str
     steps: int = 0
@@ -55,6 +57,8 @@ class Options:
     log: bool = True
     simulate_gpus: int = 0
     simulate_memory: int = 0
+    profile: str = ""
+    profile_steps: int = 0
 
 
 class Session:
@@ -73,13 +77,19 @@ class Session:
         self._keeps_graphs = False
         self._memory: DeviceMemory | None = None
         self._simulation: Simulation | None = None
-        self._unsupported: set[tuple[str, str]] = set()
         self._phase = "build"
         self._steps = Steps()
         self._witnesses = Witnesses(
             self._writer, self._places, self._hooks, self.fault, self._stepped, lambda: self._steps.taken
         )
         self._functions = FunctionWriter(self._writer, self._calls)
+        self._profile = Profile(
+            options.profile,
+            options.warmup,
+            options.profile_steps,
+            lambda reason: self._writer.write("lost", evidence="profile", reason=reason),
+            self.fault,
+        )
         self._lock = threading.Lock()
         self._faults: set[tuple[str, str]] = set()
         self._stopped = threading.Event()
@@ -164,13 +174,18 @@ class Session:
         self._operations.compiled = self._calls.compiled
         simulation = self._simulation
         cuda = simulation.built_with_cuda if simulation is not None else bool(tensorflow.test.is_built_with_cuda())
-        self._placements = PlacedWriter(self._writer, tensorflow, Kernels(self._internals, cuda))
+        self._placements = PlacedWriter(self._writer, tensorflow, Kernels(self._internals, cuda, simulation))
         self._unwatch_threads = watch_threads(self._internals, self._operations, self.fault)
         self._internals.watch_operations(self._operations)
         if self._internals.is_live:
             self._writer.write("lost", evidence=BEFORE, reason="TensorFlow was in use when the watching began")
         elif self._options.log and self._simulation is None:
             tensorflow.debugging.set_log_device_placement(True)
+        if self._options.profile:
+            try:
+                self._profile.watch(tensorflow.profiler.experimental, self._hooks)
+            except AttributeError as error:
+                self._internals.lost.append(("profile", str(error)))
         for name in self._calls.watch(tensorflow):
             self._internals.lost.append(("calls", name))
         self._witnesses.watch(tensorflow, self._internals)
@@ -230,6 +245,7 @@ class Session:
             self._witnesses.stepped(place)
         except Exception as error:
             self.fault("steps", error)
+        self._profile.stepped(taken)
         if self._options.steps and taken >= self._options.warmup + self._options.steps:
             raise SystemExit(0)
 
@@ -249,7 +265,6 @@ class Session:
             self.harvest()
             self._functions.write(operations, self.graphs)
             self._write_memory()
-            self._write_unsupported()
             self._write_graphs()
             self.inline.write_down()
         except Exception as error:
@@ -309,12 +324,6 @@ class Session:
             self._placed.update(placed)
             self._copied.update(copied)
 
-    def _write_unsupported(self) -> None:
-        found = self._simulation.unsupported() if self._simulation is not None else []
-        if rows := [one for one in found if one not in self._unsupported]:
-            self._unsupported.update(rows)
-            self._writer.write("unsupported", rows=rows)
-
     def _write_graphs(self) -> None:
         with self._lock:
             placed, self._placed = self._placed, Counter()
@@ -346,6 +355,7 @@ class Session:
         """The program has come to its end, or an exception, `raised`, has ended it."""
         self._stopped.set()
         if self._is_own:
+            self._profile.end()
             self.inline.look_again()
             self.write_down()
             self.inline.write_down()  # also where TensorFlow was never imported

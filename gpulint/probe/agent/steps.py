@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 from gpulint.probe.agent.places import Place
 from gpulint.probe.agent.writer import Writer
@@ -11,14 +12,18 @@ FEW = 30
 """Eager operations from one step to the next that are no sign of trouble: metrics, logging, a schedule."""
 
 
-class _Fresh:
-    """Steps of one function and place that are not written yet: seconds of each; how many came after more than FEW
-    eager operations, and how many operations these were."""
+EACH = 2_000
+"""Steps that are told of one by one; those that come later, in sum only."""
 
-    __slots__ = ("busy", "operations", "seconds")
+
+class _Fresh:
+    """Steps of one function and place that are not written yet: when each ended, with its seconds; how many came after
+    more than FEW eager operations, and how many operations these were."""
+
+    __slots__ = ("busy", "operations", "steps")
 
     def __init__(self) -> None:
-        self.seconds: list[float] = []
+        self.steps: list[tuple[float, float]] = []
         self.busy = 0
         self.operations = 0
 
@@ -31,6 +36,7 @@ class Steps:
         """Steps of all functions so far."""
         self._fresh: dict[tuple[str, Place | None], _Fresh] = {}
         self._before: dict[tuple[str, Place | None], int] = {}
+        self._told = 0
         self._lock = threading.Lock()
 
     def add(self, function: str, place: Place | None, seconds: float, operations: int) -> None:
@@ -39,7 +45,7 @@ class Steps:
         with self._lock:
             self.taken += 1
             fresh = self._fresh.setdefault(key, _Fresh())
-            fresh.seconds.append(seconds)
+            fresh.steps.append((time.time(), seconds))
             between = operations - self._before.get(key, operations)
             self._before[key] = operations
             if between > FEW:
@@ -50,13 +56,18 @@ class Steps:
         """Write the steps since the last time."""
         with self._lock:
             fresh, self._fresh = self._fresh, {}
-        for (name, where), steps in fresh.items():
+        for (name, where), one in fresh.items():
+            seconds = [lasted for _, lasted in one.steps]
+            each = one.steps[: max(0, EACH - self._told)]
+            self._told += len(each)
             writer.write(
                 "steps",
                 name=name,
                 where=where,
-                count=len(steps.seconds),
-                seconds=round(sum(steps.seconds), 6),
-                slowest=round(max(steps.seconds), 6),
-                busy=[steps.busy, steps.operations],
+                count=len(seconds),
+                seconds=round(sum(seconds), 6),
+                slowest=round(max(seconds), 6),
+                busy=[one.busy, one.operations],
+                ended=round(one.steps[-1][0], 6),
+                each=[[round(moment, 6), round(lasted, 6)] for moment, lasted in each],
             )

@@ -29,6 +29,7 @@ class Simulation:
         self._names = Names()
         self.built_with_cuda = False
         """Whether the TensorFlow below is built for GPUs."""
+        self._kernels: Kernels | None = None
         self._placing: Placing | None = None
         self._listing: Listing | None = None
         self._graphs: Graphs | None = None
@@ -38,7 +39,7 @@ class Simulation:
         try:
             pieces = Pieces()
             self.built_with_cuda = bool(pieces.build.IsGoogleCudaEnabled())
-            kernels = Kernels(_registry(pieces) if self.built_with_cuda else None)
+            self._kernels = kernels = Kernels(_registry(pieces) if self.built_with_cuda else None)
             ledger = Ledger()
             self._placing = placing = Placing(self._names, kernels, pieces)
             self._listing = Listing(self._gpus, self._memory, self._names, placing, ledger, pieces)
@@ -59,9 +60,19 @@ class Simulation:
         if self._graphs is not None:
             self._graphs.told(graph)
 
-    def unsupported(self) -> list[tuple[str, str]]:
-        """The operations that the program made and that have no kernel for GPUs, each with its types."""
-        return list(self._placing.unsupported) if self._placing is not None else []
+    def kernel(self, op: str, first: Any, dtype: int) -> tuple[bool, bool] | None:
+        """Whether an operation whose first input (ArgDef, None for none) has a dtype has a kernel for GPUs, and whether
+        that takes this input from host memory; None for an operation that is not known. What was put on the CPU for
+        want of a kernel has none, whichever of its types that was for."""
+        if self._kernels is None or self._placing is None or self._kernels.of(op) is None:
+            return None
+        attribute = first.type_attr if first is not None else ""
+        types = ((attribute, (self._placing.type_name(dtype),)),) if attribute and dtype else ()
+        for name, lacking in list(self._placing.unsupported):
+            if name == op and all(one in lacking for one in types):
+                return False, False
+        found = self._kernels.find(op, types)
+        return found is not None, found is not None and first is not None and first.name in found.host
 
 
 def _registry(pieces: Pieces) -> Any:

@@ -29,7 +29,7 @@ class Placing:
         self._pieces = pieces
         self._decided: dict[tuple[str, Types, str, bool], Placed] = {}
         self._attributes: dict[str, tuple[str, ...] | None] = {}
-        self.unsupported: dict[tuple[str, str], None] = {}
+        self.unsupported: dict[tuple[str, Types], None] = {}
 
     def forget(self) -> None:
         """The devices have changed."""
@@ -60,8 +60,7 @@ class Placing:
         kernel = self._kernels.find(op, types)
         runs = kernel is not None or self._kernels.of(op) is None
         if not runs and self._names.gpus:
-            told = " ".join(f"{name}={','.join(given)}" for name, given in types if given)
-            self.unsupported[op, told] = None
+            self.unsupported[op, types] = None
         return Placed(self._names.real(asked, runs, soft), kernel)
 
 

@@ -1,0 +1,164 @@
+"""The run as a log directory of TensorBoard: scalars, texts, and the profile that TensorFlow made of it.
+
+What is written is made by TensorBoard's own package (the extra `tensorboard`), which is imported here only; TensorFlow
+is not.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections.abc import Iterator
+from importlib.util import find_spec
+from io import BytesIO
+from itertools import accumulate
+from typing import NamedTuple
+from zlib import crc32
+
+from gpulint.output.escapes import printable
+from gpulint.probe.capture import Capture, Steps
+from gpulint.probe.curves import beginning, curves
+from gpulint.probe.expectation import Expectation
+from gpulint.probe.metrics import METRICS, Measured
+from gpulint.probe.report import Report, located
+from gpulint.probe.report.header import header, verdict
+from gpulint.sources.writing import put
+
+MISSING = "--tensorboard needs TensorBoard: pip install 'gpulint[tensorboard]'"
+
+_SIMULATED = "simulated"
+"""What all tags of a simulated run begin with."""
+
+
+class Point(NamedTuple):
+    """A value of a scalar. `t` is in seconds since the epoch, `step` the training steps taken until then."""
+
+    tag: str
+    t: float
+    step: int
+    value: float
+    description: str = ""
+
+
+def is_available() -> bool:
+    """Whether TensorBoard is installed."""
+    return find_spec("tensorboard") is not None
+
+
+def check_directory(path: str) -> None:
+    """Raises OSError where a log directory can be neither written to nor made, before a program is run for it."""
+    from gpulint.probe.report.file import check_writable
+
+    there = os.path.realpath(path)
+    while not os.path.exists(there):
+        there = os.path.dirname(there)
+    if not os.path.isdir(there):
+        raise NotADirectoryError(20, os.strerror(20), path)
+    check_writable(os.path.join(there, "events"))
+
+
+def write(directory: str, report: Report, profile: str = "") -> None:
+    """Writes the run into a log directory, which is made where there is none. `profile` is the directory that
+    TensorFlow's profiler has written to, "" for none.
+
+    Files of other runs stay; the same run, replayed, takes the place of its own file. Raises OSError.
+    """
+    os.makedirs(directory, exist_ok=True)
+    content = events(report)
+    put(os.path.join(directory, _name(report.capture, content)), content)
+    for folder, _, names in os.walk(profile) if profile else ():
+        for name in names:
+            source = os.path.join(folder, name)
+            target = os.path.join(directory, os.path.relpath(source, profile))
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            with open(source, "rb") as file:
+                put(target, file.read())
+
+
+def events(report: Report) -> bytes:
+    """The content of a file of events: TFRecords of `Event`, in the order of their times."""
+    from tensorboard.compat.proto.event_pb2 import Event
+    from tensorboard.plugins.scalar.summary_v2 import scalar_pb
+    from tensorboard.plugins.text.summary_v2 import text_pb
+    from tensorboard.summary.writer.record_writer import RecordWriter
+
+    written = BytesIO()
+    records = RecordWriter(written)
+    capture = report.capture
+    zero = beginning(capture)
+    records.write(Event(wall_time=zero, file_version="brain.Event:2").SerializeToString())
+    points = sorted(scalars(capture), key=lambda point: point.t)
+    for one in points:
+        summary = scalar_pb(one.tag, one.value, description=one.description or None)
+        records.write(Event(wall_time=one.t, step=one.step, summary=summary).SerializeToString())
+    t, step = zero + capture.seconds, capture.taken.total()
+    for tag, text in texts(report):
+        records.write(Event(wall_time=t, step=step, summary=text_pb(_tag(capture, tag), text)).SerializeToString())
+    return written.getvalue()
+
+
+def scalars(capture: Capture) -> Iterator[Point]:
+    """Memory of devices, cards and the host, the time of training steps, and each metric of the run as a whole."""
+    zero = beginning(capture)
+    steps = sorted((one.t, one.number) for one in capture.timeline if isinstance(one.what, Steps))
+    times, taken = [t for t, _ in steps], [0, *accumulate(count for _, count in steps)]
+    for curve in curves(capture):
+        kind = "memory" if curve.unit == "bytes" else "utilisation"
+        estimate = " (estimate)" if capture.simulated and curve.subject.startswith("GPU") else ""
+        for name, points in curve.lines:
+            tag = _tag(capture, f"{kind}/{curve.subject}/{name}{estimate}")
+            for t, value in points:
+                yield Point(tag, zero + t, taken[bisect_right(times, zero + t)], value, f"In {curve.unit}.")
+    if not capture.simulated:
+        for one in capture.timeline:
+            if isinstance(one.what, Steps) and one.seconds:
+                step = taken[bisect_right(times, one.t)]
+                yield Point(f"step time/{one.what.name}", one.t, step, one.seconds / one.number, "In seconds.")
+    for metric in METRICS:
+        measured = metric.measure(capture, "") if not metric.argument or metric.optional else None
+        if isinstance(measured, Measured):
+            unit = {"share": "From 0 to 1.", "bytes": "In bytes.", "seconds": "In seconds."}.get(metric.kind, "")
+            tag, said = _tag(capture, f"run/{metric.name}"), f"{metric.help} {unit}".strip()
+            yield Point(tag, zero + capture.seconds, taken[-1], measured.value, said)
+
+
+def texts(report: Report) -> Iterator[tuple[str, str]]:
+    """Tag and Markdown: the verdict with what the run was, and the expectations as a table."""
+    lines = [f"**{_cell(verdict(report))}**", "", *(f"* {_cell(line)}" for line in header(report.capture))]
+    yield "gpulint/verdict", "\n".join(lines)
+    if report.expectations:
+        names = ("", "expectation", "expected", "observed", "where", "evidence", "fix")
+        rows = [names, ("---",) * len(names), *(_row(one) for one in report.expectations)]
+        yield "gpulint/expectations", "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _row(one: Expectation) -> tuple[str, ...]:
+    cells = (
+        one.status.value,
+        f"{one.code} {one.subject}".strip(),
+        one.expected,
+        one.observed,
+        located(one.where),
+        "; ".join(one.evidence),
+        one.fix,
+    )
+    return tuple(_cell(text) for text in cells)
+
+
+def _cell(text: str) -> str:
+    """Text on one line in which Markdown reads neither the end of a cell nor HTML."""
+    text = printable(" ".join(text.split()))
+    for character, escaped in (("\\", "\\\\"), ("|", "\\|"), ("<", "&lt;")):
+        text = text.replace(character, escaped)
+    return text
+
+
+def _tag(capture: Capture, name: str) -> str:
+    return f"{_SIMULATED}/{name}" if capture.simulated else name
+
+
+def _name(capture: Capture, content: bytes) -> str:
+    """The name of the file: TensorBoard reads what has `tfevents` in it, in the order of the names. A placement log
+    knows neither time nor process: its content tells it from others."""
+    run = capture.process.get("pid") or crc32(content)
+    return f"events.out.tfevents.{int(beginning(capture))}.{run}.gpulint"
