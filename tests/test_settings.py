@@ -9,7 +9,8 @@ import pytest
 
 from gpulint.cli.config import meaning
 from gpulint.probe import memory
-from gpulint.settings import OPTIONS, Settings, SettingsError, SettingsFinder, load, parse_override, shown
+from gpulint.settings import OPTIONS, Settings, SettingsError, SettingsFinder, load, parse_override
+from gpulint.settings_text import shown
 
 
 def write(path: Path, text: str) -> Path:

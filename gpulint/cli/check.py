@@ -21,7 +21,8 @@ from gpulint.linting.workers import Workers, is_small, processors
 from gpulint.output.formats import NAMES as FORMATS
 from gpulint.output.summary import statistics
 from gpulint.output.view import View, counts, render
-from gpulint.settings import SettingsError, shown
+from gpulint.settings import SettingsError
+from gpulint.settings_text import shown
 from gpulint.sources.discovery import MissingPath, discover
 from gpulint.sources.language import BY_EXTENSION, LANGUAGES
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpulint.linting.finding import Finding
-from gpulint.output.view import url
+from gpulint.output.site import url
 from gpulint.places import Span
 from gpulint.rewriting.fix import Fix
 

@@ -8,8 +8,9 @@ from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding
 from gpulint.output.escapes import first_on_line, printable
 from gpulint.output.formats import text
+from gpulint.output.site import url
 from gpulint.output.summary import footer
-from gpulint.output.view import View, position, url
+from gpulint.output.view import View, position
 
 
 def render(result: CheckResult, view: View) -> str:

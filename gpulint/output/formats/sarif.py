@@ -11,7 +11,8 @@ from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding, Severity
 from gpulint.linting.rule import Rule
 from gpulint.output import sarif
-from gpulint.output.view import View, url
+from gpulint.output.site import url
+from gpulint.output.view import View
 from gpulint.places import Span
 from gpulint.rewriting.fix import Edit
 
