@@ -22,9 +22,10 @@ class WrongValue(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A type of settings: `convert` turns a value of the file into that of the settings or raises WrongValue, `schema`
-    says in JSON Schema which values it takes."""
+    """A type of settings: `wanted` names its values in words, `convert` turns a value of the file into that of the
+    settings or raises WrongValue, `schema` says in JSON Schema which values it takes."""
 
+    wanted: str
     convert: Callable[[Any], Any]
     schema: Schema
 
@@ -44,7 +45,7 @@ def _checked(wanted: str, is_right: Callable[[Any], bool], schema: Schema) -> Ki
             raise WrongValue(wanted)
         return tuple(value) if isinstance(value, list) else value
 
-    return Kind(convert, schema)
+    return Kind(wanted, convert, schema)
 
 
 def _table(wanted: str, of: Kind) -> Kind:
@@ -56,7 +57,7 @@ def _table(wanted: str, of: Kind) -> Kind:
         except WrongValue:
             raise WrongValue(wanted) from None
 
-    return Kind(convert, {"type": "object", "additionalProperties": of.schema})
+    return Kind(wanted, convert, {"type": "object", "additionalProperties": of.schema})
 
 
 def _one_of(*words: str) -> Kind:
@@ -76,11 +77,14 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= sys.float_info.max
 
 
+_EXPECTATIONS = "a list of strings, or a table of them by metric"
+
+
 def _expectations(value: Any) -> tuple[str, ...]:
     if isinstance(value, dict) and all(isinstance(part, str) for part in value.values()):
         return tuple(f"{metric} {limit}" for metric, limit in value.items())
     if not _are_strings(value):
-        raise WrongValue("a list of strings, or a table of them by metric")
+        raise WrongValue(_EXPECTATIONS)
     return tuple(value)
 
 
@@ -107,7 +111,9 @@ KINDS: Mapping[str, Kind] = {
     "string": _STRING,
     "fail or skip": _one_of("fail", "skip"),
     "expectations": Kind(
-        _expectations, {"anyOf": [_STRINGS.schema, {"type": "object", "additionalProperties": _STRING.schema}]}
+        _EXPECTATIONS,
+        _expectations,
+        {"anyOf": [_STRINGS.schema, {"type": "object", "additionalProperties": _STRING.schema}]},
     ),
     "rules by pattern": _table("a table of lists of strings", _STRINGS),
     "language by extension": _table(f"a table of {', '.join(LANGUAGES)}", _one_of(*LANGUAGES)),

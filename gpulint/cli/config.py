@@ -7,6 +7,7 @@ import json
 
 import click
 
+from gpulint.cli import completing
 from gpulint.cli.options import UserError
 from gpulint.linting import pack
 from gpulint.output import formats, settings_schema
@@ -16,7 +17,7 @@ from gpulint.settings_text import written
 
 
 @click.command("config")
-@click.argument("key", required=False)
+@click.argument("key", required=False, shell_complete=completing.setting)
 @click.option(
     "--schema",
     type=click.Choice(["gpulint.toml", "pyproject.toml"]),
