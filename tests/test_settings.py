@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpulint.probe import memory
-from gpulint.settings import OPTIONS, Settings, SettingsError, SettingsFinder, load, parse_override
+from gpulint.settings import Settings, SettingsError, SettingsFinder, load, parse_override
 from gpulint.settings_text import shown
 
 

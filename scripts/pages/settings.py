@@ -31,14 +31,14 @@ EXAMPLES = {
 }
 """Values that show more than the default does."""
 
-_TITLES = {"": "Top level", "lint": "lint", "probe": "probe"}
-
 _INTRODUCTION = """# Settings
 
 Every key there is, with its default. Where the file is looked for and how settings come together is told in
 [Configuration](configuration.md). In a terminal: `gpulint config` lists the keys, `gpulint config KEY` tells of one.
 
 In gpulint.toml the tables stand without the prefix: `[lint]` for `[tool.gpulint.lint]`.
+
+## Top level
 
 ### `extend`
 
@@ -53,7 +53,7 @@ def pages() -> dict[str, str]:
     parts = [_INTRODUCTION]
     for table in ("", *TABLES):
         if table:
-            parts.append(f"## {_TITLES[table]}\n")
+            parts.append(f"## {table}\n")
         parts += [_section(option) for option in OPTIONS if option.table == table]
     return {"settings.md": "\n".join(parts)}
 
