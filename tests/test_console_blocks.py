@@ -15,13 +15,14 @@ from gpulint.cli.main import main
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-FIRST_PROGRAM = re.compile(r"^This is `train\.py`.*?```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FILE = re.compile(r"`([\w/]+\.(?:py|toml))`[^`]*\n\n```(?:python|toml)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+"""A file that a page shows: its name stands in the sentence before it."""
 
 
 class Shown(NamedTuple):
     """A command and the output that a page shows of it."""
 
-    page: str
+    page: Path
     command: str
     output: str
 
@@ -36,18 +37,19 @@ def shown() -> list[Shown]:
             for command, output in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
                 command = demo[1] if command == "make demo" else command
                 if output and command.startswith(("gpulint check ", "gpulint plan ")):
-                    found.append(Shown(page.name, command, output))
+                    found.append(Shown(page, command, output))
     return found
 
 
 SHOWN = shown()
 
 
-@pytest.mark.parametrize("one", SHOWN, ids=lambda one: f"{one.page}: {one.command}")
+@pytest.mark.parametrize("one", SHOWN, ids=lambda one: f"{one.page.name}: {one.command}")
 def test_a_command_prints_what_the_page_shows(one: Shown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = FIRST_PROGRAM.search((ROOT / "docs" / "index.md").read_text(encoding="utf-8"))
-    assert program is not None
-    (tmp_path / "train.py").write_text(program[1])
+    for page in (ROOT / "docs" / "index.md", one.page):
+        for name, text in FILE.findall(page.read_text(encoding="utf-8")):
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).write_text(text, encoding="utf-8")
     (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
     monkeypatch.chdir(tmp_path)
     ran = CliRunner().invoke(main, shlex.split(one.command)[1:])
@@ -59,11 +61,5 @@ def _pattern(output: str) -> str:
 
 
 def test_the_pages_show_commands() -> None:
-    assert {one.page for one in SHOWN} >= {
-        "README.md",
-        "index.md",
-        "findings.md",
-        "plan.md",
-        "fixes.md",
-        "notebooks.md",
-    }
+    pages = {one.page.name for one in SHOWN}
+    assert pages >= {"README.md", "index.md", "findings.md", "fixes.md", "notebooks.md", "plan.md", "writing-a-rule.md"}
