@@ -43,7 +43,7 @@ MARKDOWN = MarkdownIt("commonmark").enable("table")
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 def test_each_rule_has_a_page_where_its_findings_link_to(rule: type[Rule]) -> None:
-    path = url(rule.name).removeprefix(SITE).rstrip("/") + ".md"
+    path = (url(rule.code, rule.name) or "").removeprefix(SITE).rstrip("/") + ".md"
     page = PAGES[path]
     assert page.startswith(f"# {rule.name} ({rule.code})\n")
     assert f"Severity: {rule.severity.value}" in page

@@ -21,7 +21,7 @@ def record(finding: Finding) -> dict[str, Any]:
         "message": finding.message,
         "severity": finding.severity.value,
         "confidence": finding.confidence.value,
-        "url": url(finding.name),
+        "url": url(finding.code, finding.name),
         "fix": _fix(finding.fix) if finding.fix is not None else None,
         "noqa_row": finding.noqa_row,
         "related": [

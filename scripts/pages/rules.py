@@ -40,7 +40,9 @@ def pages() -> Iterator[tuple[str, str]]:
     rules = pack.load(installed=False)
     yield "rules/index.md", index(rules)
     for rule in rules:
-        yield f"{url(rule.name).removeprefix(SITE).rstrip('/')}.md", rule_page(rule)
+        address = url(rule.code, rule.name)
+        assert address is not None, "rules that ship have a page"
+        yield f"{address.removeprefix(SITE).rstrip('/')}.md", rule_page(rule)
 
 
 def index(rules: pack.Pack) -> str:

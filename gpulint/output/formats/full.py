@@ -27,6 +27,7 @@ def render(result: CheckResult, view: View) -> str:
 def _block(finding: Finding, view: View) -> str:
     lines = text.block(finding, view, rows=sys.maxsize).rstrip("\n").split("\n")
     margin = lines[-1][: len(lines[-1]) - len(lines[-1].lstrip())]
-    lines.append(f"{margin}= page: {url(finding.name)}")
+    if page := url(finding.code, finding.name):
+        lines.append(f"{margin}= page: {page}")
     lines.append(f"{margin}= fingerprint: {finding.fingerprint}")
     return "\n".join(lines) + "\n"

@@ -26,8 +26,10 @@ def _diagnostic(finding: Finding, view: View) -> dict[str, Any]:
         "message": finding.message,
         "location": {"path": finding.span.path, "range": _range(finding.span, view)},
         "severity": finding.severity.value.upper(),
-        "code": {"value": finding.code, "url": url(finding.name)},
+        "code": {"value": finding.code},
     }
+    if page := url(finding.code, finding.name):
+        diagnostic["code"]["url"] = page
     if (fix := finding.fix) is not None and finding.span.cell is None:  # in a notebook text is escaped
         diagnostic["suggestions"] = [
             {"range": _range(edit.span, view), "text": edit.content}

@@ -23,7 +23,7 @@ def render(result: CheckResult, view: View) -> str:
     """One run: the rules that were on, findings, those that comments silence, and gpulint's own faults."""
     rules = {rule.code: _rule(rule) for rule in view.rules}
     for finding in (*result.findings, *(one.finding for one in result.suppressed)):
-        rules.setdefault(finding.code, {"id": finding.code, "name": finding.name, "helpUri": url(finding.name)})
+        rules.setdefault(finding.code, {"id": finding.code, "name": finding.name, **_page(finding.code, finding.name)})
     index = {code: number for number, code in enumerate(rules)}
     results = [_result(one, index, view) for one in result.findings]
     for one in result.suppressed:
@@ -48,10 +48,15 @@ def _rule(rule: type[Rule]) -> dict[str, Any]:
         "shortDescription": {"text": title},
         "fullDescription": {"text": rule.why},
         "help": {"text": rule.instead, "markdown": f"{title}\n{page}"},
-        "helpUri": url(rule.name),
+        **_page(rule.code, rule.name),
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
         "properties": {"tags": ["tensorflow", "gpu"]},
     }
+
+
+def _page(code: str, name: str) -> dict[str, str]:
+    page = url(code, name)
+    return {"helpUri": page} if page else {}
 
 
 def _result(finding: Finding, index: dict[str, int], view: View) -> dict[str, Any]:
