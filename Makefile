@@ -41,4 +41,4 @@ $(VENV)/dev: $(VENV)/bin/python pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build *.egg-info
+	rm -rf $(VENV) .cache build *.egg-info
