@@ -225,8 +225,10 @@ def apply(settings: Settings, table: Mapping[str, Any], place: _Place | None = N
     for key, value in table.items():
         if key in TABLES and isinstance(value, dict):
             flat |= {f"{key}.{inner}": part for inner, part in value.items()}
-        else:
+        elif key in _OPTIONS and not _OPTIONS[key].table:
             flat[key] = value
+        else:
+            raise SettingsError(_unknown(key, place))
     for full, value in flat.items():
         option = _OPTIONS.get(full)
         if option is None:
@@ -305,26 +307,3 @@ class SettingsFinder:
             if parent == present:
                 return Settings(root=self._root)
             present = parent
-
-
-def shown(settings: Settings) -> str:
-    """All settings as TOML, for `--show-settings`."""
-    lines = [f"# {settings.source}" if settings.source else "# defaults"]
-    for option in OPTIONS:
-        value = getattr(settings, option.field)
-        is_table = option.kind in ("rules by pattern", "severity by rule", "level by check", "language by extension")
-        lines.append(f"{option.full} = {'{}' if is_table and not value else _toml(value)}")
-    return "\n".join(lines)
-
-
-def _toml(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, (int, float)):
-        return str(value)
-    if isinstance(value, tuple) and value and isinstance(value[0], tuple):
-        return "{ " + ", ".join(f"{_toml(key)} = {_toml(part)}" for key, part in value) + " }"
-    if isinstance(value, tuple):
-        return "[" + ", ".join(_toml(part) for part in value) + "]"
-    text = str(value).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{text}"'

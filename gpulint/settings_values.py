@@ -2,43 +2,67 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from gpulint.sources.language import LANGUAGES
 
-_VERSION = re.compile(r"\d+\.\d+\Z")
+_VERSION = re.compile(r"[0-9]+\.[0-9]+\Z")
+
+Schema = Mapping[str, Any]
+"""A JSON schema."""
 
 
 class WrongValue(ValueError):
     """A value of another type; its text says what is wanted instead: "a list of strings"."""
 
 
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A type of settings: `wanted` names its values in words, `convert` turns a value of the file into that of the
+    settings or raises WrongValue, `schema` says in JSON Schema which values it takes."""
+
+    wanted: str
+    convert: Callable[[Any], Any]
+    schema: Schema
+
+    @property
+    def is_table(self) -> bool:
+        return self.schema.get("type") == "object"
+
+
 def converted(kind: str, value: Any) -> Any:
     """A value of the file as the settings have it. Raises WrongValue."""
-    return _KINDS[kind](value)
+    return KINDS[kind].convert(value)
 
 
-def _checked(wanted: str, is_right: Callable[[Any], bool]) -> Callable[[Any], Any]:
+def _checked(wanted: str, is_right: Callable[[Any], bool], schema: Schema) -> Kind:
     def convert(value: Any) -> Any:
         if not is_right(value):
             raise WrongValue(wanted)
         return tuple(value) if isinstance(value, list) else value
 
-    return convert
+    return Kind(wanted, convert, schema)
 
 
-def _table(wanted: str, is_right: Callable[[Any], bool], part: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _table(wanted: str, of: Kind) -> Kind:
     def convert(value: Any) -> Any:
         if not isinstance(value, dict):
             raise WrongValue("a table")
-        if not all(is_right(one) for one in value.values()):
-            raise WrongValue(wanted)
-        return tuple((key, part(one)) for key, one in value.items())
+        try:
+            return tuple((key, of.convert(one)) for key, one in value.items())
+        except WrongValue:
+            raise WrongValue(wanted) from None
 
-    return convert
+    return Kind(wanted, convert, {"type": "object", "additionalProperties": of.schema})
+
+
+def _one_of(*words: str) -> Kind:
+    wanted = " or ".join(f"`{word}`" for word in words)
+    return _checked(wanted, lambda value: value in words, {"type": "string", "enum": [*words]})
 
 
 def _are_strings(value: Any) -> bool:
@@ -50,37 +74,50 @@ def _is_int(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= sys.float_info.max
+
+
+_EXPECTATIONS = "a list of strings, or a table of them by metric"
 
 
 def _expectations(value: Any) -> tuple[str, ...]:
     if isinstance(value, dict) and all(isinstance(part, str) for part in value.values()):
         return tuple(f"{metric} {limit}" for metric, limit in value.items())
     if not _are_strings(value):
-        raise WrongValue("a list of strings, or a table of them by metric")
+        raise WrongValue(_EXPECTATIONS)
     return tuple(value)
 
 
-_STRINGS = _checked("a list of strings", _are_strings)
+_STRING = _checked("a string", lambda value: isinstance(value, str), {"type": "string"})
+_STRINGS = _checked("a list of strings", _are_strings, {"type": "array", "items": _STRING.schema})
 
-_KINDS: dict[str, Callable[[Any], Any]] = {
+KINDS: Mapping[str, Kind] = {
     "strings": _STRINGS,
     "rules": _STRINGS,
-    "bool": _checked("true or false", lambda value: isinstance(value, bool)),
-    "int": _checked("a whole number", _is_int),
-    "count": _checked("a whole number from 0 on", lambda value: _is_int(value) and value >= 0),
-    "number": _checked("a number from 0 on", _is_number),
+    "bool": _checked("true or false", lambda value: isinstance(value, bool), {"type": "boolean"}),
+    "int": _checked("a whole number", _is_int, {"type": "integer"}),
+    "count": _checked(
+        "a whole number from 0 on", lambda value: _is_int(value) and value >= 0, {"type": "integer", "minimum": 0}
+    ),
+    "number": _checked(
+        "a number from 0 on", _is_number, {"type": "number", "minimum": 0, "maximum": sys.float_info.max}
+    ),
     "version": _checked(
-        'a version such as "2.16"', lambda value: isinstance(value, str) and bool(_VERSION.match(value))
+        'a version such as "2.16"',
+        lambda value: isinstance(value, str) and bool(_VERSION.match(value)),
+        {"type": "string", "pattern": "^[0-9]+\\.[0-9]+$"},
     ),
-    "format": _checked("a string", lambda value: isinstance(value, str)),
-    "string": _checked("a string", lambda value: isinstance(value, str)),
-    "fail or skip": _checked("`fail` or `skip`", lambda value: value in ("fail", "skip")),
-    "expectations": _expectations,
-    "rules by pattern": _table("a table of lists of strings", _are_strings, tuple),
-    "language by extension": _table(f"a table of {', '.join(LANGUAGES)}", lambda value: value in LANGUAGES, str),
-    "severity by rule": _table(
-        "a table of error, warning, info or off", lambda value: value in ("error", "warning", "info", "off"), str
+    "format": _STRING,
+    "string": _STRING,
+    "fail or skip": _one_of("fail", "skip"),
+    "expectations": Kind(
+        _EXPECTATIONS,
+        _expectations,
+        {"anyOf": [_STRINGS.schema, {"type": "object", "additionalProperties": _STRING.schema}]},
     ),
-    "level by check": _table("a table of error, warn or off", lambda value: value in ("error", "warn", "off"), str),
+    "rules by pattern": _table("a table of lists of strings", _STRINGS),
+    "language by extension": _table(f"a table of {', '.join(LANGUAGES)}", _one_of(*LANGUAGES)),
+    "severity by rule": _table("a table of error, warning, info or off", _one_of("error", "warning", "info", "off")),
+    "level by check": _table("a table of error, warn or off", _one_of("error", "warn", "off")),
 }
+"""Every type, by the name that the options of `gpulint.settings` and the documentation give it."""

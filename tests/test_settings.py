@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gpulint.cli.config import meaning
 from gpulint.probe import memory
-from gpulint.settings import OPTIONS, Settings, SettingsError, SettingsFinder, load, parse_override, shown
+from gpulint.settings import Settings, SettingsError, SettingsFinder, load, parse_override
+from gpulint.settings_text import shown
 
 
 def write(path: Path, text: str) -> Path:
@@ -193,9 +193,3 @@ def test_overrides_stand_above_files(tmp_path: Path) -> None:
     assert finder.of_directory(str(tmp_path)).select == ("GPU2",)
     with pytest.raises(SettingsError):
         parse_override("lint.select=[")
-
-
-def test_the_documentation_has_every_setting_with_its_meaning() -> None:
-    text = (Path(__file__).parent.parent / "docs" / "configuration.md").read_text()
-    rows = [line for line in text.splitlines() if line.startswith("| `")]
-    assert rows == [f"| `{option.full}` | {option.kind} | {meaning(option)} |" for option in OPTIONS]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TextIO
 
 import click
 
-from gpulint.cli import fixes, options
+from gpulint.cli import completing, fixes, options
 from gpulint.cli.gates import Gates, gatekeeping
-from gpulint.cli.options import UserError
+from gpulint.cli.options import F, UserError
 from gpulint.fixing.rounds import Checked, Fixed, Fixer
 from gpulint.linting import pack
 from gpulint.linting.engine import Checker, CheckResult
@@ -21,7 +21,8 @@ from gpulint.linting.workers import Workers, is_small, processors
 from gpulint.output.formats import NAMES as FORMATS
 from gpulint.output.summary import statistics
 from gpulint.output.view import View, counts, render
-from gpulint.settings import SettingsError, shown
+from gpulint.settings import SettingsError
+from gpulint.settings_text import shown
 from gpulint.sources.discovery import MissingPath, discover
 from gpulint.sources.language import BY_EXTENSION, LANGUAGES
 
@@ -48,11 +49,16 @@ def _jobs(ctx: click.Context, param: click.Parameter, value: str) -> int:
     return int(value)
 
 
+def _rules(name: str, help: str) -> Callable[[F], F]:
+    """An option that takes rules."""
+    return click.option(name, multiple=True, metavar="RULE,…", shell_complete=completing.rules, help=help)
+
+
 @click.command("check", cls=_Check)
 @click.argument("paths", nargs=-1, type=click.Path())
-@click.option("--select", multiple=True, metavar="RULE,…", help="Rules to turn on: codes, prefixes, names or ALL.")
-@click.option("--ignore", multiple=True, metavar="RULE,…", help="Rules to turn off.")
-@click.option("--extend-select", multiple=True, metavar="RULE,…", help="Rules to turn on besides the others.")
+@_rules("--select", help="Rules to turn on: codes, prefixes, names or ALL.")
+@_rules("--ignore", help="Rules to turn off.")
+@_rules("--extend-select", help="Rules to turn on besides the others.")
 @click.option("--per-file-ignores", multiple=True, metavar="GLOB:RULE,…", help="Rules to turn off in some files.")
 @click.option("--output-format", type=click.Choice(FORMATS), envvar="GPULINT_OUTPUT_FORMAT", help="Form of the output.")
 @click.option("--output-file", "-o", type=click.Path(dir_okay=False), envvar="GPULINT_OUTPUT_FILE", help="Write there.")

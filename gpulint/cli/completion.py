@@ -9,9 +9,11 @@ from click.shell_completion import get_completion_class
 @click.command("generate-shell-completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
-    """Print a script that completes gpulint's commands and options."""
+    """Print a script that completes gpulint's commands, options, rules and settings."""
     from gpulint.cli.main import main
 
     completion = get_completion_class(shell)
     assert completion is not None, "click knows the shells above"
-    click.echo(completion(main, {}, "gpulint", "_GPULINT_COMPLETE").source())
+    script = completion(main, {}, "gpulint", "_GPULINT_COMPLETE").source()
+    # click's script for fish cuts what it is given at every comma, ours stand in lists of rules and in descriptions
+    click.echo(script.replace('(string split "," ', '(string split --max 1 "," '))

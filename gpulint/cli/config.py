@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 import difflib
+import json
 
 import click
 
+from gpulint.cli import completing
 from gpulint.cli.options import UserError
-from gpulint.output import formats
+from gpulint.linting import pack
+from gpulint.output import formats, settings_schema
+from gpulint.probe import levels
 from gpulint.settings import OPTIONS, Option, Settings
+from gpulint.settings_text import written
 
 
 @click.command("config")
-@click.argument("key", required=False)
-def command(key: str | None) -> None:
+@click.argument("key", required=False, shell_complete=completing.setting)
+@click.option(
+    "--schema",
+    type=click.Choice(["gpulint.toml", "pyproject.toml"]),
+    help="Print the JSON schema of the settings in such a file, for editors.",
+)
+def command(key: str | None, schema: str | None) -> None:
     """Show the settings there are, or one of them."""
+    if schema is not None:
+        if key is not None:
+            raise UserError("--schema is of all settings: name none")
+        table = settings_schema.schema(pack.load(installed=False), levels.IDS)
+        printed = settings_schema.of_pyproject(table) if schema == "pyproject.toml" else table
+        click.echo(json.dumps(printed, indent=2))
+        return
     if key is None:
         click.echo("\n".join(option.full for option in OPTIONS))
         return
     for option in OPTIONS:
         if key in (option.full, option.key):
-            default = getattr(Settings(), option.field)
-            click.echo(f"{option.full}\n\n{meaning(option)}\n\nType: {option.kind}\nDefault: {default!r}")
+            default = written(option, Settings())
+            click.echo(f"{option.full}\n\n{meaning(option)}\n\nType: {option.kind}\nDefault: {default}")
             return
     near = difflib.get_close_matches(key, [option.full for option in OPTIONS], 1)
     raise UserError(f"there is no setting `{key}`" + (f"; did you mean `{near[0]}`?" if near else ""))

@@ -21,7 +21,7 @@ from gpulint.syntax.parse import CannotParse
 
 @click.command("plan")
 @click.argument("file", type=click.Path())
-@click.option("--output-format", type=click.Choice(["text", "json"]), default="text")
+@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", help="Form of the output.")
 @options.configuration
 @options.color
 def command(

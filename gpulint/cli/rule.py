@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 from typing import Any
 
 import click
 
-from gpulint.cli import options
+from gpulint.cli import completing, options
 from gpulint.cli.options import UserError
 from gpulint.linting import pack
 from gpulint.linting.rule import Rule
 from gpulint.linting.selection import Catalogue
-from gpulint.output.rule_page import page
+from gpulint.output.rule_page import fixes, page, summary
 
 
 @click.command("rule")
-@click.argument("word", metavar="CODE|NAME", required=False)
+@click.argument("word", metavar="CODE|NAME", required=False, shell_complete=completing.rule)
 @click.option("--all", "everything", is_flag=True, help="List every rule.")
-@click.option("--output-format", type=click.Choice(["text", "json"]), default="text")
+@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", help="Form of the output.")
 @options.configuration
 def command(
     word: str | None,
@@ -54,9 +53,10 @@ def _data(rule: type[Rule]) -> dict[str, Any]:
         "code": rule.code,
         "name": rule.name,
         "severity": rule.severity.value,
-        "summary": inspect.cleandoc(rule.__doc__ or "").partition("\n")[0],
+        "summary": summary(rule),
         "why": rule.why,
         "instead": rule.instead,
+        "fix": [*fixes(rule)],
         "on_by_default": rule.on_by_default,
         "since": rule.since,
         "explanation": page(rule),
@@ -69,7 +69,6 @@ def _all(catalogue: Catalogue, output_format: str) -> str:
     width = max(len(rule.name) for rule in catalogue.pack)
     lines = []
     for rule in catalogue.pack:
-        summary = inspect.cleandoc(rule.__doc__ or "").partition("\n")[0]
         off = "" if rule.on_by_default else " (off by default)"
-        lines.append(f"{rule.code}  {rule.name:<{width}}  {rule.severity.value:<7}  {summary}{off}")
+        lines.append(f"{rule.code}  {rule.name:<{width}}  {rule.severity.value:<7}  {summary(rule)}{off}")
     return "\n".join(lines)

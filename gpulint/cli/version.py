@@ -10,7 +10,7 @@ from gpulint import __version__
 
 
 @click.command("version")
-@click.option("--output-format", type=click.Choice(["text", "json"]), default="text")
+@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", help="Form of the output.")
 def command(output_format: str) -> None:
     """Show the version."""
     click.echo(json.dumps({"version": __version__}) if output_format == "json" else f"gpulint {__version__}")

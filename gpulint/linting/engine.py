@@ -302,7 +302,12 @@ class Checker:
             by_file[candidate.finding.span.path].append(candidate)
         for path in shown:
             found += self._kept(path, by_file[path], shown)
-        self._result.findings = self._fingerprinted(sorted(found, key=_order))
+        silenced = self._result.suppressed
+        digests = self._fingerprints(sorted((*found, *(one.finding for one in silenced)), key=_order))
+        self._result.findings = [replace(one, fingerprint=digests[one]) for one in sorted(found, key=_order)]
+        self._result.suppressed = [
+            Silenced(replace(finding, fingerprint=digests[finding]), reason) for finding, reason in silenced
+        ]
         self._result.files = len(shown)
         return self._result
 
@@ -364,10 +369,11 @@ class Checker:
             fix = replace(fix, edits=tuple(Edit(display(edit.span), edit.content) for edit in fix.edits))
         return replace(finding, span=display(finding.span), related=related, fix=fix)
 
-    def _fingerprinted(self, found: list[Finding]) -> list[Finding]:
-        """Findings with fingerprints: of rule, path, enclosing definition, text of the span, and a count."""
+    def _fingerprints(self, found: Iterable[Finding]) -> dict[Finding, str]:
+        """Fingerprints of findings: of rule, path, enclosing definition, text of the span, and a count. Those that are
+        silenced count as well: what a comment silences lends its fingerprint to no other."""
         counts: Counter[str] = Counter()
-        result = []
+        result = {}
         for finding in found:
             span = finding.span
             text = " ".join(_text_of(self._files.lines(os.path.abspath(span.path), span.cell), span).split())
@@ -375,7 +381,7 @@ class Checker:
             base = "\0".join((finding.code, path.replace(os.sep, "/"), finding.context, text))
             counts[base] += 1
             digest = hashlib.sha256(f"{base}\0{counts[base]}".encode(errors="replace")).hexdigest()[:16]
-            result.append(replace(finding, fingerprint=digest))
+            result[finding] = digest
         return result
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpulint.linting.finding import Finding
-from gpulint.output.view import url
+from gpulint.output.site import url
 from gpulint.places import Span
 from gpulint.rewriting.fix import Fix
 
@@ -21,7 +21,7 @@ def record(finding: Finding) -> dict[str, Any]:
         "message": finding.message,
         "severity": finding.severity.value,
         "confidence": finding.confidence.value,
-        "url": url(finding.name),
+        "url": url(finding.code, finding.name),
         "fix": _fix(finding.fix) if finding.fix is not None else None,
         "noqa_row": finding.noqa_row,
         "related": [

@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 import inspect
+import re
 
 from gpulint.linting.rule import Rule
+
+
+def summary(rule: type[Rule]) -> str:
+    """The title of a rule: the first line of its docstring."""
+    return inspect.cleandoc(rule.__doc__ or "").partition("\n")[0]
+
+
+def fixes(rule: type[Rule]) -> tuple[str, ...]:
+    """Which fixes the page of a rule promises: "safe", "unsafe", both or none."""
+    section = (rule.__doc__ or "").partition("## Fix\n")[2].partition("\n    ##")[0].lower()
+    return tuple(word for word in ("safe", "unsafe") if re.search(rf"\b{word}\b", section))
 
 
 def page(rule: type[Rule]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import gpulint
 from gpulint.output.escapes import absolute_uri, json_text, relative_uri
+from gpulint.output.site import SITE
 
 _ROOT = "%SRCROOT%"
 
@@ -24,7 +25,7 @@ def log(
                 "name": "gpulint",
                 "version": gpulint.__version__,
                 "semanticVersion": gpulint.__version__,
-                "informationUri": "https://gpulint.readthedocs.io/",
+                "informationUri": SITE,
                 "rules": rules,
             }
         },

@@ -53,11 +53,6 @@ def render(name: str, result: CheckResult, view: View) -> str:
     return encodable(text)
 
 
-def url(name: str) -> str:
-    """The page of a rule."""
-    return f"https://gpulint.readthedocs.io/rules/{name}/"
-
-
 def place(span: Span) -> str:
     """`path:row:column`, in a notebook `path:cell N:row:column`."""
     return f"{printable(span.path)}:{position(span)}"

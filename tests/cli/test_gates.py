@@ -78,6 +78,19 @@ def test_a_second_equal_place_in_one_function_is_another_finding(project: Path) 
     assert (result.exit_code, len(found(result))) == (1, 1)
 
 
+def test_a_known_place_that_is_silenced_makes_no_room_for_an_equal_one(project: Path) -> None:
+    text = functions("first")
+    (project / "pinned.py").write_text(text)
+    check("--baseline", "known.json", "--write-baseline")
+    body = "    with tf.device('/gpu:0'):\n        return tf.zeros(4)\n"
+    silenced = body.replace("return", "tf.print(1);").replace(":\n", ":  # gpulint: ignore[GPU101] meant\n", 1)
+    (project / "pinned.py").write_text(text.replace(body, silenced + body))
+    result = check("--baseline", "known.json")
+    assert [line.split(":")[1] for line in result.stdout.splitlines()[:-1]] == ["7"]
+    (sarif,) = json.loads(check("--output-format", "sarif").stdout)["runs"]
+    assert len({one["partialFingerprints"]["gpulint/v1"] for one in sarif["results"]}) == 2
+
+
 def test_pruning_takes_out_what_is_gone_and_only_that(project: Path) -> None:
     (project / "other.py").write_text(PINNED)
     check("--baseline", "known.json", "--write-baseline")

@@ -234,6 +234,14 @@ def test_sarif_names_files_outside_of_the_working_directory_absolutely(tmp_path:
     assert location == {"uri": (tmp_path / "a b.py").as_uri()}
 
 
+@pytest.mark.parametrize(("code", "has_page"), [("GPU999", True), ("ACM001", False)])
+def test_only_rules_that_ship_have_a_page_on_the_site(code: str, has_page: bool) -> None:
+    finding = Finding(code, "small-batch", Severity.WARNING, span("a.py"), "a batch of 8", "why", "instead")
+    result = CheckResult([finding], [], [], 1, 1)
+    for form in ("json", "json-lines", "full", "rdjson", "sarif"):
+        assert ("rules/small-batch/" in shown(form, result)) is has_page, form
+
+
 def test_fixes_are_in_every_format_that_has_a_place_for_them() -> None:
     edit = Edit(Span("a.py", 3, 2, 3, 4), "é\n")
     result = CheckResult([replace(FOUND, span=span("a.py"), fix=Fix(Applicability.SAFE, "Build it there", (edit,)))])

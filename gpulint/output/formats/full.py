@@ -8,8 +8,9 @@ from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding
 from gpulint.output.escapes import first_on_line, printable
 from gpulint.output.formats import text
+from gpulint.output.site import url
 from gpulint.output.summary import footer
-from gpulint.output.view import View, position, url
+from gpulint.output.view import View, position
 
 
 def render(result: CheckResult, view: View) -> str:
@@ -26,6 +27,7 @@ def render(result: CheckResult, view: View) -> str:
 def _block(finding: Finding, view: View) -> str:
     lines = text.block(finding, view, rows=sys.maxsize).rstrip("\n").split("\n")
     margin = lines[-1][: len(lines[-1]) - len(lines[-1].lstrip())]
-    lines.append(f"{margin}= page: {url(finding.name)}")
+    if page := url(finding.code, finding.name):
+        lines.append(f"{margin}= page: {page}")
     lines.append(f"{margin}= fingerprint: {finding.fingerprint}")
     return "\n".join(lines) + "\n"

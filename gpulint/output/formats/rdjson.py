@@ -7,14 +7,15 @@ from typing import Any
 from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding
 from gpulint.output.escapes import json_text
-from gpulint.output.view import View, url
+from gpulint.output.site import SITE, url
+from gpulint.output.view import View
 from gpulint.places import Span
 
 
 def render(result: CheckResult, view: View) -> str:
     """One object. Reviewdog counts columns in bytes of UTF-8, from 1."""
     document = {
-        "source": {"name": "gpulint", "url": "https://gpulint.readthedocs.io/"},
+        "source": {"name": "gpulint", "url": SITE},
         "diagnostics": [_diagnostic(one, view) for one in result.findings],
     }
     return json_text(document) + "\n"
@@ -25,8 +26,10 @@ def _diagnostic(finding: Finding, view: View) -> dict[str, Any]:
         "message": finding.message,
         "location": {"path": finding.span.path, "range": _range(finding.span, view)},
         "severity": finding.severity.value.upper(),
-        "code": {"value": finding.code, "url": url(finding.name)},
+        "code": {"value": finding.code},
     }
+    if page := url(finding.code, finding.name):
+        diagnostic["code"]["url"] = page
     if (fix := finding.fix) is not None and finding.span.cell is None:  # in a notebook text is escaped
         diagnostic["suggestions"] = [
             {"range": _range(edit.span, view), "text": edit.content}

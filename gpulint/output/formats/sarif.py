@@ -11,7 +11,8 @@ from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding, Severity
 from gpulint.linting.rule import Rule
 from gpulint.output import sarif
-from gpulint.output.view import View, url
+from gpulint.output.site import url
+from gpulint.output.view import View
 from gpulint.places import Span
 from gpulint.rewriting.fix import Edit
 
@@ -22,7 +23,7 @@ def render(result: CheckResult, view: View) -> str:
     """One run: the rules that were on, findings, those that comments silence, and gpulint's own faults."""
     rules = {rule.code: _rule(rule) for rule in view.rules}
     for finding in (*result.findings, *(one.finding for one in result.suppressed)):
-        rules.setdefault(finding.code, {"id": finding.code, "name": finding.name, "helpUri": url(finding.name)})
+        rules.setdefault(finding.code, {"id": finding.code, "name": finding.name, **_page(finding.code, finding.name)})
     index = {code: number for number, code in enumerate(rules)}
     results = [_result(one, index, view) for one in result.findings]
     for one in result.suppressed:
@@ -47,10 +48,15 @@ def _rule(rule: type[Rule]) -> dict[str, Any]:
         "shortDescription": {"text": title},
         "fullDescription": {"text": rule.why},
         "help": {"text": rule.instead, "markdown": f"{title}\n{page}"},
-        "helpUri": url(rule.name),
+        **_page(rule.code, rule.name),
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
         "properties": {"tags": ["tensorflow", "gpu"]},
     }
+
+
+def _page(code: str, name: str) -> dict[str, str]:
+    page = url(code, name)
+    return {"helpUri": page} if page else {}
 
 
 def _result(finding: Finding, index: dict[str, int], view: View) -> dict[str, Any]:

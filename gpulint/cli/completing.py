@@ -1,0 +1,45 @@
+"""What the shell completes where click knows no values: rules and settings."""
+
+from __future__ import annotations
+
+import os
+
+import click
+from click.shell_completion import CompletionItem
+
+from gpulint.linting import pack
+from gpulint.output.rule_page import summary
+from gpulint.settings import OPTIONS, SettingsError, SettingsFinder
+
+
+def rule(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Codes and names of rules that begin so, the project's own among them."""
+    return [
+        CompletionItem(word, help=summary(one))
+        for one in _rules()
+        for word in (one.code, one.name)
+        if word.lower().startswith(incomplete.lower()) and (incomplete or word == one.code)
+    ]
+
+
+def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The last of some selectors that are separated by commas."""
+    before, comma, last = incomplete.rpartition(",")
+    found = rule(ctx, param, last)
+    if "ALL".startswith(last.upper()):
+        found.append(CompletionItem("ALL", help="Every rule"))
+    return [CompletionItem(f"{before}{comma}{one.value}", help=one.help) for one in found]
+
+
+def setting(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Keys of settings that begin so."""
+    return [CompletionItem(one.full, help=one.help) for one in OPTIONS if one.full.startswith(incomplete)]
+
+
+def _rules() -> pack.Pack:
+    """The rules of this directory; those that ship where its settings or its rules cannot be read."""
+    try:
+        settings = SettingsFinder().of_directory(".")
+        return pack.load([os.path.join(settings.root, path) for path in settings.rule_paths])
+    except (SettingsError, pack.PackError):
+        return pack.load(installed=False)
