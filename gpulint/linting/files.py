@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from gpulint.places import Span
-from gpulint.settings import SettingsFinder
+from gpulint.settings import NEWEST_TENSORFLOW, SettingsFinder
 from gpulint.sources.decoding import Undecodable
 from gpulint.sources.language import language_of
 from gpulint.sources.notebook import Notebook, read_notebook
@@ -38,6 +38,14 @@ class Files:
             for folder, name in programs.folders():
                 self.written[folder].add(name)
         return self._programs[path]
+
+    def target(self, path: str) -> str:
+        """The release that a file is for: a notebook that installs one knows better than the default.
+
+        Raises OSError, Undecodable and SettingsError.
+        """
+        wanted = self._finder.of_file(path).target_tensorflow
+        return self.load(path).pinned or wanted if wanted == NEWEST_TENSORFLOW else wanted
 
     def read(self, path: str) -> Source | None:
         """The source of a program, None where it cannot be read."""

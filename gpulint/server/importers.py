@@ -70,6 +70,6 @@ class Importers:
     def _stamp(path: str, snapshot: Snapshot) -> object:
         """What changes with a file's content. Raises OSError."""
         if (buffer := snapshot.buffers.get(path)) is not None:
-            return buffer.text
+            return buffer.data
         status = os.stat(path)
         return status.st_mtime_ns, status.st_size
