@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from gpulint.places import Site, Span
 from gpulint.rewriting.fix import Edit, Refused
@@ -158,6 +158,11 @@ class Draft:
     def _position(self, offset: int) -> tuple[int, int]:
         row = bisect_right(self._line_starts, offset)
         return row, offset - self._line_starts[row - 1] + 1
+
+
+def is_always(node: ir.Node | None) -> TypeGuard[ir.If]:
+    """Whether a node is `if 1:` without an `else`. Cells and blocks that are indented as a whole have such a header."""
+    return isinstance(node, ir.If) and not node.orelse and isinstance(node.test, ir.Constant) and bool(node.test.value)
 
 
 def blocks(owner: Any) -> Iterator[ir.Block]:

@@ -210,8 +210,9 @@ def test_a_port_that_is_none_is_said(address: str) -> None:
 
 
 SAFE_AND_UNSAFE = (
-    "import os\n\nos.environ['TF_GPU_THREAD_COUNT'] = 2\nimport tensorflow as tf\n\nname = '\U0001f600\x0c'\n"
-    "with tf.device('/gpu:0'):\n    x = tf.ones((2, 2))\nos.environ['TF_FORCE_GPU_ALLOW_GROWTH'] = 1\n"
+    "import os\n\nos.environ['TF_GPU_THREAD_COUNT'] = 2\nname = '\U0001f600\x0c'\n"
+    "os.environ['TF_DUMP_GRAPH_PREFIX'] = 1\n"
+    "import tensorflow as tf\n\nwith tf.device('/gpu:0'):\n    x = tf.ones((2, 2))\n"
 )
 RESOLVING = types.CodeActionClientCapabilities(resolve_support=types.ClientCodeActionResolveOptions(["edit"]))
 
@@ -261,6 +262,6 @@ def test_what_the_file_that_imports_a_helper_needs_is_fixed_in_the_helper(tmp_pa
         assert [one.code for one in await editor.diagnostics(uri)][:1] == ["GPU103"]
         (action,) = await editor.actions(uri, "import", only=["source.fixAll.gpulint"])
         assert action.edit is not None
-        assert editor.applied(action.edit) == {uri: helper.replace("'gpu0'", "'/gpu:0'")}
+        assert editor.applied(action.edit) == {uri: helper.replace("'gpu0'", "'/GPU:0'")}
 
     edit(test, tmp_path)
