@@ -209,4 +209,5 @@ def _device_hints(plan: Plan, located: Located) -> Iterator[Hint]:
     for number, texts in found.items():
         names = [text for text in texts if text is not None]
         if names and len(names) == len(texts) <= MAX_HINTED and number in located.spans:
-            yield Hint(located.spans[number], "device", "on " + ", ".join(names))
+            between = " or " if any(name.startswith("every replica") for name in names) else ", "
+            yield Hint(located.spans[number], "device", "on " + between.join(names))
