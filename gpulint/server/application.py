@@ -6,6 +6,7 @@ import logging
 import os
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -27,7 +28,7 @@ from gpulint.server.opened import NOTEBOOKS, buffers
 from gpulint.server.options import WORKSPACE, BadOption, Options, read_options
 from gpulint.server.positions import overlaps
 from gpulint.server.session import Session
-from gpulint.server.views import Told, View, identity
+from gpulint.server.views import Published, Told, View
 from gpulint.settings import SettingsError, SettingsFinder
 
 logger = logging.getLogger(__name__)
@@ -47,8 +48,7 @@ class Server(LanguageServer):
         self._folders = Folders(finder, installed, (), self._options)
         self._session: Session | None = None
         self._view: View | None = None
-        self._published: dict[str, str] = {}
-        """What each document was last told, by URI."""
+        self._published = Published()
         self._problems: tuple[str, ...] = ()
         self.pulls = False
         """Whether the client asks for diagnostics: then none are published."""
@@ -152,18 +152,11 @@ class Server(LanguageServer):
         self._problems = report.problems
         for message, trace in report.faults:
             logger.error("%s\n%s", message, trace)
-        stale = False
-        told = {one.uri: one for one in view.told()}
-        gone = [uri for uri in self._published if uri not in told and self._is_gone(uri, report)]
-        for one in (*told.values(), *(Told(uri, None, []) for uri in gone)):
-            new = identity(one.diagnostics)
-            is_news = self._published.get(one.uri, "") != new
-            if self.pulls:
-                stale |= is_news
-            elif is_news or one.version is not None:
-                self._published[one.uri] = new
+        news = self._published.news(list(view.told()), lambda uri: self._is_gone(uri, report), self.pulls)
+        if not self.pulls:
+            for one in news:
                 self._tell(one)
-        if stale:
+        elif news:
             self.workspace_diagnostic_refresh(None)
 
     def _is_gone(self, uri: str, report: Report) -> bool:
@@ -177,7 +170,7 @@ class Server(LanguageServer):
     def closed(self, uri: str, is_cell: bool = False) -> None:
         """A document is open no more: nothing is said of it, but where the whole workspace is checked."""
         if not self.pulls and (is_cell or self._options.diagnostic_mode != WORKSPACE):
-            self._published.pop(uri, None)
+            self._published.forget(uri)
             self._tell(Told(uri, None, []))
 
     # --------------------------------------------------------------------------- answers
@@ -186,8 +179,7 @@ class Server(LanguageServer):
         """`textDocument/diagnostic`."""
         view = await self.view()
         diagnostics = view.diagnostics(*self._place(view, params.text_document.uri))
-        new = identity(diagnostics)
-        self._published[params.text_document.uri] = new
+        new = self._published.keep(params.text_document.uri, diagnostics)
         if params.previous_result_id == new:
             return types.RelatedUnchangedDocumentDiagnosticReport(new)
         return types.RelatedFullDocumentDiagnosticReport(diagnostics, result_id=new)
@@ -198,8 +190,7 @@ class Server(LanguageServer):
         before = {one.uri: one.value for one in params.previous_result_ids}
         items: list[types.WorkspaceDocumentDiagnosticReport] = []
         for uri, version, diagnostics in view.told():
-            new = identity(diagnostics)
-            self._published[uri] = new
+            new = self._published.keep(uri, diagnostics)
             if before.get(uri) == new:
                 items.append(types.WorkspaceUnchangedDocumentDiagnosticReport(uri, new, version))
             else:
@@ -246,7 +237,10 @@ class Server(LanguageServer):
         view = await self.view()
         uri = action.data.get("uri", "") if isinstance(action.data, Mapping) else ""
         path, _ = self._place(view, uri)
-        texts = await self.session.fixed(view.snapshot, path) if path in view.snapshot.buffers else {}
+        texts: Mapping[int | None, str] = {}
+        if path in view.snapshot.buffers:
+            with suppress(SettingsError):  # the report says it
+                texts = await self.session.fixed(view.snapshot, path)
         action.edit = actions.all_fixed(path, texts, self._editing(view))
         return action
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from lsprotocol import types
@@ -90,6 +90,40 @@ class View:
             yield Told(document.uri, document.version, self.diagnostics(path, cell))
 
 
-def identity(diagnostics: list[types.Diagnostic]) -> str:
-    """The same for the same diagnostics."""
+class Published:
+    """What the client was told of each document last, by URI."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, str] = {}
+
+    def keep(self, uri: str, diagnostics: list[types.Diagnostic]) -> str:
+        """Note what is told of a document; a name for it, the same for the same diagnostics."""
+        self._last[uri] = _identity(diagnostics)
+        return self._last[uri]
+
+    def forget(self, uri: str) -> None:
+        self._last.pop(uri, None)
+
+    def news(self, told: list[Told], is_gone: Callable[[str], bool], pulled: bool) -> list[Told]:
+        """Of what there is to tell, what is new; and that there is nothing to say of documents that are gone.
+
+        Where it is not `pulled` by the client, open documents are told of each time, and all of it is noted.
+        """
+        known = {one.uri for one in told}
+        gone = [Told(uri, None, []) for uri in self._last if uri not in known and is_gone(uri)]
+        always = () if pulled else (one.uri for one in told if one.version is not None)
+        wanted = {
+            *always,
+            *(one.uri for one in (*told, *gone) if self._last.get(one.uri, "") != _identity(one.diagnostics)),
+        }
+        news = [one for one in (*told, *gone) if one.uri in wanted]
+        if not pulled:
+            for one in news:
+                self.keep(one.uri, one.diagnostics)
+        for one in gone:
+            self.forget(one.uri)
+        return news
+
+
+def _identity(diagnostics: list[types.Diagnostic]) -> str:
     return hashlib.sha256(repr(diagnostics).encode()).hexdigest()[:16]
