@@ -157,7 +157,10 @@ def error_in(code: Code) -> CannotParse | None:
 
 
 def is_kept(before: str, after: str) -> bool:
-    """Whether a changed cell or block is still Python where it was, and still stands at the margin where it did."""
+    """Whether a changed cell or block is still Python where it was, still stands at the margin where it did, and has
+    not become empty."""
+    if before.strip() and not after.strip():
+        return False
     old, new = code_of(before), code_of(after)
     if old is None or new is None:
         return old is new

@@ -62,6 +62,18 @@ def test_what_is_made_over_several_cells_gets_a_scope_in_each(tmp_path: Path) ->
     ]
 
 
+def test_what_is_a_cell_of_its_own_is_not_moved_out_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.ipynb"
+    growth = (
+        "for gpu in tf.config.list_physical_devices('GPU'):\n    tf.config.experimental.set_memory_growth(gpu, True)\n"
+    )
+    path.write_text(notebook("import tensorflow as tf\n", "x = tf.ones(2)\n", growth), encoding="utf-8")
+    outcome = fixed([path], select=("GPU301",))
+    assert [one.code for one in outcome.checked.result.findings] == ["GPU301"] and not outcome.after
+    path.write_text(notebook("import tensorflow as tf\n", "x = tf.ones(2)\n", f"{growth}y = x\n"), encoding="utf-8")
+    assert texts_of(fixed([path], select=("GPU301",)).after[str(path)])[2] == "y = x\n"
+
+
 def test_a_header_in_the_same_cell_is_used(tmp_path: Path) -> None:
     after = cells(SETUP, MODEL + COMPILE, directory=tmp_path)
     assert after == [SETUP, f"{SCOPED}    model.compile(optimizer='adam', loss='mse')\n"]
