@@ -1,10 +1,11 @@
 """From a keystroke to diagnostics: a program of 1,000 rows with three helper modules, through the protocol.
 
-    python benchmarks/server.py [rounds]
+    python benchmarks/server.py [rounds [files]]
 
 Each round changes the program in its middle and waits for the diagnostics of that version. Printed are the median and
 the slowest of the rounds, without and with the delay that the server waits for the next keystroke, and what a change in
-a helper takes until the program's diagnostics are there.
+a helper takes until the program's diagnostics are there. `files` are others of the same folder, 2,000 by default: half
+of them use TensorFlow, and every tenth of those imports one of the helpers.
 """
 
 from __future__ import annotations
@@ -82,6 +83,21 @@ def write(folder: Path) -> None:
     (folder / "train.py").write_text(head + "".join(map(TRAIN.format, range(FUNCTIONS))) + main + calls)
 
 
+def write_others(folder: Path, files: int) -> None:
+    """The rest of the project: packages of 50 modules."""
+    for number in range(files):
+        package = folder / f"package_{number // 50}"
+        package.mkdir(exist_ok=True)
+        (package / "__init__.py").touch()
+        if number % 2:
+            reader = "\n\ndef read_{0}(path):\n    return json.load(path)\n"
+            text = "import json\n" + "".join(map(reader.format, range(60)))
+        else:
+            head = "import tensorflow as tf\n" + ("\nimport dist\n" if number % 20 == 0 else "")
+            text = head + "".join(map(HELPERS["models"].format, range(FUNCTIONS)))
+        (package / f"module_{number}.py").write_text(text)
+
+
 async def measure(folder: Path, rounds: int, debounce: int) -> None:
     client = LanguageClient("benchmark", "1")
     seen: dict[tuple[str, int | None], int] = {}
@@ -107,12 +123,14 @@ async def measure(folder: Path, rounds: int, debounce: int) -> None:
         )
     )
     client.initialized(types.InitializedParams())
+    started = time.perf_counter()
     texts = {name: (folder / f"{name}.py").read_text() for name in ("train", "dist")}
     uris = {name: (folder / f"{name}.py").as_uri() for name in texts}
     for name, text in texts.items():
         item = types.TextDocumentItem(uris[name], "python", 0, text)
         client.text_document_did_open(types.DidOpenTextDocumentParams(item))
     found = await diagnostics(uris["train"], 0)
+    print(f"from opening to the first diagnostics: {time.perf_counter() - started:.2f} s")
     for name in texts:
         times = []
         for version in range(1, rounds + 1):
@@ -140,5 +158,6 @@ async def measure(folder: Path, rounds: int, debounce: int) -> None:
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as directory:
         write(Path(directory))
+        write_others(Path(directory), int(sys.argv[2]) if len(sys.argv) > 2 else 2000)
         for delay in (0, 150):
             asyncio.run(measure(Path(directory), int(sys.argv[1]) if len(sys.argv) > 1 else 10, delay))

@@ -109,7 +109,15 @@ def conditions(path: Path) -> str:
     texts = sorted({text for literal in path if (text := _condition(literal.condition, literal.holds))}, key=len)
     if not texts:
         return "another path is not taken"
+    texts = [text for text in texts if not _says_nothing(text)]
+    if not texts:
+        return "a condition holds"
     return " and ".join(texts[:MAX_CONDITIONS]) + (" and more" if len(texts) > MAX_CONDITIONS else "")
+
+
+def _says_nothing(text: str) -> bool:
+    """Whether the one or other side of a condition cannot be written."""
+    return text.removeprefix("not ").startswith("…") or text.endswith(" …")
 
 
 MAX_CONDITIONS = 3
@@ -161,10 +169,19 @@ def written(symbol: object) -> str:
     if head == "environment":
         return f"os.environ[{written(rest[0])}]"
     if head == "binary" and len(rest) == 3:
-        return f"{written(rest[1])} {rest[0]} {written(rest[2])}"
+        operator, left, right = rest
+        return f"{_operand(left, operator)} {operator} {_operand(right, operator, is_right=True)}"
     if head == "item":
         return f"{written(rest[0])}[…]"
     return "…"
+
+
+def _operand(symbol: object, operator: object, is_right: bool = False) -> str:
+    """An operand beside an operator, in parentheses where it would be read otherwise without them."""
+    text = written(symbol)
+    if not isinstance(symbol, Symbol) or symbol.parts[0] != "binary" or operator == "+":
+        return text
+    return text if symbol.parts[1] == operator and not is_right else f"({text})"
 
 
 # --------------------------------------------------------------------------- descriptions

@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
-from gpulint.fixing.text import rows_of
-from gpulint.sources.notebook import read_notebook
+from gpulint.fixing.contents import texts_of
+from gpulint.rewriting.text import rows_of
 from gpulint.sources.source import Source
 
 NO_LINE_END = "\\ No newline at end of file\n"
@@ -17,13 +17,11 @@ def difference(path: str, before: Source, after: Source) -> str:
 
     Of a notebook it is one of each cell that changes, to be read.
     """
-    if before.cells is None:
-        return "".join(_rows(path, before.text, after.text))
-    old, new = (read_notebook(one.file, one.data).cells for one in (before, after))
+    new = texts_of(after)
     return "".join(
         row
-        for one, other in zip(old, new, strict=True)
-        for row in _rows(f"{path}:cell {one.index + 1}", one.text, other.text)
+        for cell, text in texts_of(before).items()
+        for row in _rows(path if cell is None else f"{path}:cell {cell + 1}", text, new[cell])
     )
 
 

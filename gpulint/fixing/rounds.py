@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import ast
-import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from gpulint.fixing.text import chosen, edited
-from gpulint.linting.engine import Checker, CheckResult, on_deep_stack
+from gpulint.fixing.contents import compiles, texts_of, with_edits
+from gpulint.linting.engine import Checker, CheckResult
 from gpulint.linting.finding import Finding
-from gpulint.rewriting.fix import Fix, is_wanted
-from gpulint.sources.decoding import Undecodable, decode
-from gpulint.sources.notebook import read_notebook, with_texts
+from gpulint.rewriting.fix import is_wanted
+from gpulint.rewriting.text import chosen
 from gpulint.sources.source import Source
-from gpulint.syntax.embedded import of_notebook
-from gpulint.syntax.parse import CannotParse, parse
 
 MAX_ROUNDS = 10
 """Times that a file is changed at most: a fix can make room for another."""
-
-BOM = b"\xef\xbb\xbf"
 
 
 class Checked(NamedTuple):
@@ -44,6 +37,13 @@ class Fixed:
     before: dict[str, Source] = field(default_factory=dict)
     after: dict[str, Source] = field(default_factory=dict)
     fixed: list[Finding] = field(default_factory=list)
+
+    def texts(self, path: str) -> dict[int | None, str]:
+        """The text of a file, by None, or those of its cells, by index, as far as they change."""
+        if path not in self.after:
+            return {}
+        before = texts_of(self.before[path])
+        return {cell: text for cell, text in texts_of(self.after[path]).items() if text != before[cell]}
 
 
 class Fixer:
@@ -127,8 +127,8 @@ class Fixer:
             fixes = chosen(one.fix for one in findings if one.fix is not None)
             fixes = fixes[:1] if alone else fixes
             mine = [one for one in findings if any(one.fix is fix for fix in fixes)]
-            content = _content(source, fixes)
-            if content is not None and content != source.data and _compiles(path, content, source):
+            content = with_edits(source, fixes)
+            if content is not None and content != source.data and compiles(path, content, source):
                 return content, mine
             if len(fixes) == 1:
                 self._refused.update(_key(one) for one in mine)
@@ -147,52 +147,3 @@ def _is_better(path: str, fixed: list[Finding], before: CheckResult, after: Chec
     new = Counter(one.code for one in after.findings if one.span.path == path)
     gone = Counter(one.code for one in fixed)
     return new.total() <= old.total() and all(new[code] <= old[code] - count for code, count in gone.items())
-
-
-def _content(source: Source, fixes: Sequence[Fix]) -> bytes | None:
-    """The bytes of a file with fixes; None where its encoding cannot say it."""
-    if source.cells is None:
-        return encoded(edited(source.text, fixes), source)
-    notebook = read_notebook(source.file, source.data)
-    cells = {edit.span.cell for fix in fixes for edit in fix.edits if edit.span.cell is not None}
-    return with_texts(notebook, {cell: edited(notebook.cells[cell].text, _of_cell(fixes, cell)) for cell in cells})
-
-
-def _of_cell(fixes: Sequence[Fix], cell: int) -> list[Fix]:
-    """The fixes as far as they are of one cell."""
-    return [replace(fix, edits=tuple(edit for edit in fix.edits if edit.span.cell == cell)) for fix in fixes]
-
-
-def encoded(text: str, source: Source) -> bytes | None:
-    """A text as bytes of the form that a file has; None where its encoding cannot say it."""
-    mark = BOM if source.data.startswith(BOM) else b""
-    encoding = "utf-8" if source.encoding == "utf-8-sig" else source.encoding
-    try:
-        return mark + text.encode(encoding)
-    except UnicodeEncodeError:
-        return None
-
-
-def _compiles(path: str, content: bytes, before: Source) -> bool:
-    """Whether a new content is Python: by the running one where that takes the old one, else by LibCST."""
-    if before.cells is not None:
-        broken = len(of_notebook(path, before.data).broken)
-        return len(of_notebook(path, content).broken) <= broken
-    try:
-        source = decode(path, content)
-        if _is_python(before.text):
-            return _is_python(source.text)
-        on_deep_stack(lambda: parse(source))
-    except (CannotParse, Undecodable):
-        return False
-    return True
-
-
-def _is_python(text: str) -> bool:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            compile(ast.parse(text), "<fixed>", "exec", dont_inherit=True)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return False
-    return True

@@ -33,9 +33,8 @@ from gpulint.linting.selection import Catalogue, Selection
 from gpulint.linting.silence import silence
 from gpulint.places import Site, Span
 from gpulint.rewriting.fix import Edit
-from gpulint.settings import NEWEST_TENSORFLOW, Settings, SettingsFinder
+from gpulint.settings import Settings, SettingsFinder
 from gpulint.sources.decoding import Undecodable
-from gpulint.sources.language import language_of
 from gpulint.sources.source import Source
 from gpulint.syntax import ir
 from gpulint.syntax.embedded import Programs
@@ -173,7 +172,7 @@ class Checker:
     def plan(self, source: Source) -> Plan:
         """The whole Plan of a program that was loaded. Raises CannotParse and SettingsError."""
         settings = self._finder.of_file(source.file)
-        return on_deep_stack(lambda: analyse(source, self._project(settings), self._target(source, settings)))
+        return on_deep_stack(lambda: analyse(source, self._project(settings), self._files.target(source.file)))
 
     def line(self, path: str, row: int, cell: int | None = None) -> str:
         """The text of a row (from 1) of a file that was read, or of a cell of it; "" where there is none."""
@@ -224,7 +223,7 @@ class Checker:
         selection = self._selection(source.file)
         subjects = selection.subjects_of(source.file)
         try:
-            plan = analyse(source, self._project(settings), self._target(source, settings), subjects)
+            plan = analyse(source, self._project(settings), self._files.target(source.file), subjects)
         except CannotParse as error:
             self._cannot_parse(source, error)
             return
@@ -236,11 +235,6 @@ class Checker:
         if plan.is_complete and not is_test(source.file):
             self._examined.called |= plan.borrowed
         plan.release()
-
-    def _target(self, source: Source, settings: Settings) -> str:
-        """The release that a program is for: a notebook that installs one knows better than the default."""
-        pinned = self._files.load(source.file).pinned
-        return pinned if pinned and settings.target_tensorflow == NEWEST_TENSORFLOW else settings.target_tensorflow
 
     def _cannot_parse(self, source: Source, error: CannotParse, why: str = "", instead: str = "") -> None:
         span = self._files.in_cell(_point(source.path, error.row, error.column))
@@ -327,9 +321,7 @@ class Checker:
         kept, suppressed = silence(list(found.values()), sources, selection, self._catalogue)
         self._result.suppressed += [Silenced(self._shown(finding, shown), reason) for finding, reason in suppressed]
         kept = [finding for finding in kept if finding.code not in off]
-        is_markdown = language_of(path, self._finder.of_file(path).extension) == "markdown"
-        fixable = frozenset[str]() if is_markdown else selection.fixable
-        fixed, errors = on_deep_stack(lambda: with_fixes(kept, offers, sources, fixable))
+        fixed, errors = on_deep_stack(lambda: with_fixes(kept, offers, sources, selection.fixable))
         self._result.errors += errors
         return [self._shown(finding, shown) for finding in fixed]
 

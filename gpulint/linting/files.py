@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from gpulint.places import Span
-from gpulint.settings import SettingsFinder
-from gpulint.sources.decoding import Undecodable
+from gpulint.settings import NEWEST_TENSORFLOW, SettingsFinder
+from gpulint.sources.decoding import Undecodable, decode
 from gpulint.sources.language import language_of
 from gpulint.sources.notebook import Notebook, read_notebook
 from gpulint.sources.source import Source
 from gpulint.syntax.embedded import Programs, programs_of
+
+_LINE_END = re.compile(r"\r\n?|\n")
+"""What ends a row in Python; `str.splitlines` takes form feeds and others for one, too."""
 
 
 class Files:
@@ -38,6 +42,14 @@ class Files:
             for folder, name in programs.folders():
                 self.written[folder].add(name)
         return self._programs[path]
+
+    def target(self, path: str) -> str:
+        """The release that a file is for: a notebook that installs one knows better than the default.
+
+        Raises OSError, Undecodable and SettingsError.
+        """
+        wanted = self._finder.of_file(path).target_tensorflow
+        return self.load(path).pinned or wanted if wanted == NEWEST_TENSORFLOW else wanted
 
     def read(self, path: str) -> Source | None:
         """The source of a program, None where it cannot be read."""
@@ -68,7 +80,7 @@ class Files:
         """The lines of a file, or of a cell of it as they were written; () where there are none."""
         for source in self.programs(path):
             if source.cells is None:
-                return source.text.splitlines()
+                return _LINE_END.split(source.text if source.blocks is None else decode(path, source.data).text)
             if cell is None:
                 return self._notebook(path).text.split("\n")
             for piece in source.cells.pieces:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from gpulint.linting.finding import Finding
 from gpulint.places import Span
 from gpulint.rewriting.draft import Draft
-from gpulint.rewriting.fix import Fix, Offer
+from gpulint.rewriting.fix import Offer
+from gpulint.rewriting.in_blocks import in_blocks
 from gpulint.rewriting.in_cells import in_cells
 from gpulint.rewriting.writing import draft_of, written
 from gpulint.sources.source import Source
@@ -39,7 +40,7 @@ def with_fixes(
     result: list[Finding] = []
     errors: list[tuple[str, str]] = []
     for finding in findings:
-        fix: Fix | None = finding.fix if finding.code in fixable else None
+        fix = in_blocks(finding.fix, sources[0]) if finding.code in fixable else None
         offer, program = offers.get((finding.span, finding.code), _NONE)
         if offer is not None and finding.code in fixable:
             source = programs[program]
@@ -47,7 +48,7 @@ def with_fixes(
                 drafts[program] = draft_of(source)
             draft = drafts[program]
             try:
-                fix = in_cells(written(offer, draft), source) if draft is not None else None
+                fix = in_blocks(in_cells(written(offer, draft), source), source) if draft is not None else None
             except Exception as error:  # a fault of one fix leaves its finding as it is
                 message = f"{source.file}: the fix of {finding.code} failed: {type(error).__name__}: {error}"
                 errors.append((message, traceback.format_exc()))

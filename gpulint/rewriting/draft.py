@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeGuard, TypeVar
 
 from gpulint.places import Site, Span
 from gpulint.rewriting.fix import Edit, Refused
@@ -16,10 +16,15 @@ N = TypeVar("N", bound=ir.Node)
 
 
 class Draft:
-    """The text and syntax of one file. Places in the text are offsets; line ends are line feeds."""
+    """The text and syntax of one file. Places in the text are offsets; line ends are line feeds.
 
-    def __init__(self, path: str, layout: Layout) -> None:
+    `parts` are the rows at which the cells or fenced blocks begin that the program is put together from, if it is:
+    no statement goes over from one to another.
+    """
+
+    def __init__(self, path: str, layout: Layout, parts: Sequence[int] = ()) -> None:
         self.path = path
+        self._parts = parts
         self.text = layout.text
         self.module = layout.module
         self._layout = layout
@@ -78,6 +83,10 @@ class Draft:
             raise Refused("it is an `elif`")
         owner = self.parent(statement)
         return next(block for block in blocks(owner or self.module) if any(one is statement for one in block))
+
+    def part(self, node: ir.Node) -> int:
+        """Which of the parts a node stands in."""
+        return bisect_right(self._parts, self._position(self.start(node))[0])
 
     # --------------------------------------------------------------------------- places
 
@@ -149,6 +158,11 @@ class Draft:
     def _position(self, offset: int) -> tuple[int, int]:
         row = bisect_right(self._line_starts, offset)
         return row, offset - self._line_starts[row - 1] + 1
+
+
+def is_always(node: ir.Node | None) -> TypeGuard[ir.If]:
+    """Whether a node is `if 1:` without an `else`. Cells and blocks that are indented as a whole have such a header."""
+    return isinstance(node, ir.If) and not node.orelse and isinstance(node.test, ir.Constant) and bool(node.test.value)
 
 
 def blocks(owner: Any) -> Iterator[ir.Block]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from gpulint.rewriting.fix import Edit, Fix
+from gpulint.rewriting.text import edited
 from gpulint.sources.cells import CellMap, Piece
 from gpulint.sources.source import Source
+from gpulint.syntax.embedded import is_kept
 
 
 def in_cells(fix: Fix | None, source: Source) -> Fix | None:
@@ -19,7 +22,19 @@ def in_cells(fix: Fix | None, source: Source) -> Fix | None:
     rows = source.text.split("\n")
     edits = [_in_cell(edit, source.cells, rows) for edit in fix.edits]
     placed = tuple(edit for edit in edits if edit is not None)
-    return replace(fix, edits=placed) if len(placed) == len(edits) else None
+    if len(placed) < len(edits) or not all(_stands_alone(piece, placed) for piece in source.cells.pieces):
+        return None
+    return replace(fix, edits=placed)
+
+
+def _stands_alone(piece: Piece, edits: Sequence[Edit]) -> bool:
+    """Whether a cell is as much a piece of program of its own with the edits as it was before: statements that lost
+    the header of their block to another cell would be run without it."""
+    own = [edit for edit in edits if edit.span.cell == piece.cell]
+    if not own:
+        return True
+    text = "\n".join(piece.lines)
+    return is_kept(text, edited(text, own))
 
 
 def _in_cell(edit: Edit, cells: CellMap, rows: list[str]) -> Edit | None:

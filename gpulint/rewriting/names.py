@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from gpulint.places import Site
-from gpulint.rewriting.draft import Draft, children, within
+from gpulint.rewriting.draft import Draft, children, is_always, within
 from gpulint.rewriting.fix import Edit, Refused
 from gpulint.syntax import ir
 
@@ -152,6 +152,9 @@ def _is_before(draft: Draft, first: ir.Statement, second: ir.Statement) -> bool:
     around: ir.Node | None = second
     while around is not None and not any(one is around for one in block):
         around = draft.parent(around)
+    holder = draft.parent(first)
+    if around is None and is_always(holder):
+        return _is_before(draft, holder, second)
     return around is not None and around is not first and first.number < around.number
 
 
@@ -168,7 +171,10 @@ def _in_both_arms(draft: Draft, makers: list[ir.Statement], user: ir.Statement) 
 
 def _is_of_module(draft: Draft, makers: list[ir.Statement]) -> bool:
     """Whether a name is bound once, in the module's body itself."""
-    return len(makers) == 1 and draft.parent(makers[0]) is None
+    if len(makers) != 1:
+        return False
+    holder = draft.parent(makers[0])
+    return holder is None or (is_always(holder) and draft.parent(holder) is None)
 
 
 # ------------------------------------------------------------------------------ libraries

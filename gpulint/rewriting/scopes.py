@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import groupby
 
 from gpulint.places import Site
 from gpulint.rewriting.draft import Draft, within
@@ -30,7 +31,8 @@ def in_scope(draft: Draft, place: Site, strategy: Site, makers: Collection[Site]
     name = variable(draft, strategy, block[first])
     if any(not _can_be_inside(one) for one in block[first : last + 1]):
         raise Refused("other statements stand between its parts")
-    return _wrapped(draft, block, first, last, f"{name}.scope()")
+    parts = [list(group) for _, group in groupby(range(first, last + 1), lambda at: draft.part(block[at]))]
+    return [edit for part in parts for edit in _wrapped(draft, block, part[0], part[-1], f"{name}.scope()")]
 
 
 def managed(draft: Draft, site: Site) -> list[ir.Statement]:
@@ -138,11 +140,12 @@ _OUTSIDE = frozenset({"fit", "evaluate", "predict", "scope", "run"})
 
 
 def _wrapped(draft: Draft, block: list[ir.Statement], first: int, last: int, manager: str) -> list[Edit]:
-    """Statements of a block in a `with`: that right before or behind them if there is one, else a new one."""
+    """Statements of one part of a block in a `with`: that right before or behind them if there is one, or a new one."""
     places = [rows(draft, statement) for statement in block[first : last + 1]]
     start, end = places[0][0], places[-1][1]
-    before = block[first - 1] if first > 0 else None
-    behind = block[last + 1] if last + 1 < len(block) else None
+    beside = [one for one in block[max(first - 1, 0) : last + 2] if draft.part(one) == draft.part(block[first])]
+    before = beside[0] if first > 0 and beside[0] is block[first - 1] else None
+    behind = beside[-1] if beside[-1] is not block[last] else None
     header = f"{draft.indent(draft.start(block[first]))}with {manager}:"
     if before is not None and _is_with(draft, before, manager) and _is_open_ended(draft, before, start):
         return indented(draft, start, end)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpulint.places import Site
-from gpulint.rewriting.draft import Draft, within
+from gpulint.rewriting.draft import Draft, is_always, within
 from gpulint.rewriting.fix import Edit, Refused
 from gpulint.rewriting.names import binds, reads, spelled
 from gpulint.syntax import ir
@@ -44,7 +44,7 @@ def unit(draft: Draft) -> str:
     """One step of the file's indentation."""
     for owner in (draft.module, *(one for statement in draft.module.body for one in within(statement))):
         for body in (getattr(owner, "body", ()),):
-            if isinstance(body, tuple) and body and isinstance(owner, ir.Statement):
+            if isinstance(body, tuple) and body and isinstance(owner, ir.Statement) and not is_always(owner):
                 inner, outer = draft.indent(draft.start(body[0])), draft.indent(draft.start(owner))
                 if len(inner) > len(outer) and inner.startswith(outer):
                     return inner[len(outer) :]

@@ -15,7 +15,8 @@ def draft_of(source: Source) -> Draft | None:
         laid_out = layout(source)
     except CannotParse:
         return None
-    return Draft(source.path, laid_out) if laid_out is not None else None
+    pieces = source.cells.pieces if source.cells is not None else source.blocks or ()
+    return Draft(source.path, laid_out, [piece.row for piece in pieces]) if laid_out is not None else None
 
 
 def written(offer: Offer, draft: Draft) -> Fix | None:

@@ -1,59 +1,89 @@
-"""What can be done about a finding: fix it, silence it, have it explained."""
+"""What can be done about findings: fix them, silence them, have them explained."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 from lsprotocol import types
 
 from gpulint.linting.engine import SYNTAX_ERROR
 from gpulint.linting.finding import Finding
 from gpulint.linting.silence import ABOUT_COMMENTS
+from gpulint.places import Span
 from gpulint.rewriting.fix import Applicability, Fix, is_wanted
-from gpulint.server.positions import Ruler
+from gpulint.rewriting.text import rows_of
+from gpulint.server.views import View
 from gpulint.sources.ignoring import CannotIgnore, with_ignores
+from gpulint.sources.magics import code_of
 
 EXPLAIN = "gpulint.explain"
 """The command that shows the page of the rule whose code is its argument."""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """What an action changes. `takes_versions`: the client checks which version of it an edit is for."""
+FIX_ALL = "source.fixAll.gpulint"
+NOTEBOOK_FIX_ALL = f"notebook.{FIX_ALL}"
+"""Actions for all that can be fixed safely in a file; some editors ask for those of notebooks by another name."""
 
-    uri: str
-    version: int | None
-    text: str
+FIX_ALL_TITLE = "Fix all that gpulint can fix safely"
+
+KINDS = (types.CodeActionKind.QuickFix.value, FIX_ALL, NOTEBOOK_FIX_ALL)
+
+
+def is_asked(kind: str, only: Sequence[str] | None) -> bool:
+    """Whether a kind of action is among those that a client asks for: `source.fixAll` asks for all below it."""
+    return not only or any(one == "" or kind == one or kind.startswith(f"{one}.") for one in only)
+
+
+@dataclass(frozen=True, slots=True)
+class Editing:
+    """How edits are told: `view` has the state that they are for; `takes_versions`: the client checks versions."""
+
+    view: View
     takes_versions: bool
 
+    def edit(self, changes: Iterable[tuple[Span, str]]) -> types.WorkspaceEdit:
+        """Contents in place of what is at spans of open files."""
+        by_place: dict[tuple[str, int | None], list[types.TextEdit]] = {}
+        for span, content in changes:
+            edits = by_place.setdefault((span.path, span.cell), [])
+            edits.append(types.TextEdit(self.view.ruler(span.path, span.cell).range(span), content))
+        buffers = self.view.snapshot.buffers
+        documents = {buffers[path].document(cell): edits for (path, cell), edits in by_place.items()}
+        if not self.takes_versions:
+            return types.WorkspaceEdit(changes={one.uri: edits for one, edits in documents.items()})
+        return types.WorkspaceEdit(
+            document_changes=[
+                types.TextDocumentEdit(types.OptionalVersionedTextDocumentIdentifier(one.uri, one.version), edits)
+                for one, edits in documents.items()
+            ]
+        )
 
-def actions(
-    findings: Sequence[Finding],
-    document: Document,
-    ruler: Ruler,
-    as_diagnostic: Callable[[Finding], types.Diagnostic],
-) -> Iterator[types.CodeAction]:
+
+def actions(findings: Sequence[Finding], editing: Editing) -> Iterator[types.CodeAction]:
     """The actions for some findings of one document, fixes first."""
+    view = editing.view
     for finding in findings:
-        if (offered := fix_edit(finding, document, ruler)) is not None:
+        if (offered := fix_edit(finding, editing)) is not None:
             fix, edit = offered
             is_safe = fix.applicability is Applicability.SAFE
             title = fix.message if is_safe else f"{fix.message} (unsafe)"
             yield types.CodeAction(
                 title=f"{title} ({finding.code})",
                 kind=types.CodeActionKind.QuickFix,
-                diagnostics=[as_diagnostic(finding)],
+                diagnostics=[view.diagnostic(finding)],
                 is_preferred=is_safe,
                 edit=edit,
             )
     for finding in findings:
-        if (comment := _ignoring(finding, document.text, ruler)) is not None:
+        text = view.snapshot.text(finding.span.path, finding.span.cell)
+        if (comment := _ignoring(finding, text)) is not None:
             yield types.CodeAction(
                 title=f"Ignore {finding.code} ({finding.name}) with a comment",
                 kind=types.CodeActionKind.QuickFix,
-                diagnostics=[as_diagnostic(finding)],
-                edit=_edit(document, [comment]),
+                diagnostics=[view.diagnostic(finding)],
+                edit=editing.edit([comment]),
             )
     for code, name in dict.fromkeys((finding.code, finding.name) for finding in findings):
         title = f"Explain {code} ({name})"
@@ -62,26 +92,51 @@ def actions(
         )
 
 
-def fix_edit(finding: Finding, document: Document, ruler: Ruler) -> tuple[Fix, types.WorkspaceEdit] | None:
-    """A finding's fix with its edits of the document; None where it has none that a program can apply."""
+def fix_edit(finding: Finding, editing: Editing) -> tuple[Fix, types.WorkspaceEdit] | None:
+    """A finding's fix with its edits; None where it has none that a program can apply."""
     fix = finding.fix
     if fix is None or not is_wanted(fix, unsafe=True):
         return None
-    return fix, _edit(document, [types.TextEdit(ruler.range(edit.span), edit.content) for edit in fix.edits])
+    return fix, editing.edit((edit.span, edit.content) for edit in fix.edits)
 
 
-def _ignoring(finding: Finding, text: str, ruler: Ruler) -> types.TextEdit | None:
+def all_fixed(path: str, texts: Mapping[int | None, str], editing: Editing) -> types.WorkspaceEdit:
+    """The edits that make the texts of a file, or of its cells, others: of the rows that differ."""
+    snapshot = editing.view.snapshot
+    return editing.edit(
+        change
+        for cell, after in texts.items()
+        for change in _changed_rows(path, cell, snapshot.text(path, cell), after)
+    )
+
+
+def _changed_rows(path: str, cell: int | None, before: str, after: str) -> Iterator[tuple[Span, str]]:
+    old, new = rows_of(before), rows_of(after)
+    for tag, start, end, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag != "equal":
+            yield Span(path, start + 1, 1, end + 1, 1, cell), "".join(new[first:last])
+
+
+def _ignoring(finding: Finding, text: str) -> tuple[Span, str] | None:
     """The edit that writes a comment which silences a finding; None where there is no such comment."""
+    span = finding.span
     if finding.code == SYNTAX_ERROR or finding.code in ABOUT_COMMENTS:
         return None
+    code = code_of(text) if span.cell is not None else None
+    skipped = code.skipped if code is not None else 0
+    program = text if code is None else "\n".join(code.lines)
     try:
-        after = with_ignores(text, [(finding.span.row, finding.code)])
+        after = with_ignores(program, [(span.row - skipped, finding.code)])
     except CannotIgnore:
         return None
-    start = _common(text, after)
-    kept = _common(text[start:][::-1], after[start:][::-1])
-    end = len(text) - kept
-    return types.TextEdit(types.Range(_at(text, start, ruler), _at(text, end, ruler)), after[start : len(after) - kept])
+    start = _common(program, after)
+    end = len(program) - _common(program[start:][::-1], after[start:][::-1])
+    first, last = _at(program, start), _at(program, end)
+    rows = [row.rstrip("\r\n") for row in rows_of(text)]
+    if code is not None and list(code.lines[first[0] - 1 : last[0]]) != rows[skipped:][first[0] - 1 : last[0]]:
+        return None  # a magic stands there
+    place = Span(span.path, first[0] + skipped, first[1], last[0] + skipped, last[1], span.cell)
+    return place, after[start : len(after) - (len(program) - end)]
 
 
 def _common(first: str, second: str) -> int:
@@ -90,13 +145,6 @@ def _common(first: str, second: str) -> int:
     return next((index for index, (one, other) in pairs if one != other), min(len(first), len(second)))
 
 
-def _at(text: str, offset: int, ruler: Ruler) -> types.Position:
-    return ruler.position(text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
-
-
-def _edit(document: Document, edits: Sequence[types.TextEdit]) -> types.WorkspaceEdit:
-    """Edits of one document, of the version that they are for where the client knows versions."""
-    if document.takes_versions:
-        identifier = types.OptionalVersionedTextDocumentIdentifier(uri=document.uri, version=document.version)
-        return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(identifier, list(edits))])
-    return types.WorkspaceEdit(changes={document.uri: list(edits)})
+def _at(text: str, offset: int) -> tuple[int, int]:
+    """The row and column, from 1, of an offset."""
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)

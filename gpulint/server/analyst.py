@@ -8,15 +8,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gpulint.analysis import Project
+from gpulint.fixing.rounds import Checked, Fixer
 from gpulint.linting.engine import Checker, CheckResult, Examined, on_deep_stack
+from gpulint.linting.files import Files
 from gpulint.linting.finding import Finding, Related
 from gpulint.server.buffers import Snapshot
+from gpulint.server.file_predictions import FilePredictions, predictions_of
 from gpulint.server.folders import Folder, Folders
 from gpulint.server.importers import Importers
-from gpulint.server.predictions import Predictions, predict
-from gpulint.settings import Settings, SettingsError
+from gpulint.settings import Settings, SettingsError, SettingsFinder
+from gpulint.sources.decoding import Undecodable
 from gpulint.sources.discovery import is_left_out
-from gpulint.syntax.parse import CannotParse
 
 
 class Superseded(Exception):
@@ -69,20 +71,34 @@ class Analyst:
             faults += result.errors
         return Report(snapshot, findings, tuple(problems), tuple(faults))
 
-    def predictions(self, snapshot: Snapshot, path: str) -> Predictions | None:
-        """What is predicted of the places of a file; None where it is no program that can be read.
+    def predictions(self, snapshot: Snapshot, path: str) -> FilePredictions | None:
+        """What is predicted of the places of a file; None where it cannot be read.
 
         Raises SettingsError.
         """
-        settings = self._folders.at(self._folders.root_of(path)).finder.of_file(path)
-        source = snapshot.source(path)
-        if source is None:
-            return None
-        project = _project(settings, snapshot)
+        finder = self._folders.at(self._folders.root_of(path)).finder
+        files = _files(finder, snapshot)
         try:
-            return on_deep_stack(lambda: predict(source, project, settings.target_tensorflow))
-        except CannotParse:
+            programs, target = files.load(path).all, files.target(path)
+        except (OSError, Undecodable):
             return None
+        project = _project(finder.of_file(path), files)
+        return on_deep_stack(lambda: predictions_of(programs, project, target))
+
+    def fixed(self, snapshot: Snapshot, path: str) -> Mapping[int | None, str]:
+        """The texts of an open file, or of its cells, that its safe fixes change, as they are after those.
+
+        Raises SettingsError.
+        """
+        folder = self._folders.at(self._folders.root_of(path))
+        programs = [path, *self._importing(folder, [path], snapshot)]
+
+        def check(paths: Sequence[str], contents: Mapping[str, bytes]) -> Checked:
+            checker = Checker(folder.finder, folder.catalogue)
+            return Checked(checker.check(paths, {**snapshot.contents, **contents}), checker)
+
+        fixer = Fixer(check, lambda path: False, lambda finding: finding.span.path == path)
+        return fixer.run(check(programs, {}), programs).texts(path)
 
     def forget_files(self) -> None:
         """Look for files again: some came or went."""
@@ -92,11 +108,8 @@ class Analyst:
         self, folder: Folder, shown: Sequence[str], snapshot: Snapshot, is_wanted: Callable[[], bool]
     ) -> CheckResult:
         """The findings of some files of a folder, found by them and by what imports them."""
-        programs = list(shown)
-        if folder.is_workspace and shown:
-            project = _project(folder.finder.of_directory(folder.root), snapshot)
-            programs += self._importers_in(folder).of(shown, snapshot, project)
-        given = {path: buffer.data for path, buffer in snapshot.buffers.items()}
+        programs = [*shown, *self._importing(folder, shown, snapshot)]
+        given = snapshot.contents
         checker = Checker(folder.finder, folder.catalogue)
 
         def begun(path: str) -> None:
@@ -108,14 +121,28 @@ class Analyst:
 
         return checker.check(programs, given, examine)
 
+    def _importing(self, folder: Folder, shown: Sequence[str], snapshot: Snapshot) -> list[str]:
+        """The files of a folder by which others come to their findings, too."""
+        if not folder.is_workspace or not shown:
+            return []
+        project = _project(folder.finder.of_directory(folder.root), _files(folder.finder, snapshot))
+        return self._importers_in(folder).of(shown, snapshot, project)
+
     def _importers_in(self, folder: Folder) -> Importers:
         if folder.root not in self._importers:
             self._importers[folder.root] = Importers(folder)
         return self._importers[folder.root]
 
 
-def _project(settings: Settings, snapshot: Snapshot) -> Project:
-    return Project([Path(settings.root, directory) for directory in settings.src], snapshot.source)
+def _files(finder: SettingsFinder, snapshot: Snapshot) -> Files:
+    """The files as the editor has them."""
+    files = Files(finder)
+    files.given = snapshot.contents
+    return files
+
+
+def _project(settings: Settings, files: Files) -> Project:
+    return Project([Path(settings.root, directory) for directory in settings.src], files.read, files.written)
 
 
 def _by_path(paths: Sequence[str], result: CheckResult) -> dict[str, tuple[Finding, ...]]:

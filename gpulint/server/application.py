@@ -5,7 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
+from urllib.parse import unquote
 
 from lsprotocol import types
 from pygls.capabilities import get_capability
@@ -15,15 +18,17 @@ from pygls.uris import to_fs_path
 from gpulint import __version__
 from gpulint.linting.selection import Catalogue
 from gpulint.output.rule_page import page
+from gpulint.rewriting.fix import is_wanted
 from gpulint.server import actions, hover
 from gpulint.server.analyst import Analyst, Report
-from gpulint.server.buffers import Buffer, Snapshot, path_of
+from gpulint.server.buffers import Place, Snapshot, path_of
+from gpulint.server.file_predictions import FilePredictions
 from gpulint.server.folders import Folders
+from gpulint.server.opened import NOTEBOOKS, buffers
 from gpulint.server.options import WORKSPACE, BadOption, Options, read_options
 from gpulint.server.positions import overlaps
-from gpulint.server.predictions import Predictions
 from gpulint.server.session import Session
-from gpulint.server.views import View, identity
+from gpulint.server.views import Published, Told, View
 from gpulint.settings import SettingsError, SettingsFinder
 
 logger = logging.getLogger(__name__)
@@ -33,19 +38,17 @@ class Server(LanguageServer):
     """The language server.
 
     `finder` has what the command line says of the settings; `installed`: whether installed rule packs are used.
-    Documents are sent whole: pygls takes a form feed for the end of a line, and would put a partial change elsewhere.
     """
 
     def __init__(self, finder: SettingsFinder, installed: bool = True) -> None:
-        super().__init__("gpulint", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
+        super().__init__("gpulint", __version__, notebook_document_sync=NOTEBOOKS)
         self._finder = finder
         self._installed = installed
         self._options = Options()
         self._folders = Folders(finder, installed, (), self._options)
         self._session: Session | None = None
         self._view: View | None = None
-        self._published: dict[str, str] = {}
-        """What each document was last told, by URI."""
+        self._published = Published()
         self._problems: tuple[str, ...] = ()
         self.pulls = False
         """Whether the client asks for diagnostics: then none are published."""
@@ -119,18 +122,17 @@ class Server(LanguageServer):
         self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"gpulint: {message}"))
 
     def snapshot(self, number: int) -> Snapshot:
-        """The open Python files as they are now."""
-        buffers = {}
-        cells = {cell.document for one in self.workspace.notebook_documents.values() for cell in one.cells}
-        for uri, document in self.workspace.text_documents.items():
-            if uri not in cells and (document.language_id == "python" or uri.endswith((".py", ".pyi"))):
-                path = self.path(uri)
-                buffers[path] = Buffer(uri, path, document.version, document.source)
-        return Snapshot(number, buffers)
+        """The open Python files and notebooks as they are now."""
+        return Snapshot(number, {one.path: one for one in buffers(self.workspace, self._directory)})
 
     def path(self, uri: str) -> str:
         """The path of a document."""
-        return path_of(uri, next(iter(self._folders.roots), tempfile.gettempdir()))
+        return path_of(uri, self._directory)
+
+    @property
+    def _directory(self) -> str:
+        """Where documents are that are on no disk."""
+        return next(iter(self._folders.roots), tempfile.gettempdir())
 
     # --------------------------------------------------------------------------- reports
 
@@ -150,39 +152,34 @@ class Server(LanguageServer):
         self._problems = report.problems
         for message, trace in report.faults:
             logger.error("%s\n%s", message, trace)
-        stale = False
-        for path in dict.fromkeys((*report.findings, *report.snapshot.buffers, *self._gone(report))):
-            uri = report.snapshot.uri(path)
-            diagnostics = view.diagnostics(path)
-            new, buffer = identity(diagnostics), report.snapshot.buffers.get(path)
-            if self.pulls:
-                stale |= self._published.get(uri, "") != new
-            elif buffer is not None or self._published.get(uri, "") != new:
-                self._published[uri] = new
-                version = buffer.version if buffer is not None else None
-                self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, diagnostics, version))
-        if stale:
+        news = self._published.news(list(view.told()), lambda uri: self._is_gone(uri, report), self.pulls)
+        if not self.pulls:
+            for one in news:
+                self._tell(one)
+        elif news:
             self.workspace_diagnostic_refresh(None)
 
-    def _gone(self, report: Report) -> list[str]:
-        """Files that something was said of and that are no more."""
-        paths = [self.path(uri) for uri in self._published]
-        return [path for path in paths if path not in report.findings and not os.path.exists(path)]
+    def _is_gone(self, uri: str, report: Report) -> bool:
+        """Whether nothing is to be said of a document any more: it is not there, or told of cell by cell."""
+        path = self.path(uri)
+        return path in report.snapshot.buffers or not os.path.exists(path)
 
-    def closed(self, uri: str) -> None:
+    def _tell(self, one: Told) -> None:
+        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(one.uri, one.diagnostics, one.version))
+
+    def closed(self, uri: str, is_cell: bool = False) -> None:
         """A document is open no more: nothing is said of it, but where the whole workspace is checked."""
-        if not self.pulls and self._options.diagnostic_mode != WORKSPACE:
-            self._published.pop(uri, None)
-            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+        if not self.pulls and (is_cell or self._options.diagnostic_mode != WORKSPACE):
+            self._published.forget(uri)
+            self._tell(Told(uri, None, []))
 
     # --------------------------------------------------------------------------- answers
 
     async def pulled(self, params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
         """`textDocument/diagnostic`."""
         view = await self.view()
-        diagnostics = view.diagnostics(self.path(params.text_document.uri))
-        new = identity(diagnostics)
-        self._published[params.text_document.uri] = new
+        diagnostics = view.diagnostics(*self._place(view, params.text_document.uri))
+        new = self._published.keep(params.text_document.uri, diagnostics)
         if params.previous_result_id == new:
             return types.RelatedUnchangedDocumentDiagnosticReport(new)
         return types.RelatedFullDocumentDiagnosticReport(diagnostics, result_id=new)
@@ -192,11 +189,8 @@ class Server(LanguageServer):
         view = await self.view()
         before = {one.uri: one.value for one in params.previous_result_ids}
         items: list[types.WorkspaceDocumentDiagnosticReport] = []
-        for path in view.report.findings:
-            uri, diagnostics = view.snapshot.uri(path), view.diagnostics(path)
-            buffer, new = view.snapshot.buffers.get(path), identity(diagnostics)
-            version = buffer.version if buffer is not None else None
-            self._published[uri] = new
+        for uri, version, diagnostics in view.told():
+            new = self._published.keep(uri, diagnostics)
             if before.get(uri) == new:
                 items.append(types.WorkspaceUnchangedDocumentDiagnosticReport(uri, new, version))
             else:
@@ -206,38 +200,69 @@ class Server(LanguageServer):
     async def hovered(self, params: types.HoverParams) -> types.Hover | None:
         """`textDocument/hover`."""
         view = await self.view()
-        path = self.path(params.text_document.uri)
-        place = view.ruler(path).place(params.position)
-        found = [one for one in view.findings(path) if overlaps(one.span, place, place)]
+        path, cell = self._place(view, params.text_document.uri)
+        ruler = view.ruler(path, cell)
+        place = ruler.place(params.position)
+        found = [one for one in view.findings(path, cell) if overlaps(one.span, place, place)]
         predictions = await self._predictions(path) if self._options.hover_devices else None
-        predicted = predictions.at(*place) if predictions is not None else None
-        return hover.hover(found, predicted, self._catalogue(path), view.ruler(path))
+        predicted = predictions.at(cell, *place) if predictions is not None else None
+        return hover.hover(found, predicted, self._catalogue(path), ruler)
 
     async def acted(self, params: types.CodeActionParams) -> list[types.CodeAction]:
         """`textDocument/codeAction`."""
         view = await self.view()
-        path = self.path(params.text_document.uri)
-        buffer = view.snapshot.buffers.get(path)
-        wanted = params.context.only
-        if buffer is None or (wanted and not any(_is_quick_fix(kind) for kind in wanted)):
+        path, cell = self._place(view, params.text_document.uri)
+        if path not in view.snapshot.buffers:
             return []
-        ruler = view.ruler(path)
-        first, last = ruler.place(params.range.start), ruler.place(params.range.end)
-        found = [one for one in view.findings(path) if overlaps(one.span, first, last)]
+        offered: list[types.CodeAction] = []
+        only = params.context.only
+        if actions.is_asked(types.CodeActionKind.QuickFix, only):
+            ruler = view.ruler(path, cell)
+            first, last = ruler.place(params.range.start), ruler.place(params.range.end)
+            found = [one for one in view.findings(path, cell) if overlaps(one.span, first, last)]
+            offered += actions.actions(found, self._editing(view))
+        kinds = (actions.FIX_ALL,) if cell is None else (actions.FIX_ALL, actions.NOTEBOOK_FIX_ALL)
+        kind = next((one for one in kinds if actions.is_asked(one, only)), None)
+        if kind is not None and any(is_wanted(one.fix, unsafe=False) for one in view.findings(path)):
+            action = types.CodeAction(actions.FIX_ALL_TITLE, kind, data={"uri": params.text_document.uri})
+            resolved = get_capability(self.client_capabilities, "text_document.code_action.resolve_support", None)
+            if resolved is not None and "edit" in resolved.properties:
+                offered.append(action)
+            elif only:  # it is not worked out each time the cursor moves
+                offered.append(await self.resolved(action))
+        return offered
+
+    async def resolved(self, action: types.CodeAction) -> types.CodeAction:
+        """`codeAction/resolve`: the action that fixes all, with its edit."""
+        view = await self.view()
+        uri = action.data.get("uri", "") if isinstance(action.data, Mapping) else ""
+        path, _ = self._place(view, uri)
+        texts: Mapping[int | None, str] = {}
+        if path in view.snapshot.buffers:
+            with suppress(SettingsError):  # the report says it
+                texts = await self.session.fixed(view.snapshot, path)
+        action.edit = actions.all_fixed(path, texts, self._editing(view))
+        return action
+
+    def _editing(self, view: View) -> actions.Editing:
         takes_versions = get_capability(self.client_capabilities, "workspace.workspace_edit.document_changes", False)
-        document = actions.Document(buffer.uri, buffer.version, buffer.text, bool(takes_versions))
-        return list(actions.actions(found, document, ruler, view.diagnostic))
+        return actions.Editing(view, bool(takes_versions))
+
+    def _place(self, view: View, uri: str) -> Place:
+        """What a URI means in a state of the editor."""
+        return view.snapshot.places.get(unquote(uri)) or Place(self.path(uri), None)
 
     async def hinted(self, params: types.InlayHintParams) -> list[types.InlayHint]:
         """`textDocument/inlayHint`."""
         options = self._options
         kinds = {"device": options.hint_devices, "batch": options.hint_batches}
-        path = self.path(params.text_document.uri)
+        view = await self.view()
+        path, cell = self._place(view, params.text_document.uri)
         if not any(kinds.values()) or (predictions := await self._predictions(path)) is None:
             return []
-        ruler = (await self.view()).ruler(path)
+        ruler = view.ruler(path, cell)
         first, last = ruler.place(params.range.start), ruler.place(params.range.end)
-        shown = [one for one in predictions.hints if kinds[one.kind] and overlaps(one.span, first, last)]
+        shown = [one for one in predictions.hints(cell) if kinds[one.kind] and overlaps(one.span, first, last)]
         return [hover.inlay(one, ruler) for one in shown]
 
     def _catalogue(self, path: str) -> Catalogue:
@@ -247,7 +272,7 @@ class Server(LanguageServer):
         except SettingsError:
             return Catalogue(())
 
-    async def _predictions(self, path: str) -> Predictions | None:
+    async def _predictions(self, path: str) -> FilePredictions | None:
         try:
             return await self.session.predictions(path)
         except SettingsError:  # the report says it
@@ -266,7 +291,3 @@ class Server(LanguageServer):
             await self.window_show_document_async(types.ShowDocumentParams(file.as_uri(), take_focus=True))
         else:
             self.window_show_message(types.ShowMessageParams(types.MessageType.Info, page(rule)))
-
-
-def _is_quick_fix(kind: str) -> bool:
-    return kind == types.CodeActionKind.QuickFix or kind == types.CodeActionKind.Empty

@@ -3,45 +3,94 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import tokenize
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from pygls.uris import from_fs_path, to_fs_path
 
 from gpulint.sources.decoding import Undecodable, decode
-from gpulint.sources.source import Source
+from gpulint.sources.notebook import SUFFIX
+
+PYTHON_SUFFIXES = (".py", ".pyi")
+
+
+class Document(NamedTuple):
+    """A text of the editor: a file, or a cell of a notebook. `is_code` says whether it is Python."""
+
+    uri: str
+    version: int | None
+    text: str
+    is_code: bool = True
 
 
 @dataclass(frozen=True)
 class Buffer:
-    """An open document. `path` is absolute."""
+    """An open file. `path` is absolute; `documents` is its text, or those of a notebook's cells in order."""
 
     uri: str
     path: str
-    version: int | None
-    text: str
+    documents: tuple[Document, ...]
+    is_notebook: bool = False
 
     @cached_property
     def data(self) -> bytes:
-        """The text as it would be written: in the encoding that it declares, so that it is read back as it is."""
-        data = self.text.encode("utf-8", "replace")
+        """What would be written: a text in the encoding that it declares, so that it is read back as it is."""
+        if self.is_notebook:
+            return _notebook(self.documents)
+        text = self.documents[0].text
+        data = text.encode("utf-8", "replace")
         try:
             encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-            return data if encoding.startswith("utf-8") else self.text.encode(encoding, "replace")
+            return data if encoding.startswith("utf-8") else text.encode(encoding, "replace")
         except (SyntaxError, LookupError, UnicodeError):
             return data
 
+    def document(self, cell: int | None) -> Document:
+        """Its document, or that of a cell. What is said of a notebook as a whole is said in its first cell."""
+        return self.documents[cell or 0]
 
-@dataclass(frozen=True, slots=True)
+
+def _notebook(cells: Sequence[Document]) -> bytes:
+    """A notebook of format 4 with these cells."""
+    kinds = {True: "code", False: "markdown"}
+    found = [{"cell_type": kinds[one.is_code], "metadata": {}, "source": one.text} for one in cells]
+    document = {"cells": found, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
+
+
+class Place(NamedTuple):
+    """What a URI of the editor means: a file, or a cell of it."""
+
+    path: str
+    cell: int | None
+
+
+@dataclass(frozen=True)
 class Snapshot:
-    """The open documents by path, and which of the editor's states that is; any other file is as on disk."""
+    """The open files by path, and which of the editor's states that is; any other file is as on disk."""
 
     number: int
     buffers: Mapping[str, Buffer]
+
+    @cached_property
+    def places(self) -> Mapping[str, Place]:
+        """What is open, by URI without its escapes."""
+        return {
+            unquote(document.uri): Place(buffer.path, cell if buffer.is_notebook else None)
+            for buffer in self.buffers.values()
+            for cell, document in enumerate(buffer.documents)
+        }
+
+    @property
+    def contents(self) -> dict[str, bytes]:
+        """The content of the open files."""
+        return {path: buffer.data for path, buffer in self.buffers.items()}
 
     def data(self, path: str) -> bytes:
         """The content of a file. Raises OSError."""
@@ -50,30 +99,32 @@ class Snapshot:
         with open(path, "rb") as file:
             return file.read()
 
-    def source(self, path: str) -> Source | None:
-        """A file as text; None where it cannot be read."""
-        try:
-            return decode(path, self.data(path))
-        except (OSError, Undecodable):
-            return None
-
-    def text(self, path: str) -> str:
-        """The text that positions in a file are about, "" where it cannot be read."""
+    def text(self, path: str, cell: int | None = None) -> str:
+        """The text that positions in a file, or in an open notebook's cell, are about; "" where it cannot be read."""
         if (buffer := self.buffers.get(path)) is not None:
-            return buffer.text
-        source = self.source(path)
-        return source.text if source is not None else ""
+            return buffer.document(cell).text
+        try:
+            data = self.data(path)
+            return data.decode("utf-8") if path.endswith(SUFFIX) else decode(path, data).text
+        except (OSError, Undecodable, UnicodeError):
+            return ""
 
-    def uri(self, path: str) -> str:
-        """The editor's name of a file."""
-        buffer = self.buffers.get(path)
-        return buffer.uri if buffer is not None else from_fs_path(path) or path
+    def uri(self, path: str, cell: int | None = None) -> str:
+        """The editor's name of a file, or of an open notebook's cell."""
+        if (buffer := self.buffers.get(path)) is not None:
+            return buffer.document(cell).uri
+        return from_fs_path(path) or path
 
 
-def path_of(uri: str, directory: str) -> str:
-    """The path of a document; one that is on no disk (`untitled:`) has a path in `directory`."""
+def path_of(uri: str, directory: str, suffixes: tuple[str, ...] = PYTHON_SUFFIXES) -> str:
+    """The path of a document; one that is on no disk (`untitled:`) has a path in `directory`, with one of the suffixes.
+
+    A notebook's path has its suffix in any case: it is by that that files are told apart.
+    """
     path = to_fs_path(uri) if urlsplit(uri).scheme in ("file", "") else None
     if path is None:
-        path = os.path.basename(unquote(urlsplit(uri).path)) or "untitled.py"
-        path = path if path.endswith((".py", ".pyi")) else f"{path}.py"
+        path = os.path.basename(unquote(urlsplit(uri).path)) or f"untitled{suffixes[0]}"
+        path = path if path.endswith(suffixes) else f"{path}{suffixes[0]}"
+    elif suffixes == (SUFFIX,) and not path.endswith(SUFFIX):
+        path += SUFFIX
     return os.path.abspath(os.path.join(directory, path))

@@ -7,8 +7,9 @@ import os
 from lsprotocol import types
 from pygls.capabilities import get_capability
 
-from gpulint.server.actions import EXPLAIN
+from gpulint.server.actions import EXPLAIN, KINDS
 from gpulint.server.application import Server
+from gpulint.server.opened import take_over
 from gpulint.settings import FILE_NAMES, SettingsFinder
 
 SECTION = "gpulint"
@@ -23,6 +24,7 @@ def server(finder: SettingsFinder, installed: bool = True) -> Server:
     made = Server(finder, installed)
     _lifetime(made)
     _documents(made)
+    _notebooks(made)
     _workspace(made)
     _requests(made)
     return made
@@ -48,7 +50,7 @@ def _lifetime(server: Server) -> None:
         server.changed(everything=True)
         registrations = []
         if _can_register(server, "workspace.did_change_watched_files"):
-            patterns = [*(f"**/{name}" for name in FILE_NAMES), "**/*.py"]
+            patterns = [*(f"**/{name}" for name in FILE_NAMES), "**/*.py", "**/*.ipynb"]
             watched = types.DidChangeWatchedFilesRegistrationOptions([types.FileSystemWatcher(one) for one in patterns])
             registrations.append(_registration(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, watched))
         if _can_register(server, "workspace.did_change_configuration"):
@@ -73,6 +75,7 @@ def _registration(method: str, options: object) -> types.Registration:
 def _documents(server: Server) -> None:
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: types.DidOpenTextDocumentParams) -> None:
+        take_over(server.workspace)
         server.changed()
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
@@ -89,6 +92,33 @@ def _documents(server: Server) -> None:
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def closed(params: types.DidCloseTextDocumentParams) -> None:
         server.closed(params.text_document.uri)
+        server.changed()
+
+
+def _notebooks(server: Server) -> None:
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
+    def opened(params: types.DidOpenNotebookDocumentParams) -> None:
+        take_over(server.workspace)
+        server.changed()
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
+    def changed(params: types.DidChangeNotebookDocumentParams) -> None:
+        take_over(server.workspace)
+        cells = params.change.cells
+        if cells is None or not (cells.structure or cells.text_content):
+            return  # it was run, or its outputs cleared
+        for one in (cells.structure and cells.structure.did_close) or ():
+            server.closed(one.uri, is_cell=True)
+        server.changed(typed=True)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_SAVE)
+    def saved(params: types.DidSaveNotebookDocumentParams) -> None:
+        server.changed(everything=True)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
+    def closed(params: types.DidCloseNotebookDocumentParams) -> None:
+        for one in params.cell_text_documents:
+            server.closed(one.uri, is_cell=True)
         server.changed()
 
 
@@ -123,9 +153,13 @@ def _requests(server: Server) -> None:
     async def hinted(params: types.InlayHintParams) -> list[types.InlayHint]:
         return await server.hinted(params)
 
-    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions([types.CodeActionKind.QuickFix]))
+    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(KINDS, resolve_provider=True))
     async def acted(params: types.CodeActionParams) -> list[types.CodeAction]:
         return await server.acted(params)
+
+    @server.feature(types.CODE_ACTION_RESOLVE)
+    async def resolved(action: types.CodeAction) -> types.CodeAction:
+        return await server.resolved(action)
 
     @server.command(EXPLAIN)
     async def explained(code: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterable
 from itertools import islice
 
@@ -20,56 +21,92 @@ MAX_IMPORTERS = 24
 """Files that are checked for the sake of those that are open, the nearest first."""
 
 
+_IMPORT = re.compile(rb"\b(?:from|import)\b(?:\\\r?\n|\((?:#[^\n]*|[^)#])*|[^\n\\(])*")
+"""What may be an import statement, over several rows too."""
+
+_WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
+
+_RELATIVE = re.compile(rb"from[ \t]*\.")
+
+
+class _File:
+    """What is known of a file while its `stamp` is the same: the words of its imports, and once it is asked for, which
+    files those are."""
+
+    def __init__(self, stamp: object, data: bytes) -> None:
+        self.stamp = stamp
+        statements = _IMPORT.findall(data) if speaks_of_tensorflow(data) else []
+        self.words = {word for one in statements for word in _WORD.findall(one)}
+        if any(map(_RELATIVE.match, statements)):
+            self.words.add(_PACKAGE)
+        self.imports: frozenset[str] | None = None
+
+
+_PACKAGE = b"."
+"""Stands for the package of a file, which a relative import runs without naming it."""
+
+
+def _names(path: str) -> set[bytes]:
+    """The words of which an import of a file has one."""
+    folder, name = os.path.split(os.path.splitext(path)[0])
+    return {os.path.basename(folder).encode(), _PACKAGE} if name == "__init__" else {name.encode()}
+
+
 class Importers:
-    """The imports of a folder's files, read once for each content."""
+    """The imports of a folder's files, read once for each content.
+
+    Most files have no word in their imports that leads to an open one: only the others are parsed.
+    """
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
-        self._files: dict[str, None] | None = None
-        self._imports: dict[str, tuple[object, frozenset[str]]] = {}
+        self._paths: dict[str, None] | None = None
+        self._files: dict[str, _File] = {}
 
     def files(self, snapshot: Snapshot) -> Collection[str]:
         """The folder's files, open ones included."""
-        if self._files is None:
+        if self._paths is None:
             found = islice(files_below(self._folder.root, self._folder.finder), MAX_FILES)
-            self._files = dict.fromkeys(os.path.abspath(path) for path in found)
-        return {**self._files, **dict.fromkeys(path for path in snapshot.buffers if self._is_below(path))}
+            self._paths = dict.fromkeys(os.path.abspath(path) for path in found)
+        return {**self._paths, **dict.fromkeys(path for path in snapshot.buffers if self._is_below(path))}
 
     def of(self, paths: Iterable[str], snapshot: Snapshot, project: Project) -> list[str]:
         """The files that import one of these, or another that does, the nearest first."""
-        importing: dict[str, list[str]] = {}
-        for path in self.files(snapshot):
-            for imported in self._imported_by(path, snapshot, project):
-                importing.setdefault(imported, []).append(path)
+        files = [(path, file) for path in self.files(snapshot) if (file := self._file(path, snapshot)) is not None]
         found: dict[str, None] = dict.fromkeys(paths)
         wanted = len(found) + MAX_IMPORTERS
-        pending = list(found)
+        pending = set(found)
         while pending and len(found) < wanted:
-            fresh = {one: None for path in pending for one in importing.get(path, ()) if one not in found}
-            pending = list(fresh)
+            names = set().union(*map(_names, pending))
+            near = [(path, file) for path, file in files if path not in found and not names.isdisjoint(file.words)]
+            fresh = {path: None for path, file in near if not pending.isdisjoint(_imports(path, file, project))}
+            pending = set(fresh)
             found |= fresh
         return list(found)[wanted - MAX_IMPORTERS : wanted]
 
     def _is_below(self, path: str) -> bool:
         return path.startswith(os.path.join(self._folder.root, ""))
 
-    def _imported_by(self, path: str, snapshot: Snapshot, project: Project) -> frozenset[str]:
-        """The files that a file imports; none where it does not speak of TensorFlow and so is no program of ours."""
+    def _file(self, path: str, snapshot: Snapshot) -> _File | None:
+        """What is known of a file; None where it cannot be read."""
         try:
             stamp = self._stamp(path, snapshot)
-            if (known := self._imports.get(path)) is not None and known[0] == stamp:
-                return known[1]
-            is_ours = speaks_of_tensorflow(snapshot.data(path))
+            if (known := self._files.get(path)) is None or known.stamp != stamp:
+                known = self._files[path] = _File(stamp, snapshot.data(path))
         except OSError:
-            return frozenset()
-        imports = imported_paths(project, path) - {path} if is_ours else frozenset()
-        self._imports[path] = stamp, imports
-        return imports
+            return None
+        return known
 
     @staticmethod
     def _stamp(path: str, snapshot: Snapshot) -> object:
         """What changes with a file's content. Raises OSError."""
         if (buffer := snapshot.buffers.get(path)) is not None:
-            return buffer.text
+            return buffer.data
         status = os.stat(path)
         return status.st_mtime_ns, status.st_size
+
+
+def _imports(path: str, file: _File, project: Project) -> frozenset[str]:
+    if file.imports is None:
+        file.imports = imported_paths(project, path) - {path}
+    return file.imports

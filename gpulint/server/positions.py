@@ -20,6 +20,7 @@ class Ruler:
     def __init__(self, text: str, codec: PositionCodec) -> None:
         self._codec = codec
         self.lines: Sequence[str] = _LINE_END.split(text)
+        self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
 
     def range(self, span: Span) -> types.Range:
         """A span as a range; what lies beyond the text is moved to its end."""
@@ -43,6 +44,11 @@ class Ruler:
             if units > position.character:
                 return position.line + 1, column
         return position.line + 1, len(line) + 1
+
+    def offset(self, position: types.Position) -> int:
+        """A position as an index of the text."""
+        row, column = self.place(position)
+        return self._starts[row - 1] + column - 1
 
 
 def overlaps(span: Span, first: tuple[int, int], last: tuple[int, int]) -> bool:

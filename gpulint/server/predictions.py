@@ -58,7 +58,10 @@ def predict(source: Source, project: Project, target: str) -> Predictions:
     def place(site: Site) -> str:
         """A place in words."""
         span = located.spans.get(site.node) if site.path == plan.path else None
-        return f"line {span.row}" if span is not None else f"`{os.path.basename(site.path)}`"
+        if span is None:
+            return f"`{os.path.basename(site.path)}`"
+        shown = source.cells.in_cell(span) if source.cells is not None else span
+        return f"line {shown.row}" if shown.cell is None else f"cell {shown.cell + 1}, line {shown.row}"
 
     told: dict[int, dict[str, None]] = defaultdict(dict)
     said = chain(_noted(plan, place), _steps(plan), _batches(plan), _run_by_replicas(plan), Devices(plan, place).told())
@@ -206,4 +209,5 @@ def _device_hints(plan: Plan, located: Located) -> Iterator[Hint]:
     for number, texts in found.items():
         names = [text for text in texts if text is not None]
         if names and len(names) == len(texts) <= MAX_HINTED and number in located.spans:
-            yield Hint(located.spans[number], "device", "on " + ", ".join(names))
+            between = " or " if any(name.startswith("every replica") for name in names) else ", "
+            yield Hint(located.spans[number], "device", "on " + between.join(names))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from gpulint.server.analyst import Analyst, Report, Superseded
 from gpulint.server.buffers import Snapshot
-from gpulint.server.predictions import Predictions
+from gpulint.server.file_predictions import FilePredictions
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class Session:
         self._task: asyncio.Task[None] | None = None
         self._settled = asyncio.Event()
         self._report = Report(Snapshot(0, {}))
-        self._predictions: dict[str, tuple[int, asyncio.Task[Predictions | None]]] = {}
+        self._predictions: dict[str, tuple[int, asyncio.Task[FilePredictions | None]]] = {}
 
     def changed(self, delay: float = 0.0, everything: bool = False) -> None:
         """The editor's state is another one: check it in `delay` seconds, unless it changes again until then.
@@ -56,7 +56,7 @@ class Session:
             await self._settled.wait()
         return self._report
 
-    async def predictions(self, path: str) -> Predictions | None:
+    async def predictions(self, path: str) -> FilePredictions | None:
         """What is predicted of a file in its present state."""
         known = self._predictions.get(path)
         if known is None or known[0] != self._number:
@@ -66,6 +66,10 @@ class Session:
             known = self._number, asyncio.get_running_loop().create_task(work)
             self._predictions[path] = known
         return await asyncio.shield(known[1])
+
+    async def fixed(self, snapshot: Snapshot, path: str) -> Mapping[int | None, str]:
+        """The texts of a file, or of its cells, that its safe fixes change, as they are after those."""
+        return await self._on_thread(lambda: self.analyst.fixed(snapshot, path))
 
     def close(self) -> None:
         """Give up what runs; nothing is published any more."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 from lsprotocol import types
 from pygls.workspace import PositionCodec
@@ -15,6 +16,16 @@ from gpulint.server.buffers import Snapshot
 from gpulint.server.diagnostics import diagnostic
 from gpulint.server.folders import Folders
 from gpulint.server.positions import Ruler
+from gpulint.sources.decoding import Undecodable
+from gpulint.sources.notebook import read_notebook
+
+
+class Told(NamedTuple):
+    """What the editor is told of one document. `version` is None for one that is not open."""
+
+    uri: str
+    version: int | None
+    diagnostics: list[types.Diagnostic]
 
 
 class View:
@@ -24,36 +35,95 @@ class View:
         self.report = report
         self._folders = folders
         self._codec = codec
-        self._rulers: dict[str, Ruler] = {}
+        self._rulers: dict[tuple[str, int | None], Ruler] = {}
 
     @property
     def snapshot(self) -> Snapshot:
         return self.report.snapshot
 
-    def ruler(self, path: str) -> Ruler:
-        """The positions of a file's text."""
-        if path not in self._rulers:
-            self._rulers[path] = Ruler(self.snapshot.text(path), self._codec)
-        return self._rulers[path]
+    def ruler(self, path: str, cell: int | None = None) -> Ruler:
+        """The positions of a file's text, or of that of a cell."""
+        if (path, cell) not in self._rulers:
+            self._rulers[path, cell] = Ruler(self.snapshot.text(path, cell), self._codec)
+        return self._rulers[path, cell]
 
     def location(self, span: Span) -> types.Location:
-        """A span as a place of the protocol."""
-        return types.Location(self.snapshot.uri(span.path), self.ruler(span.path).range(span))
+        """A span as a place of the protocol: in a notebook that is not open, in the text of its file."""
+        span = self._placed(span)
+        return types.Location(self.snapshot.uri(span.path, span.cell), self.ruler(span.path, span.cell).range(span))
+
+    def _placed(self, span: Span) -> Span:
+        if span.cell is None or span.path in self.snapshot.buffers:
+            return span
+        try:
+            notebook = read_notebook(span.path, self.snapshot.data(span.path))
+        except (OSError, Undecodable):
+            return Span(span.path, 1, 1, 1, 1)  # it was there a moment ago
+        start = notebook.place(span.cell, span.row, span.column)
+        return Span(span.path, *start, *notebook.place(span.cell, span.end_row, span.end_column))
 
     def diagnostic(self, finding: Finding) -> types.Diagnostic:
         """A finding as a diagnostic."""
         folder = self._folders.at(self._folders.root_of(finding.span.path))
         return diagnostic(finding, folder.catalogue, self.location)
 
-    def diagnostics(self, path: str) -> list[types.Diagnostic]:
-        """All diagnostics of a file."""
-        return [self.diagnostic(finding) for finding in self.report.findings.get(path, ())]
+    def diagnostics(self, path: str, cell: int | None = None) -> list[types.Diagnostic]:
+        """All diagnostics of a file, or of a cell of an open notebook."""
+        return [self.diagnostic(finding) for finding in self.findings(path, cell)]
 
-    def findings(self, path: str) -> Iterable[Finding]:
-        """All findings of a file; none where it was not checked."""
-        return self.report.findings.get(path, ())
+    def findings(self, path: str, cell: int | None = None) -> Iterable[Finding]:
+        """All findings of a file, or of a cell; none where it was not checked.
+
+        What is said of a notebook as a whole is said in its first cell.
+        """
+        found = self.report.findings.get(path, ())
+        return found if cell is None else [one for one in found if (one.span.cell or 0) == cell]
+
+    def told(self) -> Iterator[Told]:
+        """What there is to say of each document: open ones, and others that were checked."""
+        buffers = self.snapshot.buffers
+        for path in dict.fromkeys((*self.report.findings, *buffers)):
+            if path not in buffers:
+                yield Told(self.snapshot.uri(path), None, self.diagnostics(path))
+        for path, cell in self.snapshot.places.values():
+            document = buffers[path].document(cell)
+            yield Told(document.uri, document.version, self.diagnostics(path, cell))
 
 
-def identity(diagnostics: list[types.Diagnostic]) -> str:
-    """The same for the same diagnostics."""
+class Published:
+    """What the client was told of each document last, by URI."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, str] = {}
+
+    def keep(self, uri: str, diagnostics: list[types.Diagnostic]) -> str:
+        """Note what is told of a document; a name for it, the same for the same diagnostics."""
+        self._last[uri] = _identity(diagnostics)
+        return self._last[uri]
+
+    def forget(self, uri: str) -> None:
+        self._last.pop(uri, None)
+
+    def news(self, told: list[Told], is_gone: Callable[[str], bool], pulled: bool) -> list[Told]:
+        """Of what there is to tell, what is new; and that there is nothing to say of documents that are gone.
+
+        Where it is not `pulled` by the client, open documents are told of each time, and all of it is noted.
+        """
+        known = {one.uri for one in told}
+        gone = [Told(uri, None, []) for uri in self._last if uri not in known and is_gone(uri)]
+        always = () if pulled else (one.uri for one in told if one.version is not None)
+        wanted = {
+            *always,
+            *(one.uri for one in (*told, *gone) if self._last.get(one.uri, "") != _identity(one.diagnostics)),
+        }
+        news = [one for one in (*told, *gone) if one.uri in wanted]
+        if not pulled:
+            for one in news:
+                self.keep(one.uri, one.diagnostics)
+        for one in gone:
+            self.forget(one.uri)
+        return news
+
+
+def _identity(diagnostics: list[types.Diagnostic]) -> str:
     return hashlib.sha256(repr(diagnostics).encode()).hexdigest()[:16]

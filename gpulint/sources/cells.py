@@ -34,6 +34,13 @@ class CellMap:
         """The piece in which a row of the program stands, or the one before it."""
         return self.pieces[max(bisect_right(self.pieces, row, key=lambda piece: piece.row) - 1, 0)]
 
+    def row(self, cell: int, row: int) -> int | None:
+        """The row of the program that is a row of a cell; None where the program has none of it."""
+        for piece in self.pieces:
+            if piece.cell == cell:
+                return piece.row + row - 1 - piece.skipped if row > piece.skipped else None
+        return None
+
     def in_cell(self, span: Span) -> Span:
         """A span of the program as one of its cell: no further to the right than what its author wrote."""
         piece = self.piece(span.row)

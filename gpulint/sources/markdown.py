@@ -8,10 +8,20 @@ from typing import NamedTuple
 
 
 class Block(NamedTuple):
-    """The lines of a fenced block, each in its columns of the file, and the row of the first."""
+    """The lines of a fenced block, each in its columns of the file, and the row of the first.
+
+    `prefix` is what a list or a quotation puts in front of each of them, here blanks; None where that is not the same
+    in all of them.
+    """
 
     row: int
     lines: tuple[str, ...]
+    prefix: str | None = ""
+
+    @property
+    def behind(self) -> int:
+        """The row behind the last one: that of the closing fence."""
+        return self.row + len(self.lines)
 
 
 PYTHON = frozenset({"ipython", "ipython3", "py", "py3", "python", "python3"})
@@ -38,10 +48,10 @@ def python_blocks(text: str) -> Iterator[Block]:
             continue
         first = token.map[0] + 1
         content = token.content.removesuffix("\n").split("\n") if token.content else []
+        pairs = list(zip(lines[first : first + len(content)], content, strict=True))
+        prefixes = {line.removesuffix(own) if line.endswith(own) else None for line, own in pairs if own}
         yield Block(
             first + 1,
-            tuple(
-                f"{'':{len(line) - len(own)}}{own}" if line.endswith(own) else own
-                for line, own in zip(lines[first : first + len(content)], content, strict=True)
-            ),
+            tuple(f"{'':{len(line) - len(own)}}{own}" if line.endswith(own) else own for line, own in pairs),
+            prefixes.pop() if len(prefixes) == 1 else None,
         )

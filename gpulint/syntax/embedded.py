@@ -97,17 +97,18 @@ def of_markdown(path: str, data: bytes) -> Programs:
     decoded = decode(path, data)
     lines = [""] * len(_LINE_END.split(decoded.text))
     broken = []
-    for block in python_blocks(decoded.text):
+    blocks = tuple(python_blocks(decoded.text))
+    for block in blocks:
         code = code_of("\n".join(block.lines))
         if code is None or code.file:
             continue
-        if (error := _error_in(code)) is not None:
+        if (error := error_in(code)) is not None:
             broken.append(CannotParse(error.message, block.row + error.row - 1, error.column))
             continue
         lines[block.row - 1 : block.row - 1 + len(code.lines)] = code.lines
         if code.in_block:
             lines[block.row - 2] = _HEADER
-    source = Source(path, data, "\n".join(lines), decoded.encoding)
+    source = Source(path, data, "\n".join(lines), decoded.encoding, blocks=blocks)
     return Programs(source, broken=tuple((source, error) for error in broken))
 
 
@@ -127,7 +128,7 @@ class _Joined:
         self._lines: list[str] = []
 
     def add(self, cell: int, code: Code, original: tuple[str, ...]) -> None:
-        error = _error_in(code)
+        error = error_in(code)
         if not code.file:
             self._lines.append(_HEADER if code.in_block and error is None else "")
         if error is not None:
@@ -140,7 +141,7 @@ class _Joined:
         return Source(self.path, data, text, "utf-8", CellMap(notebook, tuple(self.pieces)))
 
 
-def _error_in(code: Code) -> CannotParse | None:
+def error_in(code: Code) -> CannotParse | None:
     """Why code cannot be parsed alone, at its own rows; None for Python."""
     text = "\n".join([_HEADER, *code.lines] if code.in_block else code.lines)
     try:
@@ -153,6 +154,17 @@ def _error_in(code: Code) -> CannotParse | None:
         except CannotParse as error:
             return CannotParse(error.message, max(error.row - code.in_block, 1), error.column)
     return None
+
+
+def is_kept(before: str, after: str) -> bool:
+    """Whether a changed cell or block is still Python where it was, still stands at the margin where it did, and has
+    not become empty."""
+    if before.strip() and not after.strip():
+        return False
+    old, new = code_of(before), code_of(after)
+    if old is None or new is None:
+        return old is new
+    return new.in_block == old.in_block and (error_in(new) is None or error_in(old) is not None)
 
 
 def _below(notebook: str, file: str) -> str:

@@ -235,12 +235,14 @@ def test_a_fix_of_a_row_with_a_magic_is_not_offered(tmp_path: Path) -> None:
     assert path.read_text() == before
 
 
-def test_markdown_is_not_fixed(tmp_path: Path) -> None:
+def test_markdown_is_fixed_inside_its_blocks(tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_text(text := f"# It's\n\n```python\n{NUMBER}```\n")
-    done = check("--isolated", "--extension", "md", "--fix", "--output-format", "concise", str(path))
-    assert "GPU304 " in done.stdout and "[*]" not in done.stdout
-    assert path.read_text() == text
+    wanted = text.replace(NUMBER, TEXT)
+    done = check("--isolated", "--extension", "md", "--diff", str(path))
+    assert wanted.splitlines()[4] in done.stdout and path.read_text() == text
+    assert check("--isolated", "--extension", "md", "--fix", str(path)).exit_code == 0
+    assert path.read_text() == wanted
 
 
 # ------------------------------------------------------------------------------- with gates

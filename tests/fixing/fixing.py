@@ -24,7 +24,7 @@ def fixed(
     """What fixing some files would write; `given` are contents to start from. The first file stands in the
     directory that the settings are for. The results of all checks are added to `checks`."""
     root = str(paths[0].parent)
-    finder = SettingsFinder(Settings(root=root, select=tuple(select)))
+    finder = SettingsFinder(Settings(root=root, select=tuple(select), extension=(("md", "markdown"),)))
 
     def check(names: Sequence[str], contents: Mapping[str, bytes]) -> Checked:
         checker = Checker(finder, CATALOGUE)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpulint.fixing.text import edited
 from gpulint.places import Site
 from gpulint.rewriting.draft import Draft, within
-from gpulint.rewriting.fix import Applicability, Edit, Fix
+from gpulint.rewriting.fix import Edit
+from gpulint.rewriting.text import edited
 from gpulint.sources.decoding import decode
 from gpulint.syntax import ir
 from gpulint.syntax.spans import layout
@@ -38,6 +38,6 @@ def call(draft: Draft, source: str) -> Site:
 def after(text: str, write: Callable[[Draft], list[Edit]]) -> str:
     """The text after the edits that `write` gives, which must compile."""
     edits = write(draft_of(text))
-    result = edited(text, [Fix(Applicability.SAFE, "", tuple(sorted(edits)))])
+    result = edited(text, edits)
     compile(result, PATH, "exec", dont_inherit=True)
     return result

@@ -31,6 +31,7 @@ class Editor:
         self.shown: list[str] = []
         self.refreshes = 0
         self.configuration: Any = None
+        self._cells = 0
         self.capabilities: types.ServerCapabilities | None = None
         self._news = asyncio.Event()
         self._listen()
@@ -94,6 +95,73 @@ class Editor:
 
     def close(self, uri: str) -> None:
         self.client.text_document_did_close(types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(uri)))
+
+    # ------------------------------------------------------------------------ notebooks
+
+    def open_notebook(self, uri: str, *cells: str) -> list[str]:
+        """Open a notebook with cells of these texts; their URIs. One that begins with `md:` is a Markdown cell."""
+        made = [self._cell(uri, text) for text in cells]
+        self.client.notebook_document_did_open(
+            types.DidOpenNotebookDocumentParams(
+                types.NotebookDocument(uri, "jupyter-notebook", 1, [cell for cell, _ in made]),
+                [item for _, item in made],
+            )
+        )
+        return [item.uri for _, item in made]
+
+    def _cell(self, notebook: str, text: str) -> tuple[types.NotebookCell, types.TextDocumentItem]:
+        self._cells += 1
+        uri = f"{notebook.replace('file:', 'vscode-notebook-cell:')}#W{self._cells}sZmlsZQ%3D%3D"
+        is_code = not text.startswith("md:")
+        self.texts[uri], self.versions[uri] = text.removeprefix("md:"), 1
+        kind = types.NotebookCellKind.Code if is_code else types.NotebookCellKind.Markup
+        item = types.TextDocumentItem(uri, "python" if is_code else "markdown", 1, self.texts[uri])
+        return types.NotebookCell(kind, uri), item
+
+    def type_in_cell(self, notebook: str, uri: str, old: str, new: str) -> int:
+        """Replace some words of a cell as editors do, which send what changed; the cell's new version."""
+        change = types.TextDocumentContentChangePartial(
+            types.Range(self.place(uri, old), self.place(uri, old, len(old))), new
+        )
+        self.texts[uri] = self.texts[uri].replace(old, new, 1)
+        self.versions[uri] += 1
+        identifier = types.VersionedTextDocumentIdentifier(version=self.versions[uri], uri=uri)
+        content = types.NotebookDocumentCellContentChanges(identifier, [change])
+        self._change_notebook(notebook, types.NotebookDocumentCellChanges(text_content=[content]))
+        return self.versions[uri]
+
+    def insert_cell(self, notebook: str, index: int, text: str) -> str:
+        """Put a cell before the one at an index; its URI."""
+        cell, item = self._cell(notebook, text)
+        change = types.NotebookCellArrayChange(index, 0, [cell])
+        structure = types.NotebookDocumentCellChangeStructure(change, did_open=[item])
+        self._change_notebook(notebook, types.NotebookDocumentCellChanges(structure=structure))
+        return item.uri
+
+    def remove_cell(self, notebook: str, index: int, uri: str) -> None:
+        change = types.NotebookCellArrayChange(index, 1)
+        structure = types.NotebookDocumentCellChangeStructure(change, did_close=[types.TextDocumentIdentifier(uri)])
+        self._change_notebook(notebook, types.NotebookDocumentCellChanges(structure=structure))
+
+    def run_cell(self, notebook: str, uri: str) -> None:
+        """Tell that a cell was run, as editors do."""
+        cell = types.NotebookCell(types.NotebookCellKind.Code, uri, execution_summary=types.ExecutionSummary(1, True))
+        self._change_notebook(notebook, types.NotebookDocumentCellChanges(data=[cell]))
+
+    def _change_notebook(self, notebook: str, cells: types.NotebookDocumentCellChanges) -> None:
+        self.versions[notebook] = self.versions.get(notebook, 1) + 1
+        identifier = types.VersionedNotebookDocumentIdentifier(self.versions[notebook], notebook)
+        event = types.NotebookDocumentChangeEvent(cells=cells)
+        self.client.notebook_document_did_change(types.DidChangeNotebookDocumentParams(identifier, event))
+
+    def close_notebook(self, notebook: str, cells: list[str]) -> None:
+        self.client.notebook_document_did_close(
+            types.DidCloseNotebookDocumentParams(
+                types.NotebookDocumentIdentifier(notebook), [types.TextDocumentIdentifier(one) for one in cells]
+            )
+        )
+
+    # ---------------------------------------------------------------------------- edits
 
     def applied(self, edit: types.WorkspaceEdit) -> dict[str, str]:
         """The texts of the documents that an edit changes, as they are after it."""
@@ -161,12 +229,12 @@ class Editor:
         )
         return found.contents.value if found is not None else None  # type: ignore[union-attr]
 
-    async def actions(self, uri: str, words: str) -> list[types.CodeAction]:
-        """The actions offered at some words."""
+    async def actions(self, uri: str, words: str, only: list[str] | None = None) -> list[types.CodeAction]:
+        """The actions offered at some words, of all kinds or only of some."""
         start, end = self.place(uri, words), self.place(uri, words, len(words))
         found = await self.client.text_document_code_action_async(
             types.CodeActionParams(
-                types.TextDocumentIdentifier(uri), types.Range(start, end), types.CodeActionContext([])
+                types.TextDocumentIdentifier(uri), types.Range(start, end), types.CodeActionContext([], only)
             )
         )
         return [one if isinstance(one, types.CodeAction) else _with_command(one) for one in found or ()]

@@ -200,3 +200,25 @@ def test_a_scope_that_goes_over_devices_shows_them_all() -> None:
 
 def test_a_device_that_is_not_known_has_no_hint() -> None:
     assert hints("import sys\nwith tf.device(sys.argv[1]):\n    v = tf.Variable(1.0)\n") == []
+
+
+def test_of_strategies_of_which_one_is_chosen_a_hint_names_both() -> None:
+    text = (
+        "def train(many: bool):\n    if many:\n        strategy = tf.distribute.MirroredStrategy()\n    else:\n"
+        "        strategy = tf.distribute.MultiWorkerMirroredStrategy()\n    with strategy.scope():\n"
+        "        v = tf.Variable(1.0)\n"
+    )
+    found = [said for row, _, said in hints(text) if row == 9]
+    assert found == ["on every replica of MirroredStrategy or every replica of MultiWorkerMirroredStrategy"]
+
+
+def test_a_condition_is_written_as_it_is_meant() -> None:
+    loop = "def train(steps: int):\n    for step in range(10):\n        if (steps + 1) % (2 * 8) == 0:\n"
+    (said,) = at(f"{loop}            with tf.device('/gpu:1'):\n                y = tf.ones(2)\n", "tf.ones", 3)
+    assert said.endswith("when (steps + 1) % 16 == 0")
+
+
+def test_a_condition_of_which_nothing_can_be_written_is_only_mentioned() -> None:
+    text = "if [1, 2][index()]() > 3:\n    with tf.device('/gpu:1'):\n        y = tf.ones(2)\n"
+    (said,) = at(text, "tf.ones", 3)
+    assert said.endswith("when a condition holds")

@@ -207,3 +207,61 @@ def test_a_port_that_is_none_is_said(address: str) -> None:
         [sys.executable, "-m", "gpulint", "server", "--tcp", address], capture_output=True, text=True, check=False
     )
     assert done.returncode == 2 and "is no port" in done.stderr
+
+
+SAFE_AND_UNSAFE = (
+    "import os\n\nos.environ['TF_GPU_THREAD_COUNT'] = 2\nname = '\U0001f600\x0c'\n"
+    "os.environ['TF_DUMP_GRAPH_PREFIX'] = 1\n"
+    "import tensorflow as tf\n\nwith tf.device('/gpu:0'):\n    x = tf.ones((2, 2))\n"
+)
+RESOLVING = types.CodeActionClientCapabilities(resolve_support=types.ClientCodeActionResolveOptions(["edit"]))
+
+
+@pytest.mark.parametrize("resolves", [True, False])
+def test_all_safe_fixes_of_a_document_are_one_action(tmp_path: Path, resolves: bool) -> None:
+    async def test(editor: Editor) -> None:
+        uri = editor.open(tmp_path / "a.py", SAFE_AND_UNSAFE)
+        assert sorted(str(one.code) for one in await editor.diagnostics(uri)) == ["GPU101", "GPU304", "GPU304"]
+        (action,) = await editor.actions(uri, "import os", only=["source.fixAll"])
+        assert (action.kind, action.edit is None) == ("source.fixAll.gpulint", resolves)
+        if resolves:
+            action = await editor.client.code_action_resolve_async(action)
+        assert action.edit is not None
+        after = editor.applied(action.edit)[uri]
+        assert after == SAFE_AND_UNSAFE.replace("= 2", "= '2'").replace("= 1", "= '1'")
+        editor.type(uri, after)
+        assert await editor.actions(uri, "import os", only=["source.fixAll"]) == []
+        assert await editor.actions(uri, "tf.device", only=["source.organizeImports"]) == []
+        (fixing, *_others) = await editor.actions(uri, "tf.device", only=["quickfix"])
+        assert "(unsafe)" in fixing.title and not fixing.is_preferred
+
+    edit(test, tmp_path, client=capabilities(text_document={"code_action": RESOLVING} if resolves else {}))
+
+
+def test_where_the_cursor_is_all_is_only_offered_to_be_worked_out_when_it_is_chosen(tmp_path: Path) -> None:
+    async def kinds(editor: Editor) -> list[object]:
+        uri = editor.open(tmp_path / "a.py", SAFE_AND_UNSAFE)
+        return [one.kind for one in await editor.actions(uri, "name")]
+
+    async def resolving(editor: Editor) -> None:
+        assert await kinds(editor) == ["source.fixAll.gpulint"]
+
+    async def other(editor: Editor) -> None:
+        assert await kinds(editor) == []
+
+    edit(resolving, tmp_path, client=capabilities(text_document={"code_action": RESOLVING}))
+    edit(other, tmp_path)
+
+
+def test_what_the_file_that_imports_a_helper_needs_is_fixed_in_the_helper(tmp_path: Path) -> None:
+    helper = "import tensorflow as tf\n\n\ndef pinned():\n    with tf.device('gpu0'):\n        return tf.ones(2)\n"
+    written(tmp_path, {"train.py": "from helper import pinned\n\npinned()\n", "helper.py": helper})
+
+    async def test(editor: Editor) -> None:
+        uri = editor.open(tmp_path / "helper.py")
+        assert [one.code for one in await editor.diagnostics(uri)][:1] == ["GPU103"]
+        (action,) = await editor.actions(uri, "import", only=["source.fixAll.gpulint"])
+        assert action.edit is not None
+        assert editor.applied(action.edit) == {uri: helper.replace("'gpu0'", "'/GPU:0'")}
+
+    edit(test, tmp_path)

@@ -39,14 +39,13 @@ def _collide(first: Edit, second: Edit) -> bool:
     return (b.row, b.column) < end or (a.row, a.column) == (b.row, b.column)
 
 
-def edited(text: str, fixes: Sequence[Fix]) -> str:
-    """The text with fixes that can be applied together. What they add gets the line ends of the rows around it."""
-    edits = sorted({edit for fix in fixes for edit in fix.edits})
+def edited(text: str, edits: Iterable[Edit]) -> str:
+    """The text with edits that do not touch each other. What they add gets the line ends of the rows around it."""
     starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
     ends = [match.group() for match in _LINE_END.finditer(text)]
     parts = []
     done = 0
-    for edit in edits:
+    for edit in sorted(set(edits)):
         span = edit.span
         start = starts[span.row - 1] + span.column - 1
         parts += [text[done:start], edit.content.replace("\n", _line_end_near(ends, span.row))]

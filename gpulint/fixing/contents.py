@@ -1,0 +1,80 @@
+"""A file's content as texts that edits are of, and as bytes again."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Sequence
+
+from gpulint.linting.engine import on_deep_stack
+from gpulint.rewriting.fix import Edit, Fix
+from gpulint.rewriting.text import edited
+from gpulint.sources.decoding import Undecodable, decode
+from gpulint.sources.notebook import read_notebook, with_texts
+from gpulint.sources.source import Source
+from gpulint.syntax.embedded import of_markdown, of_notebook
+from gpulint.syntax.parse import CannotParse, parse
+
+BOM = b"\xef\xbb\xbf"
+
+
+def texts_of(source: Source) -> dict[int | None, str]:
+    """The text of a file, by None, or those of a notebook's cells, by index."""
+    if source.cells is not None:
+        return {cell.index: cell.text for cell in read_notebook(source.file, source.data).cells}
+    return {None: source.text if source.blocks is None else decode(source.path, source.data).text}
+
+
+def with_edits(source: Source, fixes: Sequence[Fix]) -> bytes | None:
+    """The bytes of a file with fixes; None where its encoding cannot say it."""
+    texts = texts_of(source)
+    edits = [edit for fix in fixes for edit in fix.edits]
+    if source.cells is None:
+        return encoded(edited(texts[None], edits), source)
+    by_cell: dict[int, list[Edit]] = {}
+    for edit in edits:
+        if edit.span.cell is not None:
+            by_cell.setdefault(edit.span.cell, []).append(edit)
+    changed = {cell: edited(texts[cell], own) for cell, own in by_cell.items()}
+    return with_texts(read_notebook(source.file, source.data), changed)
+
+
+def encoded(text: str, source: Source) -> bytes | None:
+    """A text as bytes of the form that a file has; None where its encoding cannot say it."""
+    mark = BOM if source.data.startswith(BOM) else b""
+    encoding = "utf-8" if source.encoding == "utf-8-sig" else source.encoding
+    try:
+        return mark + text.encode(encoding)
+    except UnicodeEncodeError:
+        return None
+
+
+def compiles(path: str, content: bytes, before: Source) -> bool:
+    """Whether a new content is Python: by the running one where that takes the old one, else by LibCST.
+
+    Of a notebook or Markdown file no more cells or blocks may be none than before.
+    """
+    try:
+        if before.cells is not None:
+            return len(of_notebook(path, content).broken) <= len(of_notebook(path, before.data).broken)
+        if before.blocks is not None:
+            old, new = of_markdown(path, before.data), of_markdown(path, content)
+            same = len(new.main.blocks or ()) == len(before.blocks)
+            return same and len(new.broken) <= len(old.broken) and (_is_python(new.main) or not _is_python(old.main))
+        source = decode(path, content)
+        if _is_python(before):
+            return _is_python(source)
+        on_deep_stack(lambda: parse(source))
+    except (CannotParse, Undecodable):
+        return False
+    return True
+
+
+def _is_python(source: Source) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(ast.parse(source.text), "<fixed>", "exec", dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return False
+    return True
