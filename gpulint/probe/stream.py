@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from gpulint.probe.channel import Channel
+from gpulint.probe.channel import Channel, write_all
 from gpulint.probe.log_summary import Summary
 from gpulint.probe.progress import ProgressLine
 
@@ -17,6 +17,9 @@ _CHUNK = 1 << 16
 _PATIENCE = 0.1
 """After this many seconds an unfinished line that could still become placement log is passed on: it may be a prompt,
 or a line that grows by a dot from time to time."""
+
+_TAIL = 1 << 12
+"""Bytes of the end of what was passed on that are kept."""
 
 _LEFT_BEHIND = 1 << 20
 """The most that can be in a pipe when the program ends. What comes behind it is not the program's: something that it
@@ -43,6 +46,7 @@ class Stream:
         """How many bytes came."""
         self.blocked = False
         """Whether the program waits for whoever reads our output."""
+        self._tail = b""
         self._channel = channel
         self._ended = ended
         self._asks_for_log = shows_log
@@ -61,6 +65,12 @@ class Stream:
         """Whether all was passed on, after at most some seconds."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
+
+    @property
+    def last_line(self) -> str:
+        """The last line with something on it that was passed on, "" for none."""
+        lines = [line.strip() for line in self._tail.decode("utf-8", "replace").splitlines()]
+        return next((line for line in reversed(lines) if line), "")
 
     def _run(self) -> None:
         try:
@@ -155,23 +165,15 @@ class Stream:
     def _write(self, text: bytes) -> None:
         """Writes all of a text at once. Raises OSError where nobody takes it."""
         target = self._channel.target
+        self._tail = (self._tail + text)[-_TAIL:]
         if not text or target is None:
             return
         self.blocked = True
         try:
             if self._line is None:
-                _write_all(target, text)
+                write_all(target, text)
             else:
                 with self._line.aside(text):
-                    _write_all(target, text)
+                    write_all(target, text)
         finally:
             self.blocked = False
-
-
-def _write_all(target: int, text: bytes) -> None:
-    rest = memoryview(text)
-    while rest:
-        try:
-            rest = rest[os.write(target, rest) :]
-        except BlockingIOError:  # somebody who shares the descriptor has made it so
-            select.select([], [target], [])
