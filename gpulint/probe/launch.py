@@ -96,12 +96,8 @@ def run(
         os.unlink(stacks_path(capture_path))
     except OSError:
         pass  # there is none
-    write_start(
-        recorder, program if program is not None else command, os.environ if environment is None else environment
-    )
-    if worker is not None:
-        tasks = [[task.job, task.index] for task in worker.tasks]
-        recorder.write("worker", job=worker.job, index=worker.index, launcher=worker.launcher, tasks=tasks)
+    environment_of = os.environ if environment is None else environment
+    write_start(recorder, program if program is not None else command, environment_of, worker)
     try:
         made = _Run(command, environment, recorder, capture_path, show_log, progress, cards, peers)
         return made.to_its_end(timeout, hang_after)
@@ -288,8 +284,7 @@ class _Run:
             self._recorder.write("fault", where="launch", error=fault)
         status = code if code is not None and code >= 0 else None
         number = -code if code is not None and code < 0 else None
-        lines = [stream.last_line for stream in self._streams]
-        last = next(filter(None, lines if status == 0 else reversed(lines)), "")
+        last = max(self._streams, key=lambda stream: stream.said_at).last_line
         self._recorder.write("end", status=status, signal=number, reason=reason, seconds=round(seconds, 3), last=last)
         if self._recorder.error:
             faults.append(self._recorder.error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import threading
 import time
@@ -20,6 +21,9 @@ or a line that grows by a dot from time to time."""
 
 _TAIL = 1 << 12
 """Bytes of the end of what was passed on that are kept."""
+
+_LOGGED = re.compile(r"[IWEF]\d{4} \d\d:\d\d:|\d{4}-\d\d-\d\d .*: [IWEF] |WARNING: All log messages before absl::")
+"""How a line begins that libraries write to their log: absl's, and TensorFlow's before 2.18."""
 
 _LEFT_BEHIND = 1 << 20
 """The most that can be in a pipe when the program ends. What comes behind it is not the program's: something that it
@@ -47,6 +51,10 @@ class Stream:
         self.blocked = False
         """Whether the program waits for whoever reads our output."""
         self._tail = b""
+        self.last_line = ""
+        """The last line with something on it that was passed on; what libraries log does not count."""
+        self.said_at = 0.0
+        """When that was."""
         self._channel = channel
         self._ended = ended
         self._asks_for_log = shows_log
@@ -65,12 +73,6 @@ class Stream:
         """Whether all was passed on, after at most some seconds."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
-
-    @property
-    def last_line(self) -> str:
-        """The last line with something on it that was passed on, "" for none."""
-        lines = [line.strip() for line in self._tail.decode("utf-8", "replace").splitlines()]
-        return next((line for line in reversed(lines) if line), "")
 
     def _run(self) -> None:
         try:
@@ -162,10 +164,18 @@ class Stream:
         self.fault = f"{self._channel.name}: {type(error).__name__}: {error}"
         return text
 
+    def _keep_last(self, text: bytes) -> None:
+        self._tail = (self._tail + text)[-_TAIL:]
+        lines = (line.strip() for line in reversed(self._tail.decode("utf-8", "replace").splitlines()))
+        last = next((line for line in lines if line and not _LOGGED.match(line)), "")
+        if last and text.strip():
+            self.last_line, self.said_at = last, time.monotonic()
+            self._tail = self._tail[self._tail.rfind(b"\n") + 1 :]
+
     def _write(self, text: bytes) -> None:
         """Writes all of a text at once. Raises OSError where nobody takes it."""
         target = self._channel.target
-        self._tail = (self._tail + text)[-_TAIL:]
+        self._keep_last(text)
         if not text or target is None:
             return
         self.blocked = True

@@ -174,6 +174,8 @@ class Session:
             self._writer.write("lost", evidence=BEFORE, reason="TensorFlow was in use when the watching began")
         elif self._options.log and self._simulation is None:
             tensorflow.debugging.set_log_device_placement(True)
+        if self._internals.function is not None:
+            self._pace.watch(self._internals.function, self._hooks)
         for name in self._calls.watch(tensorflow):
             self._internals.lost.append(("calls", name))
         self._witnesses.watch(tensorflow, self._internals)
@@ -232,7 +234,7 @@ class Session:
                 self._enter("steps")
             self._steps.add(function, place, seconds, self._operations.eager if self._operations else 0)
             if function != EAGER_STEP:
-                self._pace.add(seconds, self._witnesses.waited)
+                self._pace.add(self._witnesses.waited)
             self._witnesses.stepped(place)
         except Exception as error:
             self.fault("steps", error)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpulint.probe.capture import Capture
 from gpulint.probe.cluster.folder import tasks_of
-from gpulint.probe.cluster.told import by_value, how_it_ended, names, where_it_was
+from gpulint.probe.cluster.told import by_value, how_it_ended, last_words, names
 from gpulint.probe.expectation import Expectation, Run, Status, held, undecided, violated
 
 _ID = "worker-joined"
@@ -31,7 +31,8 @@ def check(run: Run) -> Iterator[Expectation]:
             one.task.name,
             _EXPECTED,
             seen,
-            evidence=tuple(filter(None, (where_it_was(one.capture),))),
+            where=(one.capture.stopped_at or one.capture.error_at) if one.capture is not None else None,
+            evidence=tuple(filter(None, (last_words(one.capture),))),
             fix="look at its log and its launcher: the others wait for it, or train without it",
         )
     joined = [one.task for one in training if taken[one.task]]

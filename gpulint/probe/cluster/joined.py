@@ -10,7 +10,7 @@ from typing import Any
 
 from gpulint.probe.captured import Capture, Member
 from gpulint.probe.cluster.devices import qualified
-from gpulint.probe.cluster.told import SHOWN, culprits, has_failed, how_it_ended, where_it_was
+from gpulint.probe.cluster.told import culprits, has_failed
 from gpulint.probe.records import Card, Function, Steps, Strategy, Where
 
 _Key = tuple[str, "Where | None"]
@@ -79,14 +79,7 @@ def _end(members: Sequence[Member], blamed: Sequence[Member]) -> dict[str, Any]:
     end = ends[0] if ends else {}
     told = {"status": end.get("status"), "signal": end.get("signal"), "reason": end.get("reason")}
     last = next((one.capture.last_line for one in blamed if one.capture is not None), "")
-    return {**told, "seconds": seconds, "last": last, "worker": _blame(blamed)}
-
-
-def _blame(blamed: Sequence[Member]) -> str:
-    """Who the end comes from, and how: `worker 1: signal 9 (SIGKILL), last line: step 3`."""
-    ends = {one.task: ", ".join(filter(None, (how_it_ended(one.capture), where_it_was(one.capture)))) for one in blamed}
-    more = f"; and {len(ends) - SHOWN} others" if len(ends) > SHOWN else ""
-    return "; ".join(f"{task.name}: {end}" for task, end in list(ends.items())[:SHOWN]) + more
+    return {**told, "seconds": seconds, "last": last, "worker": names(one.task for one in blamed)}
 
 
 def _strategies(captures: Sequence[Capture]) -> list[Strategy]:

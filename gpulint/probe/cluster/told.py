@@ -52,13 +52,10 @@ def how_it_ended(capture: Capture | None) -> str:
     return f"status {end.get('status')}"
 
 
-def where_it_was(capture: Capture | None) -> str:
-    """At which line it was stopped, what it raised, or what it printed last; "" where nothing says it."""
+def last_words(capture: Capture | None) -> str:
+    """What it raised, or what it printed last; "" where nothing says it."""
     if capture is None:
         return ""
-    if (place := capture.stopped_at) is not None:
-        inside = ", inside of TensorFlow" if capture.waits_in_tensorflow else ""
-        return f"at {place.path}:{place.row}{inside}"
     if capture.error:
         return capture.error.split("\n")[0]
     return f"last line: {capture.last_line}" if capture.last_line else ""

@@ -11,7 +11,7 @@ from gpulint.probe.cluster.told import by_value
 from gpulint.probe.expectation import Status
 from gpulint.probe.fallbacks import fallbacks
 from gpulint.probe.memory_limits import places
-from gpulint.probe.report import Report
+from gpulint.probe.report import Report, workers
 from gpulint.probe.sizes import in_words
 
 SIMULATED = "SIMULATED GPUs: logical CPUs stand for them; speed, NCCL, kernels and real memory are not known"
@@ -103,8 +103,8 @@ def verdict(report: Report) -> str:
 def ending(capture: Capture) -> str:
     """How the program ended, "" where it came to its end without a fault or nobody saw it."""
     end = capture.end
-    if end.get("worker"):
-        return str(end["worker"])
+    if capture.members:
+        return workers.ending(capture)
     if end.get("reason") in ("timeout", "hang"):
         return f"the program was stopped ({end['reason']})"
     if end.get("signal"):

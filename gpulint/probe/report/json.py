@@ -40,6 +40,7 @@ def content(report: Report) -> dict[str, Any]:
             "reason": capture.end.get("reason"),
             "seconds": capture.end.get("seconds"),
             "error": capture.error or None,
+            "worker": capture.end.get("worker"),
         },
         "environment": {
             "tensorflow": capture.tensorflow.get("tensorflow"),

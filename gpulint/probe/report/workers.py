@@ -7,7 +7,8 @@ from typing import Any
 
 from gpulint.probe.captured import Capture, Member
 from gpulint.probe.checks.stragglers import times_of
-from gpulint.probe.cluster.told import how_it_ended, where_it_was
+from gpulint.probe.cluster.told import SHOWN, culprits, how_it_ended, last_words
+from gpulint.probe.report import located
 
 
 def _devices(member: Member) -> str:
@@ -26,10 +27,23 @@ def _milliseconds(member: Member, name: str) -> str:
 
 
 def _end(member: Member) -> str:
-    """With what it said last, where it came to no good end."""
-    ended_well = member.capture is not None and member.capture.end.get("status") == 0
-    last = "" if ended_well else where_it_was(member.capture)
-    return ", ".join(filter(None, (how_it_ended(member.capture), last)))
+    """How it ended, and where it was, or what it said last, where it came to no good end."""
+    capture = member.capture
+    ended = how_it_ended(capture)
+    if capture is None or capture.end.get("status") == 0:
+        return ended
+    if capture.stopped_at is not None:
+        inside = ", inside of TensorFlow" if capture.waits_in_tensorflow else ""
+        return f"{ended} at {located(capture.stopped_at)}{inside}"
+    return ", ".join(filter(None, (ended, last_words(capture))))
+
+
+def ending(capture: Capture) -> str:
+    """Whom the end of all of them comes from, and how: `worker 1: signal 9 (SIGKILL), last line: step 3`; "" where
+    they ended well."""
+    blamed = culprits(capture.members)
+    more = f"; and {len(blamed) - SHOWN} others" if len(blamed) > SHOWN else ""
+    return "; ".join(f"{one.task.name}: {_end(one)}" for one in blamed[:SHOWN]) + more
 
 
 WORKER_COLUMNS: tuple[tuple[str, Callable[[Member], str]], ...] = (
