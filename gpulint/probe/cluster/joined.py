@@ -10,7 +10,7 @@ from typing import Any
 
 from gpulint.probe.captured import Capture, Member
 from gpulint.probe.cluster.devices import qualified
-from gpulint.probe.cluster.told import culprits, has_failed
+from gpulint.probe.cluster.told import culprits, has_failed, names
 from gpulint.probe.records import Card, Function, Steps, Strategy, Where
 
 _Key = tuple[str, "Where | None"]
