@@ -27,7 +27,13 @@ def localised(capture: Capture) -> Capture:
         return capture
     found = renamed(capture, lambda device: device.removeprefix(prefix))
     others = (device for device in found.logical if device not in found.own_devices)
-    return replace(found, logical=(*found.own_devices, *others))
+    memory = [one._replace(devices=_own_only(one.devices)) for one in found.memory]
+    return replace(found, logical=(*found.own_devices, *others), memory=memory)
+
+
+def _own_only(sizes: dict[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
+    """Of simulated GPUs every process tells something, also where they are another worker's."""
+    return {device: pair for device, pair in sizes.items() if not _PREFIX.match(device)}
 
 
 def qualified(capture: Capture, prefix: str) -> Capture:

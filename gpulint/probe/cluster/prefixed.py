@@ -19,8 +19,8 @@ _PATIENCE = 0.25
 _QUIET = 0.1
 """Seconds without anything after which all has come, once it is over."""
 
-_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r(?!$)|\n)")
-"""A line with its end. A bar that is drawn over and over has many, each on its own; what comes after a carriage return
+_END = re.compile(rb"\r\n|\r(?!\Z)|\n")
+"""The end of a line. A bar that is drawn over and over has many, each on its own; what comes after a carriage return
 at the end of what is known says whether it ends the line."""
 
 
@@ -63,6 +63,8 @@ class Prefixed:
                 for source in self._sources.values():
                     if source.held and source.since + _PATIENCE <= now:
                         self._write(source, source.flush())
+            for source in self._sources.values():
+                self._write(source, source.flush())
             for key in list(selector.get_map().values()):
                 os.close(key.fd)
         os.close(self._over)
@@ -91,7 +93,7 @@ class Prefixed:
         for piece in pieces:
             shown += [piece] if source.is_begun else [source.prefix, piece]
             source.is_begun = not piece.endswith((b"\n", b"\r"))
-        if source.is_begun:
+        if not pieces[-1].endswith(b"\n"):
             self._open[source.target] = source
         try:
             write_all(source.target, b"".join(shown))
@@ -116,8 +118,8 @@ class _Source:
     def lines(self, data: bytes) -> list[bytes]:
         """The lines that are finished with this."""
         text, found, end = self.held + data, [], 0
-        for match in _LINE.finditer(text):
-            found.append(match[0])
+        for match in _END.finditer(text):
+            found.append(text[end : match.end()])
             end = match.end()
         if found or not self.held:
             self.since = time.monotonic()

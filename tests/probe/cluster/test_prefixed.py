@@ -24,7 +24,7 @@ class Screen:
         self.workers = [write for _, write in pairs]
         self.lines = Prefixed({read: (b"[%d] " % index, target) for index, (read, _) in enumerate(pairs)})
         self._seen = bytearray()
-        self._reader = threading.Thread(target=self._read)
+        self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def _read(self) -> None:
@@ -47,10 +47,11 @@ class Screen:
 @contextmanager
 def screen() -> Iterator[Screen]:
     made = Screen()
-    yield made
-    for descriptor in made.workers:
-        os.close(descriptor)
-    os.close(made.out)
+    try:
+        yield made
+    finally:
+        for descriptor in made.workers:
+            os.close(descriptor)
 
 
 def unprefixed(text: bytes, index: int) -> bytes:
@@ -101,6 +102,16 @@ def test_a_prompt_is_shown_and_another_workers_line_does_not_run_into_it() -> No
         made.await_(b"a line\n")
         os.write(made.workers[0], b"and more\n")
         assert made.finish() == b"[0] Name: \n[1] a line\n[0] and more\n"
+
+
+def test_bars_that_are_drawn_over_and_over_do_not_run_into_each_other() -> None:
+    with screen() as made:
+        for part in (10, 20):
+            for index in (0, 1):
+                os.write(made.workers[index], b"\r%d%%" % part)
+                made.await_(b"[%d] %d%%" % (index, part))
+        shown = made.finish()
+    assert all(not (b"[0]" in line and b"[1]" in line) for line in shown.split(b"\n"))
 
 
 def test_a_worker_learns_that_nobody_reads_its_output() -> None:
