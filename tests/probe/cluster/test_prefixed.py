@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from gpulint.probe.cluster.prefixed import Prefixed
+from tests.probe.launched import until
 
 
 class Screen:
@@ -119,10 +120,16 @@ def test_a_worker_learns_that_nobody_reads_its_output() -> None:
     out, target = os.pipe()
     os.close(out)
     lines = Prefixed({read: (b"[0] ", target)})
-    with pytest.raises(BrokenPipeError):
-        for _ in range(1000):
-            os.write(write, b"line\n")
-            time.sleep(0.01)
+    os.write(write, b"line\n")
+    until(lambda: _is_broken(write))
     lines.finish()
     os.close(write)
     os.close(target)
+
+
+def _is_broken(write: int) -> bool:
+    try:
+        os.write(write, b"line\n")
+    except BrokenPipeError:
+        return True
+    return False
