@@ -234,12 +234,13 @@ def _probed(
 
     with tempfile.TemporaryDirectory(prefix="gpulint-") as temporary:
         if local_workers is not None:
-            for line in local.told_before(local_workers, gpus or 0, environment):
+            shared = 0 if simulated.gpus else gpus or 0
+            for line in local.told_before(local_workers, shared, environment):
                 click.echo(f"gpulint: {line}", err=True)
             directory = os.path.abspath(capture_path or temporary)
             os.makedirs(directory, exist_ok=True)
             job = local.Job(command, target.words, environment)
-            result = local.run(local_workers, job, directory, gpus=gpus or 0, timeout=timeout, hang_after=hang_after)
+            result = local.run(local_workers, job, directory, gpus=shared, timeout=timeout, hang_after=hang_after)
             faults, capture = result.faults, joined(result.members)
         else:
             path, worker = capture_of(capture_path or f"{temporary}/", environment)

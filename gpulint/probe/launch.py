@@ -134,7 +134,6 @@ class _Run:
         self._process: subprocess.Popen[bytes] | None = None
         self._ended = threading.Event()
         self._relay = Relay(self._send, self._resize)
-        self._places = Places()
 
         def shows_log() -> bool:
             """The agent's record of the program's wish is written before TensorFlow prints the first line."""
@@ -254,7 +253,8 @@ class _Run:
     def _keep_stack(self) -> None:
         try:
             with open(self._stacks, encoding="utf-8", errors="replace") as file:
-                frames = main_thread(file.read(), lambda path: not self._places.is_foreign(path))
+                places = Places()
+                frames = main_thread(file.read(), lambda path: not places.is_foreign(path))
         except OSError:
             return  # the directory is gone
         self._recorder.write("stack", frames=frames)

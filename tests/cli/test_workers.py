@@ -20,6 +20,10 @@ index = config["task"]["index"]
 """
 
 
+TOGETHER = "open(f'{index}', 'w').close()\nwhile not all(map(os.path.exists, '012')): time.sleep(0.05)\n"
+"""Three workers wait until all of them have begun."""
+
+
 def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "gpulint", "probe", "--isolated", *arguments]
 
@@ -84,7 +88,7 @@ def test_standard_input_is_worker_0s(tmp_path: Path) -> None:
 def test_a_worker_that_fails_is_named_and_the_others_are_ended(
     failure: str, ended: tuple[int | None, int | None], told: str, tmp_path: Path
 ) -> None:
-    text = f"print('working', flush=True)\nif index == 1:\n    {failure}\ntime.sleep(600)\n"
+    text = f"print('working', flush=True)\n{TOGETHER}if index == 1:\n    {failure}\ntime.sleep(600)\n"
     done = probe(tmp_path, text, "--local-workers", "3", "--capture", "seen")
     assert done.returncode == 4
     assert done.stdout.decode().splitlines()[-1].endswith(told)
@@ -95,14 +99,14 @@ def test_a_worker_that_fails_is_named_and_the_others_are_ended(
     told_of = workers(merged)
     assert [(one["status"], one["signal"]) for one in told_of] == [(None, 15), ended, (None, 15)]
     assert [one["reason"] for one in told_of] == ["peer", "exit", "peer"]
-    assert told_of[0]["stopped_at"]["row"] == 7
+    assert told_of[0]["stopped_at"]["row"] == 8
 
 
 def test_workers_that_take_no_notice_of_the_end_are_killed(tmp_path: Path) -> None:
-    text = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nif index:\n    time.sleep(2); sys.exit(1)\ntime.sleep(600)\n"
-    done = probe(tmp_path, text, "--local-workers", "2", "--output-format", "json")
+    text = f"signal.signal(signal.SIGTERM, signal.SIG_IGN)\n{TOGETHER}if index:\n    sys.exit(1)\ntime.sleep(600)\n"
+    done = probe(tmp_path, text, "--local-workers", "3", "--output-format", "json")
     assert done.returncode == 4
-    assert [one["signal"] for one in workers(done)] == [9, None]
+    assert workers(done)[0]["signal"] == 9
 
 
 def test_a_worker_that_hangs_is_named_with_its_place_and_the_one_that_waits_is_not(tmp_path: Path) -> None:

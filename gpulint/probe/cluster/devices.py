@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
@@ -18,6 +18,7 @@ from gpulint.probe.records import Sample, Stated
 _PREFIX = re.compile(r"/job:\w+/task:\d+/")
 
 _Key = TypeVar("_Key")
+_Told = TypeVar("_Told")
 
 
 def localised(capture: Capture) -> Capture:
@@ -28,12 +29,12 @@ def localised(capture: Capture) -> Capture:
     found = renamed(capture, lambda device: device.removeprefix(prefix))
     others = (device for device in found.logical if device not in found.own_devices)
     memory = [one._replace(devices=_own_only(one.devices)) for one in found.memory]
-    return replace(found, logical=(*found.own_devices, *others), memory=memory)
+    return replace(found, logical=(*found.own_devices, *others), memory=memory, limits=_own_only(found.limits))
 
 
-def _own_only(sizes: dict[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
+def _own_only(by_device: dict[str, _Told]) -> dict[str, _Told]:
     """Of simulated GPUs every process tells something, also where they are another worker's."""
-    return {device: pair for device, pair in sizes.items() if not _PREFIX.match(device)}
+    return {device: told for device, told in by_device.items() if not _PREFIX.match(device)}
 
 
 def qualified(capture: Capture, prefix: str) -> Capture:
@@ -56,13 +57,12 @@ def _own_prefix(capture: Capture) -> str:
         prefix = capture.worker.task.prefix
         if any(device.startswith(prefix) for device in capture.logical):
             return prefix
-    seen = [device for sample in capture.memory for device in sample.devices]
-    found = Counter(match[0] for device in seen or _used(capture) if (match := _PREFIX.match(device)))
+    seen = Counter(device for sample in capture.memory for device in sample.devices) or capture.operations
+    found: Counter[str] = Counter()
+    for device, count in seen.items():
+        if (match := _PREFIX.match(device)) is not None:
+            found[match[0]] += count
     return max(found, key=lambda one: found[one], default="")
-
-
-def _used(capture: Capture) -> Iterable[str]:
-    return [*(one.device for one in capture.variables), *capture.operations.elements()]
 
 
 def renamed(capture: Capture, rename: Callable[[str], str]) -> Capture:

@@ -17,7 +17,7 @@ from gpulint.probe.cluster.joined import joined
 from gpulint.probe.cluster.local import reserved_ports, visible_gpus
 from gpulint.probe.cluster.told import by_value, culprits, names
 from gpulint.probe.records import Frame, Task
-from gpulint.probe.report import Report, render
+from gpulint.probe.report import Report, page, render
 from gpulint.probe.report.json import content
 from gpulint.probe.stacks import main_thread
 from tests.probe.cluster.clusters import LINE, members, worker, written
@@ -145,6 +145,7 @@ def test_every_form_of_the_report_has_the_workers() -> None:
     assert "worker 1" in text and "left no capture" in text and "/job:" not in text
     for form in ("json", "sarif", "junit"):
         assert render(form, report, False)
+    assert "left no capture" in page.render(report)
 
 
 def test_workers_are_named_in_ranges() -> None:
