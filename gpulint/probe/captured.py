@@ -126,8 +126,12 @@ class Capture:
 
     @property
     def trainers(self) -> list[tuple[Task, Capture]]:
-        """The workers that train, parameter servers and evaluators left out, and that left something behind."""
-        return [(one.task, one.capture) for one in self.members if one.capture is not None and one.task.trains]
+        """The workers that train and left something behind. Parameter servers and evaluators do not train; where there
+        are parameter servers, nor do workers but the one that has the strategy: they run what it sends them."""
+        known = [(one.task, one.capture) for one in self.members if one.capture is not None and one.task.trains]
+        made = [strategy.cls for _, capture in known for strategy in capture.strategies]
+        is_coordinated = any(cls.startswith("ParameterServer") for cls in made)
+        return [(task, capture) for task, capture in known if capture.strategies or not is_coordinated]
 
     @property
     def stopped_at(self) -> Where | None:

@@ -18,7 +18,8 @@ def check(run: Run) -> Iterator[Expectation]:
 
     A program may train without steps that are seen, so that no worker has any: that decides nothing.
     """
-    training = [one for one in run.capture.members if one.task.trains]
+    trainers = {task for task, _ in run.capture.trainers}
+    training = [one for one in run.capture.members if one.task in trainers or (not one.capture and one.task.trains)]
     if not training:
         return
     taken = {one.task: _steps(one.capture) for one in training}

@@ -12,7 +12,6 @@ from gpulint.probe.records import Task
 SHOWN = 4
 """Workers, or groups of them, that are told apart in one line."""
 
-
 _DEVICE = re.compile(r"/job:(\w+)/task:(\d+)/(.+)")
 
 
@@ -89,8 +88,7 @@ def _reason(member: Member) -> str:
 
 
 def _ended_at(member: Member) -> float:
-    """One whose end nobody saw was still there when the others' was seen, or went down with its host: it comes first
-    where it comes to blame."""
+    """0 where nobody saw it end: its probe was killed with it, which can be what the others failed of."""
     return float(member.capture.end.get("t", 0.0)) if member.capture is not None else 0.0
 
 

@@ -72,6 +72,14 @@ class TestJoined:
         found = verify(Run(joined([*members(worker(0), worker(1)), *others])), CHECKS)
         assert [one.subject for one in found if one.id == "worker-joined"] == ["worker 0, 1"]
 
+    def test_workers_of_parameter_servers_run_what_the_coordinator_sends_them(self) -> None:
+        strategy = Strategy(1, "ParameterServerStrategyV2", ("CPU:0",), 1, LINE)
+        chief = Member(Task("chief", 0), replace(worker(0), strategies=[strategy]))
+        served = [Member(Task("worker", index), replace(worker(index, steps=0), strategies=[])) for index in (0, 1)]
+        found = verify(Run(joined([chief, *served])), CHECKS)
+        assert [(one.status, one.subject) for one in found if one.id == "worker-joined"] == [(Status.PASS, "chief 0")]
+        assert {one.status for one in found} == {Status.PASS}
+
     def test_captures_of_two_runs_are_not_one_cluster(self) -> None:
         broken = of("worker-joined", worker(0, count=2), worker(1, count=2), worker(2, count=3))[0]
         assert (broken.status, broken.subject) == (Status.FAIL, "the cluster")
