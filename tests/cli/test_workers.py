@@ -99,7 +99,7 @@ def test_a_worker_that_fails_is_named_and_the_others_are_ended(
     told_of = workers(merged)
     assert [(one["status"], one["signal"]) for one in told_of] == [(None, 15), ended, (None, 15)]
     assert [one["reason"] for one in told_of] == ["peer", "exit", "peer"]
-    assert told_of[0]["stopped_at"]["row"] == 8
+    assert told_of[0]["stopped_at"]["row"] == len((BEGINNING + text).splitlines())
 
 
 def test_workers_that_take_no_notice_of_the_end_are_killed(tmp_path: Path) -> None:
