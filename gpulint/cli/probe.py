@@ -16,6 +16,9 @@ from gpulint.linting import pack
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.probe import levels, preflight
 from gpulint.probe.capture import Capture, CaptureError, read
+from gpulint.probe.cluster.folder import capture_of, read_members
+from gpulint.probe.cluster.joined import joined
+from gpulint.probe.cluster.judged import verify_all
 from gpulint.probe.expectation import Run, Wanted
 from gpulint.probe.log_file import capture_of_log
 from gpulint.probe.report import FORMATS, Report, render, tensorboard
@@ -72,7 +75,20 @@ from gpulint.sources.notebook import PYTHON_2, read_notebook
     default=10,
     help="Let TensorFlow profile N training steps after the warm-up for --tensorboard (0: none).  [default: 10]",
 )
-@click.option("--capture", "capture_path", type=click.Path(dir_okay=False), help="Keep what was seen in this file.")
+@click.option(
+    "--capture",
+    "capture_path",
+    type=click.Path(),
+    metavar="PATH",
+    help="Keep what was seen in this file; in a directory (DIR/) as capture-JOB-INDEX.jsonl of this worker.",
+)
+@click.option(
+    "--local-workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Run the program as N workers of a cluster on this machine.",
+)
+@click.option("--merge", type=click.Path(), metavar="DIR", help="Report on all workers whose captures are in DIR.")
 @click.option("--replay", type=click.Path(), metavar="CAPTURE", help="Report on a run that was captured earlier.")
 @click.option("--log", "log_path", type=click.Path(), metavar="FILE", help="Report on a placement log.")
 @click.option("--strict/--no-strict", default=None, help="Exit with 3 where something stays inconclusive.")
@@ -98,6 +114,8 @@ def command(
     log_directory: str | None,
     profile_steps: int,
     capture_path: str | None,
+    local_workers: int | None,
+    merge: str | None,
     replay: str | None,
     log_path: str | None,
     strict: bool | None,
@@ -121,34 +139,41 @@ def command(
     settings = finder.of_directory(".")
     catalogue = _catalogue(finder, isolated)
     expected = _expected(settings, expect)
-    if sum(source is not None for source in (replay, log_path, module or script)) != 1 and not (module and script):
-        raise UserError("name one program, --replay CAPTURE or --log FILE")
+    if sum(source is not None for source in (replay, merge, log_path, module or script)) != 1:
+        raise UserError("name one program, --replay CAPTURE, --merge DIR or --log FILE")
     if simulate_memory is not None and simulate_gpus is None:
         raise UserError("--simulate-memory needs --simulate-gpus N")
-    if simulate_gpus is not None and not (module or script):
-        raise UserError("--simulate-gpus needs a program to run")
+    for option, value in (("--simulate-gpus", simulate_gpus), ("--local-workers", local_workers)):
+        if value is not None and not (module or script):
+            raise UserError(f"{option} needs a program to run")
     for path in filter(None, (output_file, html_path, trace_path)):
         _file(check_writable, path)
     profile = Profile()
     if log_directory:
-        profile = _profile(log_directory, 0 if simulate_gpus else profile_steps)
+        profile = _profile(log_directory, 0 if simulate_gpus or local_workers else profile_steps)
     try:
         if replay is not None:
             capture = read(replay)
+        elif merge is not None:
+            capture = joined(read_members(merge))
         elif log_path is not None:
             capture = capture_of_log(log_path)
         else:
             given = (script, *arguments) if module and script else arguments
             target = Target(module or script or "", module is not None, tuple(given))
             simulated = Simulated(simulate_gpus or 0, simulate_memory or 0)
-            capture = _probed(target, finder, capture_path, settings, no_jit, simulated, profile)
+            capture = _probed(target, finder, capture_path, settings, no_jit, simulated, profile, local_workers)
     except CaptureError as error:
         raise UserError(str(error)) from None
     except OSError as error:
-        raise UserError(f"{error.filename or replay or log_path}: {error.strerror or error}") from None
+        raise UserError(f"{error.filename or replay or merge or log_path}: {error.strerror or error}") from None
     if capture.refused:
         raise UserError(f"GPUs cannot be simulated: {capture.refused}")
-    expectations = verify(Run(capture, findings_of(capture, finder, catalogue), expected, settings))
+    findings = findings_of(capture, finder, catalogue)
+    if capture.members:
+        expectations = verify_all(capture, findings, expected, settings)
+    else:
+        expectations = verify(Run(capture, findings, expected, settings))
     status = exit_status(expectations, {"status": 0} if log_path else capture.end, settings.probe_strict)
     report = Report(capture, expectations, status)
     text = render(output_format, report, not output_file and options.use_color(color))
@@ -213,41 +238,63 @@ def _probed(
     no_jit: bool,
     simulated: Simulated,
     profile: Profile,
+    local_workers: int | None,
 ) -> Capture:
     from gpulint.probe import launch  # POSIX only, as far as there are pseudo-terminals
     from gpulint.probe.cards import Cards
     from gpulint.probe.channel import standard_error
+    from gpulint.probe.cluster import local
     from gpulint.probe.progress import ProgressLine
 
     if not target.is_module and not os.path.isfile(target.name):
         raise UserError(f"{target.name}: no such file")
     if target.is_notebook:
         _require_notebook(target)
+        if local_workers is not None:
+            raise UserError(f"{target.name}: a notebook is one program; --local-workers needs a script or a module")
     opened = Cards.open()
     cards = opened if isinstance(opened, Cards) else None
     gpus = simulated.gpus or preflight.gpus_here(cards, os.environ)
     if gpus is not None and not target.is_module:
         for line in preflight.missing_devices(target.name, finder, gpus):
             click.echo(f"gpulint: {line}", err=True)
-    with tempfile.TemporaryDirectory(prefix="gpulint-") as directory:
-        path = os.path.abspath(capture_path) if capture_path else os.path.join(directory, "capture.jsonl")
-        ended = launch.run(
-            command_line(target, path, settings.probe_steps, settings.probe_warmup, no_jit, simulated, profile),
-            capture_path=path,
-            program=["jupyter", "execute", target.name]
-            if target.is_notebook
-            else ["python", *(["-m"] if target.is_module else []), target.name, *target.arguments],
-            environment=simulated.environment(os.environ),
-            timeout=settings.probe_timeout or None,
-            hang_after=settings.probe_hang_after or None,
-            progress=ProgressLine.on(standard_error()),
-            cards=cards,
-        )
-        for fault in ended.faults:
-            click.echo(f"gpulint: {fault}", err=True)
-        if profile.directory and not os.listdir(profile.directory):
-            click.echo("gpulint: no profile was made: no training step after the warm-up was seen", err=True)
-        return read(path)
+    environment = simulated.environment(os.environ)
+    timeout, hang_after = settings.probe_timeout or None, settings.probe_hang_after or None
+
+    def command(path: str) -> list[str]:
+        return command_line(target, path, settings.probe_steps, settings.probe_warmup, no_jit, simulated, profile)
+
+    with tempfile.TemporaryDirectory(prefix="gpulint-") as temporary:
+        if local_workers is not None:
+            shared = 0 if simulated.gpus else gpus or 0
+            for line in local.told_before(local_workers, shared, environment):
+                click.echo(f"gpulint: {line}", err=True)
+            directory = os.path.abspath(capture_path or temporary)
+            os.makedirs(directory, exist_ok=True)
+            job = local.Job(command, target.words, environment)
+            result = local.run(local_workers, job, directory, gpus=shared, timeout=timeout, hang_after=hang_after)
+            faults, capture = result.faults, joined(result.members)
+        else:
+            path, worker = capture_of(capture_path or f"{temporary}/", environment)
+            if worker is None and capture_path and os.path.dirname(path) == os.path.abspath(capture_path):
+                click.echo(f"gpulint: nothing says which worker this is; its capture is {path}", err=True)
+            ended = launch.run(
+                command(path),
+                capture_path=path,
+                program=target.words,
+                environment=environment,
+                timeout=timeout,
+                hang_after=hang_after,
+                progress=ProgressLine.on(standard_error()),
+                cards=cards,
+                worker=worker,
+            )
+            faults, capture = list(ended.faults), read(path)
+    for fault in faults:
+        click.echo(f"gpulint: {fault}", err=True)
+    if profile.directory and not os.listdir(profile.directory):
+        click.echo("gpulint: no profile was made: no training step after the warm-up was seen", err=True)
+    return capture
 
 
 def _require_notebook(target: Target) -> None:

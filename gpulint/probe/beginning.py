@@ -12,10 +12,14 @@ import gpulint
 from gpulint.probe.capture import VERSION
 from gpulint.probe.memory_limits import cpu_limit
 from gpulint.probe.recorder import Recorder
+from gpulint.probe.records import Worker
 
 
-def write_start(recorder: Recorder, program: Sequence[str], environment: Mapping[str, str]) -> None:
-    """Writes the first record. `program` is the command as the user knows it."""
+def write_start(
+    recorder: Recorder, program: Sequence[str], environment: Mapping[str, str], worker: Worker | None = None
+) -> None:
+    """Writes the first record. `program` is the command as the user knows it; `worker`, the task of a cluster that it
+    is, has a record of its own."""
     recorder.write(
         "start",
         version=VERSION,
@@ -26,6 +30,9 @@ def write_start(recorder: Recorder, program: Sequence[str], environment: Mapping
         platform=platform.platform(),
         memory=_memory(environment),
     )
+    if worker is not None:
+        tasks = [[task.job, task.index] for task in worker.tasks]
+        recorder.write("worker", job=worker.job, index=worker.index, launcher=worker.launcher, tasks=tasks)
 
 
 def _memory(environment: Mapping[str, str]) -> dict[str, int | None]:

@@ -7,13 +7,15 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-from gpulint.probe.captured import Capture, Log
+from gpulint.probe.captured import Capture, Log, Member
+from gpulint.probe.cluster.devices import localised
 from gpulint.probe.records import (
     Batch,
     Call,
     Card,
     Copy,
     Execution,
+    Frame,
     Function,
     Happened,
     InnerDevice,
@@ -21,6 +23,7 @@ from gpulint.probe.records import (
     Lines,
     ModelCall,
     Node,
+    Pace,
     Read,
     ReplicaRun,
     Sample,
@@ -28,12 +31,15 @@ from gpulint.probe.records import (
     Stated,
     Steps,
     Strategy,
+    Task,
     Variable,
     Wait,
     Where,
+    Worker,
 )
 
 __all__ = [
+    "MEASURED",
     "VERSION",
     "Batch",
     "Call",
@@ -42,14 +48,17 @@ __all__ = [
     "Card",
     "Copy",
     "Execution",
+    "Frame",
     "Function",
     "Happened",
     "InnerDevice",
     "Kernel",
     "Lines",
     "Log",
+    "Member",
     "ModelCall",
     "Node",
+    "Pace",
     "Read",
     "ReplicaRun",
     "Sample",
@@ -57,14 +66,19 @@ __all__ = [
     "Stated",
     "Steps",
     "Strategy",
+    "Task",
     "Variable",
     "Wait",
     "Where",
+    "Worker",
     "read",
 ]
 
 VERSION = 1
 """Version of the form; grows when a field changes its meaning or goes."""
+
+MEASURED = "steps"
+"""The phase that is judged: building a model and warming up take their time, and fill memory, as they should."""
 
 
 class CaptureError(Exception):
@@ -72,9 +86,10 @@ class CaptureError(Exception):
 
 
 def read(path: str) -> Capture:
-    """The capture in a file. Raises CaptureError for what is none, OSError."""
+    """The capture in a file. Devices of a worker of a cluster have the names that they have in its own process, those
+    of the others keep job and task. Raises CaptureError for what is none, OSError."""
     with open(path, encoding="utf-8", errors="replace") as lines:
-        return _read(lines, path)
+        return localised(_read(lines, path))
 
 
 def _read(lines: Iterable[str], path: str) -> Capture:
@@ -344,6 +359,20 @@ def _log(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     log.messages = list(record["messages"])
 
 
+def _worker(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    tasks = tuple(Task(str(job), int(index)) for job, index in record["tasks"])
+    capture.worker = Worker(record["job"], int(record["index"]), record["launcher"], tasks)
+
+
+def _pace(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    if capture.phase == MEASURED:
+        capture.paces += [Pace(*row) for row in record["rows"]]
+
+
+def _stack(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.stack = tuple(Frame(*row) for row in record["frames"])
+
+
 def _kept(name: str) -> Any:
     def keep(capture: Capture, record: dict[str, Any], files: _Files) -> None:
         setattr(capture, name, record)
@@ -388,4 +417,7 @@ _HANDLERS = {
     "cards": _cards,
     "source": _source,
     "log": _log,
+    "worker": _worker,
+    "pace": _pace,
+    "stack": _stack,
 }

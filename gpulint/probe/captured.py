@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,12 +13,14 @@ from gpulint.probe.records import (
     Card,
     Copy,
     Execution,
+    Frame,
     Function,
     Happened,
     InnerDevice,
     Kernel,
     ModelCall,
     Node,
+    Pace,
     Read,
     ReplicaRun,
     Sample,
@@ -25,10 +28,14 @@ from gpulint.probe.records import (
     Stated,
     Steps,
     Strategy,
+    Task,
     Variable,
     Wait,
     Where,
+    Worker,
 )
+
+_TENSORFLOW = re.compile(r"[/\\]tensorflow[/\\]python[/\\]")
 
 
 @dataclass(slots=True)
@@ -112,6 +119,38 @@ class Capture:
     logs: dict[str, Log] = field(default_factory=lambda: defaultdict(Log))
     torn: int = 0
     """Lines that could not be read."""
+    worker: Worker | None = None
+    """The task of a cluster that the program was, None where it was alone, or nobody said so."""
+    paces: list[Pace] = field(default_factory=list)
+    """Of the steps after the warm-up."""
+    stack: tuple[Frame, ...] = ()
+    """Where the main thread was when the program was stopped, the innermost function first."""
+    members: tuple[Member, ...] = ()
+    """The workers of which this is what all of them left behind together; none for one program."""
+
+    @property
+    def trainers(self) -> list[tuple[Task, Capture]]:
+        """The workers that train and left something behind. Parameter servers and evaluators do not train; where there
+        are parameter servers, nor do workers but the one that has the strategy: they run what it sends them."""
+        known = [(one.task, one.capture) for one in self.members if one.capture is not None and one.task.trains]
+        made = [strategy.cls for _, capture in known for strategy in capture.strategies]
+        is_coordinated = any(cls.startswith("ParameterServer") for cls in made)
+        return [(task, capture) for task, capture in known if capture.strategies or not is_coordinated]
+
+    @property
+    def stopped_at(self) -> Where | None:
+        """The line of the program at which it was stopped."""
+        return next((Where(one.path, one.row) for one in self.stack if one.own), None)
+
+    @property
+    def waits_in_tensorflow(self) -> bool:
+        """Whether it was inside of TensorFlow when it was stopped: in a step that waits for others, as a rule."""
+        return bool(self.stack) and _TENSORFLOW.search(self.stack[0].path) is not None
+
+    @property
+    def last_line(self) -> str:
+        """The last line that the program has printed."""
+        return str(self.end.get("last") or "")
 
     @property
     def operations(self) -> Counter[str]:
@@ -124,6 +163,19 @@ class Capture:
         return seen
 
     @property
+    def own_devices(self) -> tuple[str, ...]:
+        """The devices of this process; in a cluster TensorFlow lists those of other workers, too."""
+        return tuple(device for device in self.logical if not device.startswith("/job:"))
+
+    @property
     def seconds(self) -> float:
         """How long the program ran, 0 where nobody saw its end."""
         return float(self.end.get("seconds", 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A worker of a cluster, with what it left behind: None where there is nothing of it."""
+
+    task: Task
+    capture: Capture | None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import select
 import sys
 import termios
 
@@ -67,3 +68,13 @@ def are_one(first: int | None, second: int | None) -> bool:
         return first is not None and second is not None and os.path.sameopenfile(first, second)
     except OSError:
         return False
+
+
+def write_all(target: int, text: bytes) -> None:
+    """Writes a text to a descriptor, however long that takes. Raises OSError where nobody takes it."""
+    rest = memoryview(text)
+    while rest:
+        try:
+            rest = rest[os.write(target, rest) :]
+        except BlockingIOError:  # somebody who shares the descriptor has made it so
+            select.select([], [target], [])

@@ -15,15 +15,19 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
+from gpulint.probe.agent.places import Places
 from gpulint.probe.beginning import write_start
 from gpulint.probe.cards import Cards
 from gpulint.probe.channel import Channel, are_one, standard_error, standard_output
 from gpulint.probe.hang_watch import HangWatch
 from gpulint.probe.log_summary import LogRecords, LogSummary, SharedSummary, Summary
+from gpulint.probe.peers import Ends, Forced, Peers
 from gpulint.probe.process_tree import ProcessTree
 from gpulint.probe.progress import ProgressLine
 from gpulint.probe.recorder import Recorder
+from gpulint.probe.records import Worker
 from gpulint.probe.relay import Relay
+from gpulint.probe.stacks import main_thread
 from gpulint.probe.stream import Stream
 from gpulint.probe.tail import CaptureTail
 
@@ -39,7 +43,7 @@ _STACKS = 0.5
 _GRACE = 5.0
 """Seconds that the program gets to end by itself after SIGTERM, and the system to end it after SIGKILL."""
 
-Reason = Literal["exit", "timeout", "hang", "interrupt"]
+Reason = Literal["exit", "timeout", "hang", "interrupt", "peer"]
 
 
 class Ended(NamedTuple):
@@ -50,7 +54,8 @@ class Ended(NamedTuple):
     signal: int | None
     """The number of that signal."""
     reason: Reason
-    """Why: by itself, because we ended it, or after somebody had sent a signal to end it."""
+    """Why: by itself, because we ended it ("peer": another worker has failed), or after somebody had sent a signal to
+    end it."""
     seconds: float
     faults: tuple[str, ...]
     """What went wrong on our side."""
@@ -75,24 +80,26 @@ def run(
     show_log: bool = False,
     progress: ProgressLine | None = None,
     cards: Cards | None = None,
+    worker: Worker | None = None,
+    peers: Peers | None = None,
 ) -> Ended:
     """Runs a command to its end. Raises OSError where it cannot be started.
 
     `capture_path` is begun anew. `program` is the command as the user knows it, for the capture; `environment` is ours
     where it is None. The command is ended after `timeout` seconds, and when for `hang_after` seconds nothing came of
     it. TensorFlow's placement log is not passed on unless `show_log`, or the program asked for it itself. `cards` are
-    sampled as long as it runs.
+    sampled as long as it runs. `worker` is the task of a cluster that it is; with `peers` it is one of several that we
+    have started, which say when it hangs.
     """
     recorder = Recorder(capture_path, fresh=True)
     try:
         os.unlink(stacks_path(capture_path))
     except OSError:
         pass  # there is none
-    write_start(
-        recorder, program if program is not None else command, os.environ if environment is None else environment
-    )
+    environment_of = os.environ if environment is None else environment
+    write_start(recorder, program if program is not None else command, environment_of, worker)
     try:
-        made = _Run(command, environment, recorder, capture_path, show_log, progress, cards)
+        made = _Run(command, environment, recorder, capture_path, show_log, progress, cards, peers)
         return made.to_its_end(timeout, hang_after)
     except OSError as error:
         recorder.write("fault", where="start of the program", error=str(error))
@@ -113,8 +120,12 @@ class _Run:
         show_log: bool,
         progress: ProgressLine | None,
         cards: Cards | None,
+        peers: Peers | None,
     ) -> None:
         self._cards = cards
+        self._peers = peers
+        ends = peers.ends if peers is not None else Ends(None, standard_output(), standard_error())
+        self._input = ends.input
         self._command, self._environment = list(command), environment
         self._recorder = recorder
         self._stacks = stacks_path(capture_path)
@@ -129,7 +140,7 @@ class _Run:
             tail.look()
             return show_log or tail.shows_log
 
-        output, errors = standard_output(), standard_error()
+        output, errors = ends.output, ends.errors
         summaries: dict[Channel, Summary] = {}
         if are_one(output, errors):
             summaries[Channel("output", output)] = SharedSummary("stdout", "stderr")
@@ -172,7 +183,12 @@ class _Run:
             # Without close_fds the program gets every file that the user has opened for it, as <(…) does in a shell;
             # none of ours can be inherited.
             self._process = process = subprocess.Popen(
-                self._command, stdout=output.inner, stderr=errors.inner, env=self._environment, close_fds=False
+                self._command,
+                stdin=self._input,
+                stdout=output.inner,
+                stderr=errors.inner,
+                env=self._environment,
+                close_fds=False,
             )
         except OSError:
             for descriptor in {output.outer, errors.outer, self._waits, self._wakes}:
@@ -184,23 +200,25 @@ class _Run:
         for stream in self._streams:
             stream.start()
         threading.Thread(target=self._reap, args=(process,), name="gpulint wait", daemon=True).start()
+        if self._peers is not None:
+            self._peers.started(self._send)
         return process
 
     def _reap(self, process: subprocess.Popen[bytes]) -> None:
         process.wait()
         self._ended.set()
 
-    def _watch(
-        self, began: float, tree: ProcessTree, timeout: float | None, hang_after: float | None
-    ) -> Literal["timeout", "hang"] | None:
+    def _watch(self, began: float, tree: ProcessTree, timeout: float | None, hang_after: float | None) -> Forced | None:
         """Waits for the end. Returns why the program must be ended, None where it has ended."""
-        watch = HangWatch(hang_after, began)
+        hang = HangWatch(hang_after, began).look if self._peers is None else self._peers.hang
         sampled = float("-inf")
         rest = 0.0
         while not self._ended.wait(rest):
             now = time.monotonic()
             if timeout is not None and now - began >= timeout:
                 return "timeout"
+            if self._peers is not None and (demand := self._peers.demand()) is not None:
+                return demand
             if now - sampled >= _SAMPLE:
                 sampled = now
                 resident, spent = tree.sample()
@@ -210,7 +228,7 @@ class _Run:
                     self._recorder.write("cards", rows=rows)
                 self._tail.look()
                 seen = (self._tail.events, *(stream.received for stream in self._streams))
-                if watch.look(now, seen, spent, blocked=any(stream.blocked for stream in self._streams)):
+                if hang(now, seen, spent, blocked=any(stream.blocked for stream in self._streams)):
                     return "hang"
                 for log in self._logs:
                     log.write(now - began)
@@ -226,10 +244,20 @@ class _Run:
         if os.path.exists(self._stacks):
             self._send(signal.SIGUSR2)
             self._ended.wait(_STACKS)
+            self._keep_stack()
         self._send(signal.SIGTERM)
         self._ended.wait(_GRACE)
         tree.kill()
         self._ended.wait(_GRACE)
+
+    def _keep_stack(self) -> None:
+        try:
+            with open(self._stacks, encoding="utf-8", errors="replace") as file:
+                places = Places()
+                frames = main_thread(file.read(), lambda path: not places.is_foreign(path))
+        except OSError:
+            return  # the directory is gone
+        self._recorder.write("stack", frames=frames)
 
     def _drain(self, *, forced: bool) -> None:
         """Waits until what the program has left behind is passed on.
@@ -256,7 +284,8 @@ class _Run:
             self._recorder.write("fault", where="launch", error=fault)
         status = code if code is not None and code >= 0 else None
         number = -code if code is not None and code < 0 else None
-        self._recorder.write("end", status=status, signal=number, reason=reason, seconds=round(seconds, 3))
+        last = max(self._streams, key=lambda stream: stream.said_at).last_line
+        self._recorder.write("end", status=status, signal=number, reason=reason, seconds=round(seconds, 3), last=last)
         if self._recorder.error:
             faults.append(self._recorder.error)
         return Ended(status, number, reason, seconds, tuple(faults))

@@ -17,14 +17,11 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
-from gpulint.probe.capture import Card, Sample, Strategy, Variable
+from gpulint.probe.capture import MEASURED, Card, Sample, Strategy, Variable
 from gpulint.probe.cards import on_bus
 from gpulint.probe.trend import NEEDED, Trend, trend
 
 Verdict = Literal["pass", "fail", "warn", "info", "inconclusive"]
-
-MEASURED = "steps"
-"""The phase that is judged: building a model and warming up fill memory as they should."""
 
 LEAK = 0.05
 """Share of the limit that steady growth over the steps must exceed."""

@@ -15,7 +15,7 @@ from gpulint.probe import memory, memory_limits
 from gpulint.probe.agent.gradients import EAGER_STEP
 from gpulint.probe.agent.operations import EAGER_COPY
 from gpulint.probe.agent.session import BEFORE
-from gpulint.probe.capture import Capture, Copy
+from gpulint.probe.capture import MEASURED, Capture, Copy
 from gpulint.probe.checks.simulated import REASON
 from gpulint.probe.reasons import is_bookkeeping, is_bound
 
@@ -231,12 +231,12 @@ def _eager(capture: Capture, _: str) -> Measured | Unknown:
 
 
 def _eager_per_step(capture: Capture, _: str) -> Measured | Unknown:
-    taken = capture.taken[memory.MEASURED]
+    taken = capture.taken[MEASURED]
     if not taken:
         return Unknown("no training step was seen after the warm-up")
     ran = Counter[str]()
     for (phase, op), count in capture.eager.items():
-        if phase == memory.MEASURED and not is_bookkeeping(op):
+        if phase == MEASURED and not is_bookkeeping(op):
             ran[op] += count
     return Measured(ran.total() / taken, _often(ran))
 

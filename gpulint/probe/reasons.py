@@ -30,7 +30,7 @@ def is_heavy(op: str) -> bool:
 
 def has_gpu(capture: Capture) -> bool:
     """Whether TensorFlow had a GPU to put operations on."""
-    return any(name.startswith("GPU") for name in capture.logical)
+    return any(_of_worker(name).startswith("GPU") for name in capture.logical)
 
 
 def kernel_of(op: str, dtype: str, capture: Capture) -> Kernel | None:
@@ -50,13 +50,13 @@ def kernel_of(op: str, dtype: str, capture: Capture) -> Kernel | None:
 def reason(placed: Execution | Node, capture: Capture) -> str:
     """Why an operation is on the host, "" where it is not, or where nothing explains it."""
     device = placed.device if isinstance(placed, Execution) else placed.assigned
-    if not device.startswith("CPU"):
+    if not _of_worker(device).startswith("CPU"):
         return ""
     if is_of_pipeline(placed.op) or (isinstance(placed, Node) and placed.part == PIPELINE):
         return PIPELINE
     if is_bookkeeping(placed.op):
         return BOOKKEEPING
-    if placed.requested.startswith("CPU"):
+    if _of_worker(placed.requested).startswith("CPU"):
         return REQUESTED
     kernel = kernel_of(placed.op, placed.dtype, capture)
     if kernel is not None and not kernel.gpu:
@@ -64,6 +64,11 @@ def reason(placed: Execution | Node, capture: Capture) -> str:
     if not has_gpu(capture):
         return NO_GPU
     return HOST_MEMORY if kernel is not None and kernel.host else ""
+
+
+def _of_worker(device: str) -> str:
+    """`CPU:0` of `/job:worker/task:1/CPU:0`: what it is called on its own machine."""
+    return device.rpartition("/")[2]
 
 
 def is_bound(placed: Execution | Node, capture: Capture) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import NamedTuple
 
 
@@ -83,8 +84,20 @@ class Strategy(NamedTuple):
     id: int
     cls: str
     devices: tuple[str, ...]
+    """Those of this process."""
     replicas: int
+    """Those of all processes."""
     where: Where | None
+
+    @property
+    def own_replicas(self) -> int:
+        """The replicas of this process: one on each of its devices where the strategy spans several workers, and all
+        of them otherwise."""
+        return len(self.devices) if self.cls in SEVERAL_WORKERS and self.devices else self.replicas
+
+
+SEVERAL_WORKERS = frozenset({"MultiWorkerMirroredStrategy", "CollectiveAllReduceStrategy"})
+"""Strategies whose replicas are on several workers; the second is the name of the first one's class."""
 
 
 class Call(NamedTuple):
@@ -148,6 +161,61 @@ class Stated(NamedTuple):
     traces: int | None
     missing: str
     """Why nothing, or not everything, was seen."""
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Task:
+    """One of the tasks of a cluster: the job that it belongs to, such as `worker` or `chief`, and its index there."""
+
+    job: str
+    index: int
+
+    @property
+    def name(self) -> str:
+        """`worker 1`."""
+        return f"{self.job} {self.index}"
+
+    @property
+    def prefix(self) -> str:
+        """What TensorFlow puts before the names of its devices in a cluster: `/job:worker/task:1/`."""
+        return f"/job:{self.job}/task:{self.index}/"
+
+    @property
+    def trains(self) -> bool:
+        """Whether it takes training steps: parameter servers and evaluators do not."""
+        return self.job not in ("ps", "evaluator")
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """The task that a process is, by which launcher, and all tasks that this names, none where it does not say."""
+
+    job: str
+    index: int
+    launcher: str = ""
+    tasks: tuple[Task, ...] = ()
+
+    @property
+    def task(self) -> Task:
+        return Task(self.job, self.index)
+
+
+class Frame(NamedTuple):
+    """A function that was running, at a row of its file; `own`: of the program, in no installed package."""
+
+    path: str
+    row: int
+    function: str
+    own: bool
+
+
+class Pace(NamedTuple):
+    """How a process spends the time of so many training steps: median seconds in the function of the step, and of
+    Python's own between two of them, in which it waits for no input."""
+
+    steps: int
+    inside: float
+    between: float
 
 
 class Steps(NamedTuple):

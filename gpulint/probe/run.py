@@ -31,6 +31,13 @@ class Target:
     def is_notebook(self) -> bool:
         return not self.is_module and self.name.endswith(SUFFIX)
 
+    @property
+    def words(self) -> list[str]:
+        """The command that runs it without us, as the user knows it."""
+        if self.is_notebook:
+            return ["jupyter", "execute", self.name]
+        return ["python", *(["-m"] if self.is_module else []), self.name, *self.arguments]
+
 
 @dataclass(frozen=True, slots=True)
 class Simulated:

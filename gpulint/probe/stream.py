@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import threading
 import time
 from collections.abc import Callable
 
-from gpulint.probe.channel import Channel
+from gpulint.probe.channel import Channel, write_all
 from gpulint.probe.log_summary import Summary
 from gpulint.probe.progress import ProgressLine
 
@@ -17,6 +18,12 @@ _CHUNK = 1 << 16
 _PATIENCE = 0.1
 """After this many seconds an unfinished line that could still become placement log is passed on: it may be a prompt,
 or a line that grows by a dot from time to time."""
+
+_TAIL = 1 << 12
+"""Bytes of the end of what was passed on that are kept."""
+
+_LOGGED = re.compile(r"[IWEF]\d{4} \d\d:\d\d:|\d{4}-\d\d-\d\d .*: [IWEF] |WARNING: All log messages before absl::")
+"""How a line begins that libraries write to their log: absl's, and TensorFlow's before 2.18."""
 
 _LEFT_BEHIND = 1 << 20
 """The most that can be in a pipe when the program ends. What comes behind it is not the program's: something that it
@@ -43,6 +50,11 @@ class Stream:
         """How many bytes came."""
         self.blocked = False
         """Whether the program waits for whoever reads our output."""
+        self._tail = b""
+        self.last_line = ""
+        """The last line with something on it that was passed on; what libraries log does not count."""
+        self.said_at = 0.0
+        """When that was."""
         self._channel = channel
         self._ended = ended
         self._asks_for_log = shows_log
@@ -152,26 +164,26 @@ class Stream:
         self.fault = f"{self._channel.name}: {type(error).__name__}: {error}"
         return text
 
+    def _keep_last(self, text: bytes) -> None:
+        self._tail = (self._tail + text)[-_TAIL:]
+        lines = (line.strip() for line in reversed(self._tail.decode("utf-8", "replace").splitlines()))
+        last = next((line for line in lines if line and not _LOGGED.match(line)), "")
+        if last and text.strip():
+            self.last_line, self.said_at = last, time.monotonic()
+            self._tail = self._tail[self._tail.rfind(b"\n") + 1 :]
+
     def _write(self, text: bytes) -> None:
         """Writes all of a text at once. Raises OSError where nobody takes it."""
         target = self._channel.target
+        self._keep_last(text)
         if not text or target is None:
             return
         self.blocked = True
         try:
             if self._line is None:
-                _write_all(target, text)
+                write_all(target, text)
             else:
                 with self._line.aside(text):
-                    _write_all(target, text)
+                    write_all(target, text)
         finally:
             self.blocked = False
-
-
-def _write_all(target: int, text: bytes) -> None:
-    rest = memoryview(text)
-    while rest:
-        try:
-            rest = rest[os.write(target, rest) :]
-        except BlockingIOError:  # somebody who shares the descriptor has made it so
-            select.select([], [target], [])

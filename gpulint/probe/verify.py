@@ -88,7 +88,12 @@ def verify(run: Run, checks: Iterable[Check] = CHECKS) -> list[Expectation]:
         or not one.code
         or not ((one.code, one.where) in confirmed or (one.id in WHOLE and one.code in codes))
     ]
-    return sorted(levelled(kept, run.settings), key=lambda one: _ORDER.index(one.status))
+    return in_order(levelled(kept, run.settings))
+
+
+def in_order(expectations: Iterable[Expectation]) -> list[Expectation]:
+    """By status: broken ones first."""
+    return sorted(expectations, key=lambda one: _ORDER.index(one.status))
 
 
 def exit_status(expectations: list[Expectation], end: dict[str, object], strict: bool) -> int:

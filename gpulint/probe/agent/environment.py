@@ -21,6 +21,7 @@ NAMES = (
     "TF_GPU_THREAD_COUNT",
     "TF_FORCE_UNIFIED_MEMORY",
     "TF_CUDA_MALLOC_ASYNC_SUPPORTED_PREALLOC",
+    "TF_CONFIG",
 )
 
 QUERIES = ("list_physical_devices", "get_visible_devices", "list_logical_devices")

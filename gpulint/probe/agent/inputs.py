@@ -43,6 +43,8 @@ class Inputs:
         self._keep = guarded("waits for input", fault, self._made)
         self._window: tuple[int, float, list[tuple[weakref.ref[Any], int]]] | None = None
         self._due = 0.0
+        self.waited = 0.0
+        """Seconds that `next()` took in Python so far."""
 
     def watch(self, internals: Internals) -> None:
         """Put the clocks in place."""
@@ -70,6 +72,7 @@ class Inputs:
         if reading is None:
             reading = self._read[iterator] = _Reading(self._places.here())
             self._inside.discard(iterator)
+        self.waited += ended - began
         steps = self._steps()
         if reading.taken >= FIRST:
             numbers = (1, ended - began, ended - reading.last, steps - reading.steps)

@@ -47,6 +47,10 @@ class Internals:
             *([distributed.DistributedIteratorBase] if distributed is not None else []),
         ]
         """The classes of iterators that are read with `next()`."""
+        module = "tensorflow.python.eager.polymorphic_function.polymorphic_function"
+        functions = self._found("times inside of steps", module, "Function.__call__")
+        self.function: Any = functions.Function if functions is not None else None
+        """The class of what `tf.function` makes."""
         # Not by `tensorflow.raw_ops`: that path is a second module, which would take the place of the program's.
         raw_ops = "tensorflow.python.ops.gen_experimental_dataset_ops"
         model = self._found("waits for input of `fit`", raw_ops, "IteratorGetModelProto")

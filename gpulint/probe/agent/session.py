@@ -16,12 +16,14 @@ from gpulint.probe.agent.calls import Calls
 from gpulint.probe.agent.device_memory import DeviceMemory
 from gpulint.probe.agent.devices import short
 from gpulint.probe.agent.functions import FunctionWriter
+from gpulint.probe.agent.gradients import EAGER_STEP
 from gpulint.probe.agent.guard import guarded
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.inline import Inline
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.kernels import Kernels
 from gpulint.probe.agent.operations import Copied, Operations
+from gpulint.probe.agent.pace import Pace
 from gpulint.probe.agent.placed import PlacedWriter
 from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.profile import Profile
@@ -79,6 +81,7 @@ class Session:
         self._simulation: Simulation | None = None
         self._phase = "build"
         self._steps = Steps()
+        self._pace = Pace()
         self._witnesses = Witnesses(
             self._writer, self._places, self._hooks, self.fault, self._stepped, lambda: self._steps.taken
         )
@@ -186,6 +189,8 @@ class Session:
                 self._profile.watch(tensorflow.profiler.experimental, self._hooks)
             except AttributeError as error:
                 self._internals.lost.append(("profile", str(error)))
+        if self._internals.function is not None:
+            self._pace.watch(self._internals.function, self._hooks)
         for name in self._calls.watch(tensorflow):
             self._internals.lost.append(("calls", name))
         self._witnesses.watch(tensorflow, self._internals)
@@ -217,6 +222,7 @@ class Session:
         if self._operations is not None:
             self._write_operations(self._operations)
             self._steps.write(self._writer)
+            self._pace.write(self._writer)
         self._write_memory()
         self._phase = phase
         self._writer.write("phase", name=phase)
@@ -242,6 +248,8 @@ class Session:
             elif taken == self._options.warmup + 1:
                 self._enter("steps")
             self._steps.add(function, place, seconds, self._operations.eager if self._operations else 0)
+            if function != EAGER_STEP:
+                self._pace.add(self._witnesses.waited)
             self._witnesses.stepped(place)
         except Exception as error:
             self.fault("steps", error)
@@ -262,6 +270,7 @@ class Session:
             self._write_operations(operations)
             self._witnesses.write()
             self._steps.write(self._writer)
+            self._pace.write(self._writer)
             self.harvest()
             self._functions.write(operations, self.graphs)
             self._write_memory()

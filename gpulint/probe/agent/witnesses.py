@@ -68,6 +68,11 @@ class Witnesses:
         """A training step has ended that was called at `place`."""
         self._inputs.stepped(place)
 
+    @property
+    def waited(self) -> float:
+        """Seconds that Python has waited for input so far."""
+        return self._inputs.waited
+
     def write(self) -> None:
         """Write what was counted since the last time."""
         for tally in (self._models.calls, self._replicas.calls, self._reads.seen, self._inputs.seen):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpulint.probe.capture import Capture
 from gpulint.probe.expectation import Expectation, Run, held, violated
 
 _ID = "growth-set"
@@ -17,7 +18,7 @@ def check(run: Run) -> Iterator[Expectation]:
     calls = [call for call in capture.calls if call.name == _SETTER]
     if not calls or not gpus or any(call.error for call in calls):
         return
-    on = {call.arguments.get("0", call.arguments.get("device", "")) for call in calls if _enables(call.arguments)}
+    on = enabled_for(capture)
     missing = [name for name in capture.physical if name.startswith("GPU") and name not in on]
     subject, expected = "memory growth", f"set for {', '.join(gpus)} before the first operation"
     if on and missing:
@@ -32,6 +33,12 @@ def check(run: Run) -> Iterator[Expectation]:
         )
     elif on:
         yield held(_ID, subject, expected, "set", where=calls[0].where)
+
+
+def enabled_for(capture: Capture) -> set[str]:
+    """The devices for which the program has set it."""
+    calls = (call for call in capture.calls if call.name == _SETTER and not call.error and _enables(call.arguments))
+    return {call.arguments.get("0", call.arguments.get("device", "")) for call in calls}
 
 
 def _enables(arguments: dict[str, str]) -> bool:

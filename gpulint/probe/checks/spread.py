@@ -23,10 +23,10 @@ def check(run: Run) -> Iterator[Expectation]:
     for strategy in run.capture.strategies:
         devices = tuple(dict.fromkeys(strategy.devices))
         is_there = not run.capture.logical or set(devices) <= set(run.capture.logical)
-        if strategy.replicas < 2 or not is_there:
+        if strategy.own_replicas < 2 or not is_there:
             continue
         subject = f"{strategy.cls} of {strategy.replicas} replicas"
-        if len(devices) < strategy.replicas:
+        if len(devices) < strategy.own_replicas:
             reason = f"the replicas share {len(devices)} device: {', '.join(devices)}"
             yield undecided(_SPREAD, Status.INCONCLUSIVE, subject, "work on every device", reason)
             continue

@@ -75,7 +75,7 @@ def _one_worker(finding: Finding, capture: Capture) -> Said | None:
     strategy = next((one for one in capture.strategies if is_near(one.where, finding.span)), None)
     if strategy is None:
         return None
-    if any("/task:" in device and "/task:0" not in device for device in capture.logical):
+    if any("/task:" in device for device in capture.logical):  # another worker's
         return Said(False, f"the cluster has {len(capture.logical)} devices")
     return Said(True, f"one worker, with {strategy.replicas} replica{'' if strategy.replicas == 1 else 's'}")
 

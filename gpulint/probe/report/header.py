@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from gpulint.probe.capture import Capture, Card
 from gpulint.probe.cards import on_bus
+from gpulint.probe.cluster.told import by_value
 from gpulint.probe.expectation import Status
 from gpulint.probe.fallbacks import fallbacks
 from gpulint.probe.memory_limits import places
-from gpulint.probe.report import Report
+from gpulint.probe.report import Report, workers
 from gpulint.probe.sizes import in_words
 
 SIMULATED = "SIMULATED GPUs: logical CPUs stand for them; speed, NCCL, kernels and real memory are not known"
@@ -31,6 +32,9 @@ def header(capture: Capture) -> Iterator[str]:
         return
     strategies = ", ".join(f"{one.cls} of {one.replicas}" for one in capture.strategies) or "no strategy"
     devices = listed(capture.logical) or "not initialised"
+    if capture.members:
+        own = {task: listed(one.own_devices) or "not initialised" for task, one in capture.trainers}
+        devices = f"{len(capture.members)} workers, {by_value(own)}"
     yield f"TensorFlow {version} on {devices}; {strategies}; {capture.seconds:.1f} s"
     yield from _driver(capture)
     steps = sum(one.taken for one in capture.steps.values())
@@ -99,6 +103,8 @@ def verdict(report: Report) -> str:
 def ending(capture: Capture) -> str:
     """How the program ended, "" where it came to its end without a fault or nobody saw it."""
     end = capture.end
+    if capture.members:
+        return workers.ending(capture)
     if end.get("reason") in ("timeout", "hang"):
         return f"the program was stopped ({end['reason']})"
     if end.get("signal"):

@@ -9,7 +9,7 @@ from gpulint.probe.capture import Capture, Where
 from gpulint.probe.expectation import Expectation
 from gpulint.probe.fallbacks import fallbacks
 from gpulint.probe.reasons import OPAQUE, reason
-from gpulint.probe.report import Report
+from gpulint.probe.report import Report, workers
 
 VERSION = 1
 """Version of the form; grows when a field changes its meaning or goes."""
@@ -22,7 +22,8 @@ def render(report: Report, color: bool = False) -> str:
 
 def content(report: Report) -> dict[str, Any]:
     """`run`, `environment`, `devices`, `expectations`, `placements`, `variables`, `copies`, `memory`, `cards`,
-    `functions`, `strategies`, `steps`, `log`, `faults`, `simulated` (null, or what of it was) and the probe's `status`.
+    `functions`, `strategies`, `workers` (null, or each of a cluster), `steps`, `log`, `faults`, `simulated` (null, or
+    what of it was) and the probe's `status`.
     Rows start at 1, sizes are bytes, times seconds; a simulation tells no times of steps.
 
     A place in a notebook has `cell`, too: the index among all its cells, from 0; its row counts inside the cell.
@@ -39,6 +40,7 @@ def content(report: Report) -> dict[str, Any]:
             "reason": capture.end.get("reason"),
             "seconds": capture.end.get("seconds"),
             "error": capture.error or None,
+            "worker": capture.end.get("worker"),
         },
         "environment": {
             "tensorflow": capture.tensorflow.get("tensorflow"),
@@ -95,6 +97,7 @@ def content(report: Report) -> dict[str, Any]:
             }
             for one in capture.functions.values()
         ],
+        "workers": workers.content(capture),
         "steps": [
             {
                 "name": one.name,

@@ -11,11 +11,13 @@ from rich.table import Table
 
 from gpulint.output.escapes import printable
 from gpulint.probe.capture import Capture
+from gpulint.probe.cluster.told import device_name
 from gpulint.probe.curves import curves
 from gpulint.probe.expectation import Expectation, Status
 from gpulint.probe.report import Report, located
 from gpulint.probe.report.header import header, lacking, verdict
 from gpulint.probe.report.matrices import Matrix, logged, operations, variables
+from gpulint.probe.report.workers import WORKER_COLUMNS
 from gpulint.probe.sizes import in_words
 from gpulint.probe.sparkline import sparkline
 
@@ -45,6 +47,7 @@ def render(report: Report, color: bool) -> str:
     for line in header(report.capture):
         console.print(_safe(line))
     _expectations(console, report)
+    _workers(console, report.capture)
     _matrix(console, operations(report.capture))
     _log(console, report.capture)
     _matrix(console, variables(report.capture))
@@ -77,6 +80,17 @@ def _expectations(console: Console, report: Report) -> None:
         console.print(f"… and {len(held) - MAX_HELD} more that hold")
 
 
+def _workers(console: Console, capture: Capture) -> None:
+    if not capture.members:
+        return
+    table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
+    for name, _ in WORKER_COLUMNS:
+        table.add_column(name, overflow="fold")
+    for one in capture.members:
+        table.add_row(*(_safe(value(one)) for _, value in WORKER_COLUMNS))
+    console.print(table)
+
+
 def _log(console: Console, capture: Capture) -> None:
     """The placement log, where there is nothing better."""
     if capture.executions or capture.nodes or (capture.process and not capture.tensorflow):
@@ -96,7 +110,7 @@ def _matrix(console: Console, matrix: Matrix) -> None:
     table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
     table.add_column(matrix.title, overflow="fold")
     for device in matrix.devices:
-        table.add_column(_safe(device), justify="right")
+        table.add_column(_safe(device_name(device)), justify="right")
     shown_rows = [(_safe(name), counts) for name, counts in matrix.rows[:MAX_ROWS]]
     if (others := len(matrix.rows) - MAX_ROWS) > 0:
         shown_rows.append((f"{others} others", matrix.beyond(MAX_ROWS)))
@@ -118,7 +132,7 @@ def _memory(console: Console, capture: Capture) -> None:
     for curve in seen:
         line = sparkline([value for _, value in curve.lines[0][1]], CURVE_WIDTH, low=0)
         limit = in_words(curve.limit) if curve.limit else ""
-        table.add_row(_safe(curve.subject), line, in_words(curve.last), in_words(curve.peak), limit)
+        table.add_row(_safe(device_name(curve.subject)), line, in_words(curve.last), in_words(curve.peak), limit)
     console.print(table)
 
 

@@ -14,17 +14,25 @@ from gpulint.probe.report.matrices import Matrix, logged, operations, variables
 from gpulint.probe.report.page.markup import Child, tag
 from gpulint.probe.report.page.parts import chip, code, link, matrix, table
 from gpulint.probe.report.page.places import Places
+from gpulint.probe.report.workers import WORKER_COLUMNS
 from gpulint.probe.sizes import in_words
 
 
 def section(report: Report, places: Places) -> Iterator[Child]:
-    """Devices, cards, strategies, functions and steps, then what is on which device."""
+    """Devices, workers, cards, strategies, functions and steps, then what is on which device."""
     capture = report.capture
     devices = list(dict.fromkeys((*capture.logical, *(name for name in capture.operations if name))))
     if devices:
         yield tag("ul", (_device(capture, device) for device in devices), class_="cards")
     else:
         yield tag("p", "TensorFlow's runtime was never initialised: no device is known.", class_="empty")
+    if capture.members:
+        yield tag("h3", "Workers")
+        yield table(
+            [name for name, _ in WORKER_COLUMNS],
+            ([value(one) for _, value in WORKER_COLUMNS] for one in capture.members),
+            numbers={2, 3, 4},
+        )
     if told := cards(capture):
         yield tag("h3", "Cards, as the driver sees them")
         yield table(

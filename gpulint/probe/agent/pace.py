@@ -1,0 +1,69 @@
+"""How the time of training steps is divided between the step and what Python does before the next one."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from gpulint.probe.agent.hooks import Hooks
+from gpulint.probe.agent.writer import Writer
+
+
+class Pace:
+    """Times the steps of one process. In training on several workers all of them wait for each other inside of the
+    step, or where they ask for input, so that only what is between says which of them the others wait for."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._calls = threading.local()
+        self._inside: list[float] = []
+        self._between: list[float] = []
+        self._ended: float | None = None
+        """When the last step ended."""
+        self._waited = 0.0
+
+    def watch(self, function: Any, hooks: Hooks) -> None:
+        """Notes when calls of a `tf.function` begin; `function` is the class of these."""
+        hooks.replace(function, "__call__", self._timed(function.__call__))
+
+    def _timed(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        calls = self._calls
+
+        @functools.wraps(call)
+        def timed(function: Any, *arguments: Any, **keywords: Any) -> Any:
+            if getattr(calls, "began", None) is not None:
+                return call(function, *arguments, **keywords)  # inside of another
+            calls.began = time.perf_counter()
+            try:
+                return call(function, *arguments, **keywords)
+            finally:
+                calls.began = None
+
+        return timed
+
+    def add(self, waited: float) -> None:
+        """A step has just ended; `waited` are the seconds that Python has waited for input so far."""
+        now, began = time.perf_counter(), getattr(self._calls, "began", None)
+        if began is None:
+            return
+        with self._lock:
+            if self._ended is not None:
+                self._inside.append(now - began)
+                self._between.append(max(0.0, began - self._ended - (waited - self._waited)))
+            self._ended, self._waited = now, waited
+
+    def write(self, writer: Writer) -> None:
+        """Write the steps since the last time: how many, and the medians of both."""
+        with self._lock:
+            inside, self._inside = self._inside, []
+            between, self._between = self._between, []
+        if inside:
+            writer.write("pace", rows=[[len(inside), round(_median(inside), 6), round(_median(between), 6)]])
+
+
+def _median(values: list[float]) -> float:
+    """The middle one, the lower of two."""
+    return sorted(values)[(len(values) - 1) // 2]

@@ -1,0 +1,79 @@
+"""The replicas of all workers have alike work and variables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from gpulint.probe.capture import Capture, Task
+from gpulint.probe.cluster.told import by_value
+from gpulint.probe.expectation import Expectation, Level, Run, held, violated
+from gpulint.probe.memory import MIRRORED
+from gpulint.probe.reasons import is_bookkeeping
+
+_ID = "replica-balance"
+
+UNEVEN = 1.2
+"""Most by least nodes of a training step on one replica's device: that of peaks of memory (`probe.memory`). The first
+replica of a worker has some of its own: schedules, counters."""
+
+
+def check(run: Run) -> Iterator[Expectation]:
+    """For strategies that mirror variables, or ranks that each have a model: bytes of variables on every replica's
+    device, and nodes of the graphs of training steps."""
+    replicas = {(task, device): capture for task, capture in run.capture.trainers for device in _devices(capture)}
+    if len({task for task, _ in replicas}) < 2:
+        return
+    sizes = {place: _bytes(capture, place[1]) for place, capture in replicas.items()}
+    if any(sizes.values()):
+        subject, expected = "variables of each replica", "the same bytes on each"
+        observed = _told({place: f"{size:,} bytes" for place, size in sizes.items()})
+        if len(set(sizes.values())) == 1:
+            yield held(_ID, subject, expected, observed)
+        else:
+            fix = "build the same model on every worker, all of it in `strategy.scope()`"
+            yield violated(_ID, subject, expected, observed, fix=fix, level=Level.WARN)
+    nodes = {place: _nodes(capture)[place[1]] for place, capture in replicas.items()}
+    if any(nodes.values()):
+        subject, expected = "operations of a training step on each replica", f"within {UNEVEN - 1:.0%} of each other"
+        observed = _told({place: f"{count:,} nodes" for place, count in nodes.items()})
+        if min(nodes.values()) * UNEVEN >= max(nodes.values()):
+            yield held(_ID, subject, expected, observed)
+        else:
+            fix = "have every replica do the same work: `strategy.run` with its part of each batch"
+            yield violated(_ID, subject, expected, observed, fix=fix, level=Level.WARN)
+
+
+def _devices(capture: Capture) -> list[str]:
+    """The devices of a worker's replicas; where no strategy was made, as with Horovod, the one that it trains on."""
+    for strategy in capture.strategies:
+        if strategy.cls in MIRRORED:
+            return list(dict.fromkeys(strategy.devices))
+    nodes = _nodes(capture)
+    return [max(nodes, key=lambda device: nodes[device])] if nodes and not capture.strategies else []
+
+
+def _bytes(capture: Capture, device: str) -> int:
+    return sum(one.bytes for one in capture.variables if one.device == device)
+
+
+def _nodes(capture: Capture) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for node, count in capture.nodes.items():
+        if node.part == "step" and not is_bookkeeping(node.op):
+            counts[node.assigned] += count
+    return counts
+
+
+def _told(values: dict[tuple[Task, str], str]) -> str:
+    """By worker, where its devices are alike; each of them otherwise."""
+    of_tasks: dict[Task, dict[str, str]] = {}
+    for (task, device), value in values.items():
+        of_tasks.setdefault(task, {})[device] = value
+    return by_value({task: _one(devices) for task, devices in of_tasks.items()})
+
+
+def _one(devices: dict[str, str]) -> str:
+    if len(set(devices.values())) == 1:
+        return next(iter(devices.values()))
+    return ", ".join(f"{device}: {value}" for device, value in devices.items())

@@ -1,0 +1,45 @@
+"""The workers of a cluster have alike shares of the work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.probe.capture import Capture, Task
+from gpulint.probe.cluster.told import by_value
+from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
+
+_ID = "worker-balance"
+
+
+def check(run: Run) -> Iterator[Expectation]:
+    """Training steps of each worker, and what each replica got of a batch. Steps of workers that did not come to their
+    end say nothing."""
+    trainers = run.capture.trainers
+    if len(trainers) < 2:
+        return
+    taken = {task: capture.taken.total() for task, capture in trainers}
+    if any(taken.values()):
+        subject, expected = "training steps of each worker", "as many"
+        counts = {task: str(count) for task, count in taken.items()}
+        if all(capture.end.get("status") == 0 for _, capture in trainers):
+            fix = "give every worker as many batches: shards of one size, or `repeat()` and a number of steps"
+            yield _alike(counts, subject, expected, fix)
+        else:
+            reason = f"{by_value(counts)}; not every worker came to its end"
+            yield undecided(_ID, Status.INCONCLUSIVE, subject, expected, reason)
+    batches = {task: batch for task, capture in trainers if (batch := _batches(capture))}
+    if len(batches) > 1:
+        fix = "batch the dataset alike on every worker: gradients are averaged as if every replica had the same share"
+        yield _alike(batches, "elements of a batch for each replica", "as many on each worker", fix)
+
+
+def _alike(values: dict[Task, str], subject: str, expected: str, fix: str) -> Expectation:
+    if len(set(values.values())) == 1:
+        return held(_ID, subject, expected, by_value(values))
+    return violated(_ID, subject, expected, by_value(values), fix=fix, level=Level.WARN)
+
+
+def _batches(capture: Capture) -> str:
+    """What `strategy.run` was given for a replica, in training; graphs are traced with what comes first."""
+    sizes = {one.batch for one in capture.runs if one.batch and capture.steps}
+    return ", ".join(map(str, sorted(sizes)))

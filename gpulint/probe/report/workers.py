@@ -1,0 +1,92 @@
+"""The workers of a cluster, a row for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpulint.probe.captured import Capture, Member
+from gpulint.probe.checks.stragglers import times_of
+from gpulint.probe.cluster.told import SHOWN, culprits, how_it_ended, last_words
+from gpulint.probe.report import located
+
+
+def _devices(member: Member) -> str:
+    return ", ".join(member.capture.own_devices) if member.capture is not None else ""
+
+
+def _steps(member: Member) -> str:
+    return f"{member.capture.taken.total():,}" if member.capture is not None else ""
+
+
+def _milliseconds(member: Member, name: str) -> str:
+    if member.capture is None or member.capture.simulated:
+        return ""
+    times = times_of(member.capture)
+    return f"{1000 * getattr(times, name):.1f} ms" if times.steps else ""
+
+
+def _end(member: Member) -> str:
+    """How it ended, and where it was, or what it said last, where it came to no good end."""
+    capture = member.capture
+    ended = how_it_ended(capture)
+    if capture is None or capture.end.get("status") == 0:
+        return ended
+    if capture.stopped_at is not None:
+        inside = ", inside of TensorFlow" if capture.waits_in_tensorflow else ""
+        return f"{ended} at {located(capture.stopped_at)}{inside}"
+    return ", ".join(filter(None, (ended, last_words(capture))))
+
+
+def ending(capture: Capture) -> str:
+    """Whom the end of all of them comes from, and how: `worker 1: signal 9 (SIGKILL), last line: step 3`; "" where
+    they ended well."""
+    blamed = culprits(capture.members)
+    more = f"; and {len(blamed) - SHOWN} others" if len(blamed) > SHOWN else ""
+    return "; ".join(f"{one.task.name}: {_end(one)}" for one in blamed[:SHOWN]) + more
+
+
+WORKER_COLUMNS: tuple[tuple[str, Callable[[Member], str]], ...] = (
+    ("worker", lambda member: member.task.name),
+    ("devices", _devices),
+    ("steps", _steps),
+    ("in a step", lambda member: _milliseconds(member, "inside")),
+    ("between", lambda member: _milliseconds(member, "between")),
+    ("ended", _end),
+)
+"""What the reports for people show of each: a heading, and the text of a row."""
+
+
+def content(capture: Capture) -> list[dict[str, Any]] | None:
+    """The same for programs; None for a program that ran alone."""
+    return [_content(one) for one in capture.members] if capture.members else None
+
+
+def _content(member: Member) -> dict[str, Any]:
+    capture = member.capture
+    if capture is None:
+        return {"job": member.task.job, "index": member.task.index, "capture": False}
+    times = times_of(capture)
+    place = capture.stopped_at
+    known = bool(times.steps) and not capture.simulated
+    return {
+        "job": member.task.job,
+        "index": member.task.index,
+        "capture": True,
+        "launcher": capture.worker.launcher if capture.worker is not None else None,
+        "status": capture.end.get("status"),
+        "signal": capture.end.get("signal"),
+        "reason": capture.end.get("reason"),
+        "seconds": capture.end.get("seconds"),
+        "error": capture.error or None,
+        "last_line": capture.last_line or None,
+        "stopped_at": {"filename": place.path, "row": place.row} if place is not None else None,
+        "in_tensorflow": capture.waits_in_tensorflow if capture.stack else None,
+        "python": capture.process.get("python"),
+        "tensorflow": capture.tensorflow.get("tensorflow"),
+        "keras": capture.keras or None,
+        "devices": list(capture.own_devices),
+        "steps": capture.taken.total(),
+        "step_seconds": times.inside if known else None,
+        "between_seconds": times.between if known else None,
+    }

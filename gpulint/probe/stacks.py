@@ -1,0 +1,22 @@
+"""Where a program that does not go on is: what the agent in it has left for its parent (`faulthandler`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from gpulint.probe.records import Frame
+
+MOST = 100
+"""Frames that are kept."""
+
+_THREAD = re.compile(r"^(?:Current thread|Thread) 0x[0-9a-f]+ .*:$", re.MULTILINE)
+_FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
+
+
+def main_thread(text: str, is_own: Callable[[str], bool]) -> tuple[Frame, ...]:
+    """The frames of the main thread, the innermost first; `is_own` says of a path whether it is the program's. Python
+    lists the thread last that it began with."""
+    last = _THREAD.split(text)[-1]
+    found = [(path, int(row), function) for path, row, function in _FRAME.findall(last)][:MOST]
+    return tuple(Frame(path, row, function, is_own(path)) for path, row, function in found)

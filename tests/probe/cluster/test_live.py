@@ -1,0 +1,96 @@
+"""Real clusters of MultiWorkerMirroredStrategy on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.tensorflow
+
+PROGRAM = """import os, signal, sys, time
+import tensorflow as tf
+
+index = tf.distribute.cluster_resolver.TFConfigClusterResolver().task_id
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+with strategy.scope():
+    weights = tf.Variable(tf.ones((4, 8)))
+
+
+def forward(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum((x @ weights) ** 2)
+    context = tf.distribute.get_replica_context()
+    weights.assign_sub(0.001 * context.all_reduce("sum", tape.gradient(loss, weights)))
+
+
+@tf.function
+def step(x):
+    strategy.run(forward, (x,))
+
+
+data = tf.data.Dataset.from_tensor_slices(tf.ones((480, 4))).batch(8 * strategy.num_replicas_in_sync)
+for number, x in enumerate(strategy.experimental_distribute_dataset(data)):
+    if index == 1 and number == 8:
+        if "dies" in sys.argv:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if "sleeps" in sys.argv:
+            time.sleep(600)
+    if index == 1 and "late" in sys.argv:
+        time.sleep(0.05)
+    step(x)
+"""
+
+
+def probe(directory: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
+    """The exit status and the report."""
+    (directory / "train.py").write_text(PROGRAM)
+    done = subprocess.run(
+        [sys.executable, "-m", "gpulint", "probe", "--isolated", "--output-format", "json", "-o", "a.json", *arguments],
+        cwd=directory,
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (directory / "a.json").exists(), done.stderr
+    return done.returncode, json.loads((directory / "a.json").read_text())
+
+
+def said(report: dict[str, Any], id: str) -> list[tuple[str, str, str]]:
+    return [(one["status"], one["subject"], one["observed"]) for one in report["expectations"] if one["id"] == id]
+
+
+def test_two_workers_train_together_and_the_late_one_is_named(tmp_path: Path) -> None:
+    status, report = probe(tmp_path, "--local-workers", "2", "--capture", "seen", "train.py", "late")
+    assert status == 0
+    assert said(report, "worker-joined") == [("pass", "worker 0, 1", "30 steps")]
+    assert said(report, "devices-alike") == [("pass", "devices of each worker", "1 × CPU")]
+    assert next((one[0], one[2]) for one in said(report, "replica-balance")) == ("pass", "136 bytes")
+    ((late, subject, _),) = said(report, "straggler")
+    assert (late, subject) == ("warn", "own time of each worker for a step: worker 1")
+    (strategy,) = report["strategies"]
+    assert strategy["devices"] == [f"/job:worker/task:{index}/CPU:0" for index in range(2)]
+    assert [one["devices"] for one in report["workers"]] == [["CPU:0"], ["CPU:0"]]
+    merged, again = probe(tmp_path, "--merge", "seen")
+    assert (merged, again["expectations"], again["workers"]) == (0, report["expectations"], report["workers"])
+
+
+def test_a_worker_that_is_killed_while_it_trains_is_named(tmp_path: Path) -> None:
+    status, report = probe(tmp_path, "--local-workers", "2", "train.py", "dies")
+    assert (status, report["run"]["signal"], report["run"]["worker"]) == (4, 9, "worker 1")
+    assert [one["reason"] for one in report["workers"]] != ["exit", "exit"] or report["workers"][0]["error"]
+
+
+def test_a_worker_that_sleeps_while_the_other_waits_for_it_in_a_step_is_named(tmp_path: Path) -> None:
+    status, report = probe(tmp_path, "--local-workers", "2", "--hang-after", "5", "train.py", "sleeps")
+    assert (status, report["run"]["reason"], report["run"]["worker"]) == (124, "hang", "worker 1")
+    waiting, sleeping = report["workers"]
+    assert waiting["in_tensorflow"] and not sleeping["in_tensorflow"]
+    row = PROGRAM.splitlines().index("            time.sleep(600)") + 1
+    assert sleeping["stopped_at"] == {"filename": str(tmp_path / "train.py"), "row": row}
