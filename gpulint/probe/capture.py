@@ -16,6 +16,7 @@ from gpulint.probe.records import (
     Execution,
     Function,
     InnerDevice,
+    Kept,
     Kernel,
     Lines,
     ModelCall,
@@ -43,6 +44,7 @@ __all__ = [
     "Execution",
     "Function",
     "InnerDevice",
+    "Kept",
     "Kernel",
     "Lines",
     "Log",
@@ -132,6 +134,7 @@ def _exit(capture: Capture, record: dict[str, Any], files: _Files) -> None:
 
 def _devices(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.physical, capture.logical = tuple(record["physical"]), tuple(record["logical"])
+    capture.visible, capture.growth = tuple(record.get("visible", record["physical"])), record.get("growth")
     capture.limits = {device: int(limit) for device, limit in record.get("limits", {}).items()}
 
 
@@ -252,6 +255,9 @@ def _variable(capture: Capture, record: dict[str, Any], files: _Files) -> None:
             record["bytes"],
             record["device"],
             _where(record["where"]),
+            tuple(place for one in record.get("callers", ()) if (place := _place(files, *one)) is not None),
+            record.get("round", 0),
+            record.get("older", 0),
         )
     )
 
@@ -303,6 +309,10 @@ def _expectation(capture: Capture, record: dict[str, Any], files: _Files) -> Non
         record["traces"],
         record["missing"],
     )
+
+
+def _kept_tensors(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.kept = [Kept(_place(files, file, row), *counted) for file, row, *counted in record["rows"]]
 
 
 def _memory(capture: Capture, record: dict[str, Any], files: _Files) -> None:
@@ -370,6 +380,7 @@ _HANDLERS = {
     "expectation": _expectation,
     "phase": _phase,
     "steps": _steps,
+    "kept": _kept_tensors,
     "memory": _memory,
     "host": _host,
     "cards": _cards,

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
-from gpulint.probe.capture import Card, Sample, Strategy, Variable
+from gpulint.probe.capture import Card, Kept, Sample, Strategy, Variable
 from gpulint.probe.cards import on_bus
 from gpulint.probe.trend import NEEDED, Trend, trend
 
@@ -55,6 +55,9 @@ FOREIGN = 300 << 20
 
 MIRRORED = frozenset({"MirroredStrategy", "MultiWorkerMirroredStrategy", "CollectiveAllReduceStrategy"})
 """Strategies that keep a copy of each variable on every replica's device."""
+
+KEPT = 3
+"""Steps that have left tensors of one origin, for them to be no accident."""
 
 _REPLICA = re.compile(r"/replica_\d+")
 
@@ -116,6 +119,21 @@ def leaks(samples: Iterable[Sample], limits: Mapping[str, int], steps: int = 0, 
             for device, (current, _) in sample.devices.items():
                 curves[device].append((sample.t, current))
     return [_growth(device, curve, limits.get(device), steps, share) for device, curve in sorted(curves.items())]
+
+
+def is_kept(tensors: Kept) -> bool:
+    """Whether tensors of an origin outlive the step that makes them, as a rule and not now and then."""
+    return tensors.left >= KEPT and 2 * tensors.left > tensors.made
+
+
+def explained(growth: Growth, kept: Iterable[Kept]) -> list[Kept]:
+    """The tensors that outlive their steps on a device, those with the most bytes first, where they account for most
+    of its growth; else nothing."""
+    found = sorted(
+        (one for one in kept if one.device == growth.subject and is_kept(one)), key=lambda one: one.bytes, reverse=True
+    )
+    per_step = sum(one.bytes / one.made for one in found)
+    return found if growth.per_step is not None and 2 * per_step > growth.per_step else []
 
 
 def host_growth(
@@ -206,21 +224,27 @@ def variable_balance(strategy: Strategy, variables: Iterable[Variable]) -> Varia
     """
     if strategy.cls not in MIRRORED or len(strategy.devices) < 2:
         return None
+    sizes = dict.fromkeys(strategy.devices, 0)
+    own = [one for one in variables if one.device in sizes]
+    for variable in own:
+        sizes[variable.device] += variable.bytes
+    if not own:
+        return VariableBalance(strategy, "inconclusive", "no variable was seen on its devices", sizes, ())
+    alone = tuple(uneven(own, strategy.devices))
+    return VariableBalance(strategy, "fail" if alone else "pass", "", sizes, alone)
+
+
+def uneven(variables: Iterable[Variable], devices: Sequence[str]) -> list[Variable]:
+    """One of each variable, but scalars, that some device has not, or has in other size or number."""
     groups: defaultdict[str, list[Variable]] = defaultdict(list)
     for variable in variables:
-        if variable.device in strategy.devices:
-            groups[_REPLICA.sub("", variable.name)].append(variable)
-    sizes = dict.fromkeys(strategy.devices, 0)
-    uneven: list[Variable] = []
+        groups[_REPLICA.sub("", variable.name)].append(variable)
+    found: list[Variable] = []
     for group in groups.values():
-        by_device = {device: Counter(v.bytes for v in group if v.device == device) for device in strategy.devices}
-        for variable in group:
-            sizes[variable.device] += variable.bytes
-        if group[0].shape and len({frozenset(sizes.items()) for sizes in by_device.values()}) > 1:
-            uneven.append(group[0])
-    if not groups:
-        return VariableBalance(strategy, "inconclusive", "no variable was seen on its devices", sizes, ())
-    return VariableBalance(strategy, "fail" if uneven else "pass", "", sizes, tuple(uneven))
+        by_device = [Counter(one.bytes for one in group if one.device == device) for device in devices]
+        if group[0].shape and any(counts != by_device[0] for counts in by_device):
+            found.append(group[0])
+    return found
 
 
 Kind = Literal["tight", "batch too small", "memory-limited"]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 from gpulint.probe import memory, memory_limits
-from gpulint.probe.capture import Capture
+from gpulint.probe.capture import Capture, Kept
 from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
 
 _LEAK, _HOST, _BALANCE, _HEADROOM = "mem-leak", "host-growth", "mem-balance", "mem-headroom"
 _IDLE, _TAKEN, _FOREIGN = "gpu-idle-held", "mem-preallocated", "mem-foreign"
+
+SHOWN = 3
+"""Lines that are named as evidence."""
 
 
 def check(run: Run) -> Iterator[Expectation]:
@@ -43,8 +47,8 @@ def _growths(run: Run, limits: dict[str, int]) -> Iterator[Expectation]:
     # Logical CPUs share one allocator and its numbers.
     growths = [one for one in memory.leaks(capture.memory, limits, steps, share) if one.subject not in cpus[1:]]
     for growth in growths:
-        if growth.verdict != "inconclusive" or growth.subject not in cpus:
-            yield _of_growth(growth)
+        if growth.verdict != "inconclusive" or (growth.samples and growth.subject not in cpus):
+            yield _of_growth(growth, capture)
     since = memory.steps_began(capture.memory)
     if since is None or any(one.verdict == "fail" and one.subject in cpus for one in growths):
         return  # what the CPU's allocator keeps is memory of the host
@@ -53,11 +57,23 @@ def _growths(run: Run, limits: dict[str, int]) -> Iterator[Expectation]:
         yield _of_host(host)
 
 
-def _of_growth(growth: memory.Growth) -> Expectation:
+def _place(kept: Kept) -> str:
+    return f"{os.path.basename(kept.where.path)}:{kept.where.row}" if kept.where is not None else "library code"
+
+
+def each_step(kept: Kept) -> str:
+    """What a line leaves behind."""
+    return f"{kept.op}, {kept.bytes / kept.made:,.0f} bytes a step"
+
+
+def _of_growth(growth: memory.Growth, capture: Capture) -> Expectation:
     subject, expected, observed = f"memory of {growth.subject} over the steps", "does not grow", _grown(growth)
     if growth.verdict == "fail":
         fix = "keep no tensor of a step longer than the step"
-        return violated(_LEAK, subject, expected, observed, code="GPU307", fix=fix)
+        kept = memory.explained(growth, capture.kept)
+        where = kept[0].where if kept else None
+        evidence = tuple(f"{_place(one)} outlives its step: {each_step(one)}" for one in kept[:SHOWN])
+        return violated(_LEAK, subject, expected, observed, code="GPU307", where=where, evidence=evidence, fix=fix)
     if growth.verdict == "inconclusive":
         return undecided(_LEAK, Status.INCONCLUSIVE, subject, expected, growth.reason)
     return held(_LEAK, subject, expected, observed)
