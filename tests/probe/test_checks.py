@@ -19,6 +19,7 @@ from gpulint.probe.capture import (
     Execution,
     Function,
     InnerDevice,
+    Kept,
     Log,
     Node,
     ReplicaRun,
@@ -247,6 +248,38 @@ def test_memory_that_grows_with_every_step_is_found() -> None:
     level = said(over_steps(*[GIB] * 40))
     assert level["mem-leak"] == (Status.PASS, "")
     assert said(over_steps(GIB, GIB))["mem-leak"] == (Status.INCONCLUSIVE, "")
+
+
+def kept(size: int, where: Where = USED) -> Kept:
+    """What a line of each of eight steps has left behind."""
+    return Kept(where, "AddV2", "GPU:0", 8, 8, 8 * size)
+
+
+def test_growth_is_told_of_the_line_that_accounts_for_most_of_it() -> None:
+    capture = over_steps(*(GIB + step * 40 * 2**20 for step in range(40)))
+    capture.steps = stepped(40)
+    for size, where in ((39 << 20, USED), (1 << 20, None)):
+        capture.kept = [kept(size)]
+        (leak,) = [one for one in verify(Run(capture)) if one.id == "mem-leak"]
+        assert (leak.status, leak.where) == (Status.FAIL, where)
+    capture.kept = [kept(1 << 20, MADE), kept(39 << 20)]
+    (leak,) = [one for one in verify(Run(capture)) if one.id == "mem-leak"]
+    assert leak.evidence == (
+        "a.py:9 outlives its step: AddV2, 40,894,464 bytes a step",
+        "a.py:4 outlives its step: AddV2, 1,048,576 bytes a step",
+    )
+
+
+def test_a_warning_that_the_run_shows_to_be_an_error_is_told_once_as_one() -> None:
+    capture = over_steps(*(GIB + step * 40 * 2**20 for step in range(40)))
+    capture.steps, capture.kept = stepped(40), [kept(39 << 20)]
+    predicted = finding("GPU307", USED.row, severity=Severity.WARNING)
+    broken = [one for one in verify(Run(capture, [predicted])) if one.code == "GPU307"]
+    assert [(one.id, one.status, one.level) for one in broken] == [("prediction", Status.FAIL, Level.ERROR)]
+
+
+def test_without_steps_nothing_is_said_of_growth() -> None:
+    assert "mem-leak" not in said(Capture(memory=[Sample(1.0, "build", {"GPU:0": (1, 1)})], logical=("GPU:0",)))
 
 
 def test_memory_near_the_limit_is_told_of() -> None:

@@ -22,7 +22,7 @@ def check(run: Run) -> Iterator[Expectation]:
     capture = run.capture
     gpus = [name for name in capture.visible if name.startswith("GPU")] if has_gpu(capture) else []
     calls = [call for call in capture.calls if call.name == _SETTER]
-    on = {device_of(call) for call in calls if enables(call)}
+    on = enabled_for(capture)
     if not on or not gpus or any(call.error for call in calls):
         return
     subject, expected = "memory growth", f"set for {', '.join(gpus)} before the first operation"
@@ -64,9 +64,10 @@ def is_split(call: Call) -> bool:
     return call.name in _LIMITERS and not call.error
 
 
-def enables(call: Call) -> bool:
-    """Whether a call has asked for the growth of a device's memory."""
-    return call.name == _SETTER and not call.error and call.arguments.get("1", call.arguments.get("enable")) == "True"
+def enabled_for(capture: Capture) -> set[str]:
+    """The devices for which the program has set it."""
+    calls = (call for call in capture.calls if call.name == _SETTER and not call.error)
+    return {device_of(call) for call in calls if call.arguments.get("1", call.arguments.get("enable")) == "True"}
 
 
 def device_of(call: Call) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from gpulint.probe import memory, memory_limits
+from gpulint.probe import leaks, memory, memory_limits
 from gpulint.probe.capture import Capture, Kept
 from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
 
@@ -45,14 +45,14 @@ def _growths(run: Run, limits: dict[str, int]) -> Iterator[Expectation]:
     if machine.get("CPU"):
         limits = {**limits, **dict.fromkeys(cpus, machine["CPU"])}
     # Logical CPUs share one allocator and its numbers.
-    growths = [one for one in memory.leaks(capture.memory, limits, steps, share) if one.subject not in cpus[1:]]
+    growths = [one for one in leaks.leaks(capture.memory, limits, steps, share) if one.subject not in cpus[1:]]
     for growth in growths:
         if growth.verdict != "inconclusive" or (growth.samples and growth.subject not in cpus):
             yield _of_growth(growth, capture)
-    since = memory.steps_began(capture.memory)
+    since = leaks.steps_began(capture.memory)
     if since is None or any(one.verdict == "fail" and one.subject in cpus for one in growths):
         return  # what the CPU's allocator keeps is memory of the host
-    host = memory.host_growth(capture.resident, machine.get("host"), since, steps, share)
+    host = leaks.host_growth(capture.resident, machine.get("host"), since, steps, share)
     if host.verdict != "inconclusive":  # nobody expects a short run to say anything of the host
         yield _of_host(host)
 
@@ -66,11 +66,11 @@ def each_step(kept: Kept) -> str:
     return f"{kept.op}, {kept.bytes / kept.made:,.0f} bytes a step"
 
 
-def _of_growth(growth: memory.Growth, capture: Capture) -> Expectation:
+def _of_growth(growth: leaks.Growth, capture: Capture) -> Expectation:
     subject, expected, observed = f"memory of {growth.subject} over the steps", "does not grow", _grown(growth)
     if growth.verdict == "fail":
         fix = "keep no tensor of a step longer than the step"
-        kept = memory.explained(growth, capture.kept)
+        kept = leaks.explained(growth, capture.kept)
         where = kept[0].where if kept else None
         evidence = tuple(f"{_place(one)} outlives its step: {each_step(one)}" for one in kept[:SHOWN])
         return violated(_LEAK, subject, expected, observed, code="GPU307", where=where, evidence=evidence, fix=fix)
@@ -79,7 +79,7 @@ def _of_growth(growth: memory.Growth, capture: Capture) -> Expectation:
     return held(_LEAK, subject, expected, observed)
 
 
-def _of_host(growth: memory.Growth) -> Expectation:
+def _of_host(growth: leaks.Growth) -> Expectation:
     subject, expected = "memory of the program on the host over the steps", "does not grow"
     if growth.verdict == "fail":
         fix = "let go of what each step adds: results that are kept, histories, functions that are traced again"
@@ -87,7 +87,7 @@ def _of_host(growth: memory.Growth) -> Expectation:
     return held(_HOST, subject, expected, _grown(growth))
 
 
-def _grown(growth: memory.Growth) -> str:
+def _grown(growth: leaks.Growth) -> str:
     return f"{growth.growth / 2**20:+.1f} MiB over {growth.samples} samples"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gpulint.probe.capture import Capture, Strategy
 from gpulint.probe.expectation import Expectation, Run, Status, held, undecided, violated
-from gpulint.probe.memory import variable_balance
+from gpulint.probe.variable_balance import variable_balance
 
 _SPREAD = "strategy-spread"
 _MIRRORED = "variables-mirrored"

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 
 from gpulint.linting.finding import Finding
-from gpulint.probe import memory
+from gpulint.probe import leaks
 from gpulint.probe.capture import Capture, Variable, Where
 from gpulint.probe.checks import growth
 from gpulint.probe.checks.configuration import code_of
@@ -44,9 +44,8 @@ def _accepted(finding: Finding, capture: Capture) -> Said | None:
 def _dropped(finding: Finding, capture: Capture) -> Said | None:
     """Growth and a limit were both accepted: the runtime says whether memory grows."""
     made = [one for one in capture.calls if is_in(one.where, finding.span)]
-    asked = {growth.device_of(one) for one in capture.calls if growth.enables(one)}
     both = next((growth.device_of(one) for one in made if growth.is_split(one)), "")
-    if both not in asked:
+    if both not in growth.enabled_for(capture):
         return None
     in_force = growth.in_force(capture)
     if in_force is None:
@@ -96,9 +95,9 @@ def _kept(finding: Finding, capture: Capture) -> Said | None:
     here = [one for one in capture.kept if any(is_in(one.where, span) for span in spans)]
     if not here:
         return None
-    worst = max(here, key=lambda one: (memory.is_kept(one), one.bytes))
+    worst = max(here, key=lambda one: (leaks.is_kept(one), one.bytes))
     looked = f"of {worst.made} steps that were looked at"
-    if memory.is_kept(worst):
+    if leaks.is_kept(worst):
         return Said(
             True, f"{looked}, {worst.left} had left tensors on {worst.device} for as long again: {each_step(worst)}"
         )

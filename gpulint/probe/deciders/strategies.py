@@ -6,7 +6,6 @@ import re
 from collections import Counter
 
 from gpulint.linting.finding import Finding
-from gpulint.probe import memory
 from gpulint.probe.agent.gradients import EAGER_STEP
 from gpulint.probe.capture import Capture, Strategy, Variable
 from gpulint.probe.deciders.evidence import (
@@ -25,6 +24,7 @@ from gpulint.probe.deciders.evidence import (
     raised_here,
 )
 from gpulint.probe.reasons import is_heavy
+from gpulint.probe.variable_balance import uneven
 
 _MIXED = "Mixing different tf.distribute.Strategy"
 _OTHER_STRATEGY = ("different strategy", "must only be passed a variable created in this")
@@ -49,7 +49,7 @@ def _variables_of_one_replica(finding: Finding, capture: Capture) -> Said | None
     made = made_by(finding.span, capture) or _made_in_use(finding, capture)
     if not made:
         return None
-    alone = made if len(_devices(made)) == 1 else memory.uneven(made, strategy.devices)
+    alone = made if len(_devices(made)) == 1 else uneven(made, strategy.devices)
     if alone:
         idle = _idle(strategy, capture)
         on = ", ".join(_devices(alone))
