@@ -279,6 +279,8 @@ def test_tensors_that_outlive_their_step_are_kept() -> None:
     assert said("GPU307", capture(kept=[Kept(BELOW, "step", "CPU:0", 8, 0, 0)]), related=related) is False
     assert said("GPU307", capture(kept=[Kept(BELOW, "step", "CPU:0", 8, 1, 9)]), related=related) is None
     assert said("GPU307", capture(kept=[Kept(ELSEWHERE, "step", "CPU:0", 8, 8, 9)]), related=related) is None
+    of_loop = [(ELSEWHERE.row - 1, "the step loop"), *related]
+    assert said("GPU307", capture(kept=[Kept(ELSEWHERE, "step", "CPU:0", 8, 8, 9)]), related=of_loop) is True
 
 
 def test_growth_that_was_dropped_for_a_limit_is_confirmed() -> None:

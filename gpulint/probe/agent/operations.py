@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpulint.probe.agent.devices import short
+from gpulint.probe.agent.guard import guarded
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.kept import Kept, Origin
 from gpulint.probe.agent.places import Place, Places
@@ -72,6 +73,7 @@ QUESTION = "IteratorGetModelProto"
 _ON_HOST = frozenset({0, 7, 20, 21})
 """`DataType` of what is not copied between devices with an operation: none, texts, resources and variants."""
 
+_RESOURCE = 20
 _INTEGERS = frozenset({3, 9})
 _SMALL = 1024
 """Bytes up to which integers are shapes and the like, which kernels take from host memory."""
@@ -105,6 +107,7 @@ class Operations:
         """Whether the runtime has more than one device, so that something can be copied."""
         self.kept = Kept()
         """What outlives its training step."""
+        self._note_kept = guarded("tensors that are kept", on_fault, self._keep)
         self.eager = 0
         """Eager operations so far."""
         self.compiled: set[str] = set()
@@ -157,10 +160,7 @@ class Operations:
         if step is not None:
             self._on_step(*step)
         if self.kept.is_looking and graph is None:
-            try:
-                self._keep(op_type, outputs)
-            except Exception as error:
-                self._on_fault("tensors that are kept", error)
+            self._note_kept(op_type, outputs)
 
     def take(self) -> tuple[Counter[Ran], Counter[Copied]]:
         """The eager operations since the last call, and the copies that they made."""
@@ -191,7 +191,7 @@ class Operations:
             return self._function_ran(function, op_type, outputs)
         if op_type == QUESTION:
             return None
-        place, device = self._places.here(3), _device_of(outputs)
+        place, device = self._places.here(3), _device_of(outputs) or self._device_of_resource(inputs)
         if op_type == "VarHandleOp":
             self._on_variable(op_name, attrs, outputs[0], device, [place, *self._places.callers(3)])
         elif op_type == "ComputeBatchSize":
@@ -199,7 +199,7 @@ class Operations:
         requested = short(self._internals.requested_device)
         dtype = self._internals.dtype_of(inputs[0]) if inputs else 0
         copied = []
-        if self.several_devices and device:
+        if self.several_devices and outputs and device:
             copied = list(self._copies(op_type, inputs, outputs[0].device, place, requested))
         with self._lock:
             self.eager += 1
@@ -208,6 +208,10 @@ class Operations:
         for block in self.blocks:
             block.add(op_type, device, copied)
         return None
+
+    def _device_of_resource(self, inputs: Any) -> str:
+        """Where an operation without outputs is put: with its variable, or its iterator."""
+        return next((short(one.device) for one in inputs or () if self._internals.dtype_of(one) == _RESOURCE), "")
 
     def _copies(self, op: str, inputs: Any, device: str, place: Place | None, requested: str) -> Iterator[Copied]:
         """The transfers that an eager operation on a device needs: each tensor is copied once."""

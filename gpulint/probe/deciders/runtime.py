@@ -12,6 +12,7 @@ from gpulint.probe.checks import growth
 from gpulint.probe.checks.configuration import code_of
 from gpulint.probe.checks.memory import each_step
 from gpulint.probe.deciders.evidence import (
+    STEP,
     Decider,
     Said,
     ended_with,
@@ -90,17 +91,17 @@ def _rounds(made: list[Variable]) -> int:
 
 
 def _kept(finding: Finding, capture: Capture) -> Said | None:
-    """By what was left, later on, of the tensors that come from the lines of the finding."""
-    spans = [finding.span, *(related.span for related in finding.related if "comes from" in related.message)]
-    here = [one for one in capture.kept if any(is_in(one.where, span) for span in spans)]
+    """By what was left, later on, of the tensors that come from the lines of the finding, or of its loop: those that a
+    function returns come from the line that calls it."""
+    spans = [(finding.span, 0), *((one.span, STEP if "loop" in one.message else 0) for one in finding.related)]
+    here = [one for one in capture.kept if any(is_in(one.where, span, after) for span, after in spans)]
     if not here:
         return None
     worst = max(here, key=lambda one: (leaks.is_kept(one), one.bytes))
     looked = f"of {worst.made} steps that were looked at"
     if leaks.is_kept(worst):
-        return Said(
-            True, f"{looked}, {worst.left} had left tensors on {worst.device} for as long again: {each_step(worst)}"
-        )
+        left = f"{worst.left} had left tensors on {worst.device} for as long again"
+        return Said(True, f"{looked}, {left}: {each_step(worst)}")
     return None if any(one.left for one in here) else Said(False, f"{looked}, none had left a tensor from here")
 
 
