@@ -262,6 +262,10 @@ def test_models_that_pile_up_are_counted_by_what_was_done_between_them() -> None
     assert (
         observed("GPU305", piled) == "5 models were made, 960 bytes of variables in all; those of 5 were there at once"
     )
+    of_loop = [(ROW - 9, "the loop")]
+    late = [one._replace(callers=()) for one in models(0, 1, 2)]
+    assert said("GPU305", capture(variables=late)) is None
+    assert said("GPU305", capture(variables=late), related=of_loop) is True
     assert said("GPU305", capture(variables=models(0, 1))) is None
     assert said("GPU305", capture(variables=models(0, layers=9))) is None
 

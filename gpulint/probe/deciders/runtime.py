@@ -69,12 +69,12 @@ def _late_variable(finding: Finding, capture: Capture) -> Said | None:
 
 
 def _piled_up(finding: Finding, capture: Capture) -> Said | None:
-    """By the variables that were made from the same line in several rounds: whether the older ones were still there."""
-    spans = [finding.span, *(related.span for related in finding.related if "made" in related.message)]
+    """By the variables that were made from the same line in several rounds: whether the older ones were still there.
+    A model that is built when it is first used has them from another line of the loop."""
+    loops = [one.span._replace(end_row=one.span.end_row + STEP) for one in finding.related if "loop" in one.message]
     by_place: defaultdict[tuple[Where | None, ...], list[Variable]] = defaultdict(list)
-    for span in spans:
-        for one in made_by(span, capture):
-            by_place[(one.where, *one.callers)].append(one)
+    for one in made_by(finding.span, capture) or [one for span in loops for one in made_by(span, capture)]:
+        by_place[(one.where, *one.callers)].append(one)
     made = max(by_place.values(), key=_rounds, default=[])
     rounds, there = _rounds(made), 1 + max((one.older for one in made), default=0)
     if rounds < BUILT:
