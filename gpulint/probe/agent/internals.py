@@ -89,7 +89,7 @@ class Internals:
         anything is split into logical devices. None where the configuration cannot be read."""
         try:
             return bool(self._context.context().config.gpu_options.allow_growth)
-        except AttributeError:
+        except (AttributeError, ValueError):
             return None
 
     @property

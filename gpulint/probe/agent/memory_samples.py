@@ -13,7 +13,7 @@ MEASURED = "steps"
 EACH = 40
 """Steps after the warm-up at whose end memory is looked at one after the other, so that a short run shows something."""
 
-GAP = 0.1
+GAP = 0.2
 """Seconds between two looks at the ends of later steps."""
 
 SILENCE = 0.9

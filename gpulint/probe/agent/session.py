@@ -226,12 +226,12 @@ class Session:
     def _stepped(self, function: str, place: Place | None, seconds: float) -> None:
         taken = self._steps.taken + 1
         try:
-            if taken == 1:
-                self._enter("warm-up")
-            elif taken == self._options.warmup + 1:
+            if taken == self._options.warmup + 1:
                 self._enter(MEASURED)
                 if self._operations is not None:
                     self._operations.kept.begin(taken)
+            elif taken == 1:
+                self._enter("warm-up")
             self._steps.add(function, place, seconds, self._operations.eager if self._operations else 0)
             self._witnesses.stepped(place)
             self._memory.stepped()
