@@ -437,6 +437,9 @@ def test_steps_of_many_eager_operations_are_found() -> None:
     assert said(eager(5, 50))["eager-hot-loop"] == (Status.PASS, "")
     assert said(eager(3, 3))["eager-hot-loop"] == (Status.INCONCLUSIVE, "")
     assert said(eager(0, 3))["eager-hot-loop"] == (Status.PASS, "")
+    few = eager(3, 3, EAGER_STEP)
+    few.executions = Counter({Execution(USED, "MatMul", "", "CPU:0"): 300})
+    assert "eager-hot-loop" not in said(few, finding("GPU508", USED.row, severity=Severity.WARNING))
     assert "eager-hot-loop" not in said(eager(0, 1))
 
 

@@ -40,7 +40,7 @@ def check(run: Run) -> Iterator[Expectation]:
             continue
         if one.taken < NEEDED:
             reason = f"more after {one.busy} of {one.taken} training steps; {NEEDED} steps are needed"
-            yield undecided(_ID, Status.INCONCLUSIVE, _SUBJECT, _EXPECTED, reason)
+            yield undecided(_ID, Status.INCONCLUSIVE, _SUBJECT, _EXPECTED, reason, _code(capture, one))
             continue
         hot = _often(capture, one)
         yield violated(
