@@ -7,8 +7,8 @@ logical CPUs that stand for GPUs. Some 200 runs of about 8 seconds; the processo
 
 The families clusters, legacy, memory, pipelines and placement with TensorFlow 2.21 on a CPU: of 94 expected findings 47
 were confirmed on their lines, none was refuted, and the probe had no fault in any run. What stays undecided needs a GPU
-(105, 603), a package that was not there (704), more than one process (703), an error that another one came before (901),
-or shows in no single run (308, 402, 403, 404, 601, 602).
+(105, 603), a package that was not there (704), more than one process (703), an end that another error came before
+(901), or shows in no single run (308, 402, 403, 404, 601, 602).
 """
 
 from __future__ import annotations
