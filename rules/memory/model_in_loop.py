@@ -72,7 +72,7 @@ class ModelInLoop(Rule):
     their graphs, and names of layers count from the start again.
 
     ## At run time
-    Memory climbs with each round.
+    The variables of how many of the models were there at once.
     """
 
     code = "GPU305"

@@ -93,7 +93,7 @@ class TensorsKept(Rule):
     the host, additions that a condition guards, tensors inside a `tf.function`.
 
     ## At run time
-    Memory climbs with each step.
+    Of some steps that are looked at, how many have left tensors that were made on these lines.
     """
 
     code = "GPU307"
