@@ -431,6 +431,38 @@ def trained(data, **options):
 
 FITS = [
     (
+        "the members of an ensemble whose number is one of two things",
+        """
+        class Ensemble:
+            def __init__(self, num_estimators=None, paths=None):
+                if paths is None:
+                    self.num_estimators = num_estimators
+                else:
+                    self.num_estimators = len(paths)
+
+            def fit(self, data):
+                for i in range(self.num_estimators):
+                    trained(data).save_weights(f"{i}.weights.h5")
+        """,
+        set(),
+    ),
+    (
+        "a model of each round of a loop whose number is one of two things",
+        """
+        class Search:
+            def __init__(self, trials=None, paths=None):
+                if paths is None:
+                    self.trials = trials
+                else:
+                    self.trials = len(paths)
+
+            def fit(self, data):
+                for i in range(self.trials):
+                    trained(data).save_weights(f"{i}.weights.h5")
+        """,
+        {"GPU305"},
+    ),
+    (
         "a fixed batch on the one GPU that there is",
         """
         os.environ["CUDA_VISIBLE_DEVICES"] = "6"
