@@ -15,7 +15,8 @@ from gpulint.cli.gates import Gates, gatekeeping
 from gpulint.cli.options import UserError
 from gpulint.fixing.rounds import Checked, Fixed, Fixer
 from gpulint.linting import pack
-from gpulint.linting.engine import Checker, CheckResult
+from gpulint.linting.engine import Checker
+from gpulint.linting.result import CheckResult
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.linting.workers import Workers, is_small, processors
 from gpulint.output.formats import NAMES as FORMATS

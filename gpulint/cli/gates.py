@@ -13,8 +13,8 @@ import click
 from gpulint.cli.options import UserError
 from gpulint.linting import baseline
 from gpulint.linting.baseline import Baseline, BaselineError
-from gpulint.linting.engine import SYNTAX_ERROR, CheckResult
 from gpulint.linting.finding import Finding
+from gpulint.linting.result import SYNTAX_ERROR, CheckResult
 from gpulint.linting.silence import ABOUT_COMMENTS
 from gpulint.output.summary import number
 from gpulint.places import Span

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from gpulint.fixing.text import chosen, edited
-from gpulint.linting.engine import Checker, CheckResult, on_deep_stack
+from gpulint.linting.engine import Checker, on_deep_stack
 from gpulint.linting.finding import Finding
+from gpulint.linting.result import CheckResult
 from gpulint.rewriting.fix import Fix, is_wanted
 from gpulint.sources.decoding import Undecodable, decode
 from gpulint.sources.notebook import read_notebook, with_texts

@@ -12,6 +12,7 @@ from gpulint.sources.decoding import Undecodable
 from gpulint.sources.language import language_of
 from gpulint.sources.notebook import Notebook, read_notebook
 from gpulint.sources.source import Source
+from gpulint.sources.states import States
 from gpulint.syntax.embedded import Programs, programs_of
 
 
@@ -20,6 +21,7 @@ class Files:
 
     def __init__(self, finder: SettingsFinder) -> None:
         self._finder = finder
+        self.states = States(finder)
         self.given: Mapping[str, bytes] = {}
         """The content of files that are not on disk as they are."""
         self._programs: dict[str, Programs] = {}
@@ -49,10 +51,11 @@ class Files:
         return self._sources[path]
 
     def _bytes(self, path: str) -> bytes:
-        if (data := self.given.get(path)) is not None:
-            return data
-        with open(path, "rb") as file:
-            return file.read()
+        if (data := self.given.get(path)) is None:
+            with open(path, "rb") as file:
+                data = file.read()
+        self.states.note(path, data)
+        return data
 
     def loaded(self, path: str) -> Programs | None:
         """The programs in a file, None where it cannot be read."""

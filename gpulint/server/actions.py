@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from lsprotocol import types
 
-from gpulint.linting.engine import SYNTAX_ERROR
 from gpulint.linting.finding import Finding
+from gpulint.linting.result import SYNTAX_ERROR
 from gpulint.linting.silence import ABOUT_COMMENTS
 from gpulint.rewriting.fix import Applicability, Fix, is_wanted
 from gpulint.server.positions import Ruler

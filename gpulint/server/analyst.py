@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gpulint.analysis import Project
-from gpulint.linting.engine import Checker, CheckResult, Examined, on_deep_stack
+from gpulint.linting.engine import Checker, on_deep_stack
+from gpulint.linting.examined import Examined
 from gpulint.linting.finding import Finding, Related
+from gpulint.linting.result import CheckResult
 from gpulint.server.buffers import Snapshot
 from gpulint.server.folders import Folder, Folders
 from gpulint.server.importers import Importers
@@ -104,7 +106,7 @@ class Analyst:
                 raise Superseded
 
         def examine(portions: Sequence[tuple[str, ...]], among: Collection[str]) -> list[Examined]:
-            return [checker.examine(portion, among, given, begun) for portion in portions]
+            return [part for portion in portions for part in checker.examine(portion, among, given, begun)]
 
         return checker.check(programs, given, examine)
 

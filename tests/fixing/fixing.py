@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gpulint.fixing.rounds import Checked, Fixed, Fixer
-from gpulint.linting.engine import Checker, CheckResult
+from gpulint.linting.engine import Checker
+from gpulint.linting.result import CheckResult
 from gpulint.linting.pack import load
 from gpulint.linting.selection import Catalogue
 from gpulint.settings import Settings, SettingsFinder

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from gpulint.fixing.rounds import MAX_ROUNDS, Checked, Fixer
-from gpulint.linting.engine import CheckResult
+from gpulint.linting.result import CheckResult
 from gpulint.linting.finding import Finding, Severity
 from gpulint.places import Span
 from gpulint.rewriting.fix import Applicability, Edit, Fix

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from gpulint.cli.main import main
 from gpulint.confidence import Confidence
 from gpulint.linting import pack
-from gpulint.linting.engine import CheckResult
+from gpulint.linting.result import CheckResult
 from gpulint.linting.finding import Finding, Related, Severity, Silenced
 from gpulint.output import formats
 from gpulint.output.escapes import encodable, printable_rows

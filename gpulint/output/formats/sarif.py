@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from gpulint.confidence import Confidence
-from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding, Severity
+from gpulint.linting.result import CheckResult
 from gpulint.linting.rule import Rule
 from gpulint.output import sarif
 from gpulint.output.view import View, url

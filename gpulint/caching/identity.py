@@ -1,0 +1,128 @@
+"""What stands for gpulint, its rules and Python: with another one nothing that was remembered counts."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from types import ModuleType
+
+from gpulint import __version__
+from gpulint.sources.states import digest
+
+SHIPPED = "gpulint.rules"
+
+LIBRARIES = ("libcst", "markdown_it", "packaging", "pathspec")
+"""Packages by which results can change."""
+
+
+def identity(plugins: Iterable[ModuleType] = ()) -> str:
+    """What stands for everything by which the same files can give other findings: the version and the files of gpulint,
+    the libraries that it reads programs with, Python, and the code of rules that are not ours, with what they import.
+    """
+    parts = [__version__, sys.version, sys.platform]
+    for package in ("gpulint", SHIPPED, *LIBRARIES):
+        for directory in _directories(package):
+            parts += _stamps(directory, deep=package not in LIBRARIES)
+    parts += [f"{name} {_content(path)}" for name, path in sorted(_sources_of(plugins).items())]
+    return f"{__version__}-{digest('|'.join(parts).encode(errors='surrogatepass'))}"
+
+
+def _directories(package: str) -> list[str]:
+    try:
+        spec = importlib.util.find_spec(package)
+    except (ImportError, ValueError):
+        return []
+    return list(spec.submodule_search_locations or ()) if spec is not None else []
+
+
+def _stamps(directory: str, deep: bool) -> Iterator[str]:
+    """Name, size and time of each file in a directory, and below it where it is to be `deep`."""
+    pending = [directory]
+    while pending:
+        folder = pending.pop()
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError:
+            continue
+        for entry in entries:
+            if entry.is_dir():
+                if deep and entry.name != "__pycache__":
+                    pending.append(entry.path)
+            else:
+                status = entry.stat()
+                yield f"{entry.path} {status.st_size} {status.st_mtime_ns}"
+
+
+def _sources_of(plugins: Iterable[ModuleType]) -> Mapping[str, str]:
+    """The files, by module, of plug-ins and of what they import: of their own package and of everything that is not
+    installed to any depth, of other packages what is named."""
+    found: dict[str, str] = {}
+    pending = list(plugins)
+    while pending:
+        module = pending.pop()
+        path = getattr(module, "__file__", None)
+        name = module.__name__
+        if path is None or name in found or name.partition(".")[0] in _KNOWN:
+            continue
+        found[name] = path
+        pending += [
+            other
+            for named in _imports_of(module, path)
+            if (other := sys.modules.get(named)) is not None and _is_followed(module, other)
+        ]
+    return found
+
+
+_KNOWN = {"gpulint", *LIBRARIES, *sys.stdlib_module_names}
+
+
+def _is_followed(module: ModuleType, other: ModuleType) -> bool:
+    """Whether what a module imports is of interest: everything but the inside of foreign packages."""
+    inside = module.__name__.partition(".")[0] == other.__name__.partition(".")[0]
+    return inside or not _is_installed(module) or not _is_installed(other) or "." not in other.__name__
+
+
+def _is_installed(module: ModuleType) -> bool:
+    parts = (getattr(module, "__file__", None) or "").replace(os.sep, "/").split("/")
+    return "site-packages" in parts or "dist-packages" in parts
+
+
+def _imports_of(module: ModuleType, path: str) -> Iterator[str]:
+    """The names of modules that a module may import, wherever in it."""
+    try:
+        with open(path, "rb") as file:
+            tree = ast.parse(file.read())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return
+    package = getattr(module, "__package__", None) or ""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name
+                yield from _parents(alias.name)
+        elif isinstance(node, ast.ImportFrom):
+            try:
+                base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            except ImportError:
+                continue
+            yield base
+            yield from _parents(base)
+            for alias in node.names:
+                yield f"{base}.{alias.name}"
+
+
+def _parents(name: str) -> Iterator[str]:
+    while "." in name:
+        name = name.rpartition(".")[0]
+        yield name
+
+
+def _content(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return digest(file.read())
+    except OSError:
+        return ""
