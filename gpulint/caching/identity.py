@@ -57,37 +57,31 @@ def _stamps(directory: str, deep: bool) -> Iterator[str]:
 
 
 def _sources_of(plugins: Iterable[ModuleType]) -> Mapping[str, str]:
-    """The files, by module, of plug-ins and of what they import: of their own package and of everything that is not
-    installed to any depth, of other packages what is named."""
+    """The files, by module, of plug-ins and of what they import; what an installed package of others imports in its
+    turn is left out."""
     found: dict[str, str] = {}
     pending = list(plugins)
+    own = {_top(module) for module in pending}
     while pending:
         module = pending.pop()
         path = getattr(module, "__file__", None)
-        name = module.__name__
-        if path is None or name in found or name.partition(".")[0] in _KNOWN:
+        if path is None or module.__name__ in found or _top(module) in _KNOWN:
             continue
-        found[name] = path
-        pending += [
-            other
-            for named in _imports_of(module, path)
-            if (other := sys.modules.get(named)) is not None and _is_followed(module, other)
-        ]
+        found[module.__name__] = path
+        if _top(module) in own or not _is_installed(path):
+            pending += [sys.modules[name] for name in _imports_of(module, path) if name in sys.modules]
     return found
 
 
-_KNOWN = {"gpulint", *LIBRARIES, *sys.stdlib_module_names}
+_KNOWN = frozenset({"gpulint", *LIBRARIES, *sys.stdlib_module_names})
 
 
-def _is_followed(module: ModuleType, other: ModuleType) -> bool:
-    """Whether what a module imports is of interest: everything but the inside of foreign packages."""
-    inside = module.__name__.partition(".")[0] == other.__name__.partition(".")[0]
-    return inside or not _is_installed(module) or not _is_installed(other) or "." not in other.__name__
+def _top(module: ModuleType) -> str:
+    return module.__name__.partition(".")[0]
 
 
-def _is_installed(module: ModuleType) -> bool:
-    parts = (getattr(module, "__file__", None) or "").replace(os.sep, "/").split("/")
-    return "site-packages" in parts or "dist-packages" in parts
+def _is_installed(path: str) -> bool:
+    return not {"site-packages", "dist-packages"}.isdisjoint(path.split(os.sep))
 
 
 def _imports_of(module: ModuleType, path: str) -> Iterator[str]:

@@ -14,8 +14,8 @@ from gpulint.cli.options import UserError
 from gpulint.linting import baseline
 from gpulint.linting.baseline import Baseline, BaselineError
 from gpulint.linting.finding import Finding
-from gpulint.linting.result import SYNTAX_ERROR, CheckResult
-from gpulint.linting.silence import ABOUT_COMMENTS
+from gpulint.linting.own_codes import ABOUT_COMMENTS, SYNTAX_ERROR
+from gpulint.linting.result import CheckResult
 from gpulint.output.summary import number
 from gpulint.places import Span
 from gpulint.settings import Settings, SettingsFinder

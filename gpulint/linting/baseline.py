@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpulint.linting.finding import Finding
-from gpulint.linting.result import SYNTAX_ERROR
+from gpulint.linting.own_codes import SYNTAX_ERROR
 
 VERSION = 1
 """Version of the file's form."""

@@ -21,9 +21,10 @@ from gpulint.linting.examined import Candidate, Examined, Memory
 from gpulint.linting.files import Files
 from gpulint.linting.finding import Finding, Related, Silenced
 from gpulint.linting.fixes import Writer
+from gpulint.linting.own_codes import SYNTAX_ERROR
 from gpulint.linting.portions import portions
 from gpulint.linting.prose import Prose
-from gpulint.linting.result import SYNTAX_ERROR, CheckResult
+from gpulint.linting.result import CheckResult
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.linting.silence import silence
 from gpulint.places import Site, Span
@@ -61,10 +62,10 @@ class Checker:
         self._catalogue = catalogue
         self._selections: dict[Settings, Selection] = {}
         self._projects: dict[tuple[str, ...], Project] = {}
-        self._files = Files(finder)
+        self.files = Files(finder)
         self._result = CheckResult()
         self._raised: list[tuple[Examined, Raised]] = []
-        self._prose = Prose(self._files.read, self._syntax)
+        self._prose = Prose(self.files.read, self._syntax)
 
     def check(
         self,
@@ -80,7 +81,7 @@ class Checker:
         """
         shown = {os.path.abspath(path): path for path in files}
         contents = {os.path.abspath(path): data for path, data in (given or {}).items()}
-        self._files.given = contents
+        self.files.given = contents
         for path in shown:
             self._selection(path)
         known = [part for path in shown if memory and (part := memory.examined(path, shown.keys())) is not None]
@@ -109,13 +110,13 @@ class Checker:
 
         `begun` is called with each path before anything is done with it.
         """
-        self._files.given, self._raised = given, []
+        self.files.given, self._raised = given, []
         examined = on_deep_stack(lambda: [self._examined(path, begun) for path in paths])
         by_program: dict[str, list[tuple[Examined, Raised]]] = defaultdict(list)
         for part, raised in self._raised:
             by_program[raised.report.site.path].append((part, raised))
         for path, own in by_program.items():
-            source = self._files.read(path)
+            source = self.files.read(path)
             if source is not None and source.file in shown:
                 begun(source.file)
                 on_deep_stack(lambda s=source, o=own: self._place(s, o))  # type: ignore[misc]
@@ -124,10 +125,6 @@ class Checker:
                     part.elsewhere.add(source.file)
         return examined
 
-    def selected(self) -> Selection:
-        """The rules that are on in the working directory. Raises SettingsError."""
-        return self._selection(os.path.abspath("*"))
-
     def load(self, path: str, data: bytes | None = None) -> Programs:
         """The programs in a file; `data` is its content where that is not on disk as it is.
 
@@ -135,31 +132,17 @@ class Checker:
         """
         absolute = os.path.abspath(path)
         if data is not None:
-            self._files.given = {**self._files.given, absolute: data}
-        return self._files.load(absolute)
+            self.files.given = {**self.files.given, absolute: data}
+        return self.files.load(absolute)
 
     def programs(self, path: str) -> Programs | None:
         """The programs in a file, None where it cannot be read."""
-        return self._files.loaded(os.path.abspath(path))
+        return self.files.loaded(os.path.abspath(path))
 
     def plan(self, source: Source) -> Plan:
         """The whole Plan of a program that was loaded. Raises CannotParse and SettingsError."""
         settings = self._finder.of_file(source.file)
         return on_deep_stack(lambda: analyse(source, self._project(settings), self._target(source, settings)))
-
-    def line(self, path: str, row: int, cell: int | None = None) -> str:
-        """The text of a row (from 1) of a file that was read, or of a cell of it; "" where there is none."""
-        lines = self._files.lines(os.path.abspath(path), cell)
-        return lines[row - 1] if row <= len(lines) else ""
-
-    def source(self, path: str) -> Source | None:
-        """The program that a file is, as it was read; None where it could not be."""
-        programs = self.programs(path)
-        return programs.main if programs is not None else None
-
-    def in_file(self, span: Span) -> Span:
-        """A span in a notebook's cell at its rows and columns of the notebook's file; any other as it is."""
-        return self._files.in_file(span)
 
     # ---------------------------------------------------------------------------- running
 
@@ -182,7 +165,7 @@ class Checker:
     def _check_file(self, path: str, part: Examined) -> bool:
         """Find out what a file gives; whether it would be the same another time."""
         try:
-            programs = self._files.load(path)
+            programs = self.files.load(path)
         except OSError as error:
             self._unreadable(part, _point(path), f"cannot be read: {error.strerror or error}")
             return False
@@ -209,7 +192,7 @@ class Checker:
             return
         raised = reports_of(plan, selection.rules_of(source.file))
         for site in {*(one.report.site for one in raised), *plan.borrowed}:
-            reached = self._files.read(site.path)
+            reached = self.files.read(site.path)
             part.reached.add(reached.file if reached is not None else site.path)
         self._raised += [(part, one) for one in raised]
         if plan.is_complete and not is_test(source.file):
@@ -222,20 +205,20 @@ class Checker:
         project = self._project(settings)
         files = {path}
         for consulted in project.consulted:
-            source = self._files.read(consulted)
+            source = self.files.read(consulted)
             files.add(source.file if source is not None else consulted)
-        states = self._files.states
+        states = self.files.states
         return MadeFrom({one: states.of(one) for one in files}, {_roots(settings): dict(project.finder.asked)})
 
     def _target(self, source: Source, settings: Settings) -> str:
         """The release that a program is for: a notebook that installs one knows better than the default."""
-        pinned = self._files.load(source.file).pinned
+        pinned = self.files.load(source.file).pinned
         return pinned if pinned and settings.target_tensorflow == NEWEST_TENSORFLOW else settings.target_tensorflow
 
     def _cannot_parse(
         self, part: Examined, source: Source, error: CannotParse, why: str = "", instead: str = ""
     ) -> None:
-        span = self._files.in_cell(_point(source.path, error.row, error.column))
+        span = self.files.in_cell(_point(source.path, error.row, error.column))
         self._unreadable(part, span, error.message, why, instead)
 
     def _unreadable(self, part: Examined, span: Span, message: str, why: str = "", instead: str = "") -> None:
@@ -252,7 +235,7 @@ class Checker:
         if roots not in self._projects:
             from pathlib import Path
 
-            self._projects[roots] = Project([Path(root) for root in roots], self._files.read, self._files.written)
+            self._projects[roots] = Project([Path(root) for root in roots], self.files.read, self.files.written)
         return self._projects[roots]
 
     # --------------------------------------------------------------------------- placing
@@ -263,7 +246,7 @@ class Checker:
         off = selection.ignored_in(source.file)
         contexts = self._contexts(source.path, [one.report.site.node for _, one in raised])
         spans = self._spans([site for _, one in raised for site in one.sites])
-        in_cells = {site: self._files.in_cell(span) for site, span in spans.items()}
+        in_cells = {site: self.files.in_cell(span) for site, span in spans.items()}
         fixable = self._fixable(source.file)
         writer = Writer(source)
         for part, one in raised:
@@ -303,7 +286,7 @@ class Checker:
 
     def _kept(self, path: str, candidates: list[Candidate], shown: dict[str, str]) -> list[Finding]:
         """The findings of one file, each once, after suppressions."""
-        sources = self._files.programs(path)
+        sources = self.files.programs(path)
         if not sources:
             return []
         selection = self._selection(path)
@@ -335,7 +318,7 @@ class Checker:
 
     def _syntax(self, path: str) -> ir.Module | None:
         """The module as it was analysed."""
-        source = self._files.read(path)
+        source = self.files.read(path)
         return self._project(self._finder.of_file(source.file)).syntax_of(path) if source is not None else None
 
     def _contexts(self, path: str, nodes: list[int]) -> dict[int, str]:
@@ -350,7 +333,7 @@ class Checker:
             wanted[site.path].add(site.node)
         placed: dict[Site, Span] = {}
         for path, nodes in wanted.items():
-            source = self._files.read(path)
+            source = self.files.read(path)
             if source is not None:
                 placed |= {Site(path, node): span for node, span in spans(source, nodes).items()}
         return placed
@@ -374,7 +357,7 @@ class Checker:
         result = []
         for finding in found:
             span = finding.span
-            text = " ".join(_text_of(self._files.lines(os.path.abspath(span.path), span.cell), span).split())
+            text = " ".join(_text_of(self.files.lines(os.path.abspath(span.path), span.cell), span).split())
             path = os.path.relpath(span.path, self._finder.of_file(span.path).root)
             base = "\0".join((finding.code, path.replace(os.sep, "/"), finding.context, text))
             counts[base] += 1

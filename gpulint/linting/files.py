@@ -67,6 +67,16 @@ class Files:
         loaded = self.loaded(path)
         return loaded.all if loaded is not None else ()
 
+    def source(self, path: str) -> Source | None:
+        """The program that a file is; None where it cannot be read."""
+        programs = self.loaded(os.path.abspath(path))
+        return programs.main if programs is not None else None
+
+    def line(self, path: str, row: int, cell: int | None = None) -> str:
+        """The text of a row (from 1) of a file, or of a cell of it; "" where there is none."""
+        lines = self.lines(os.path.abspath(path), cell)
+        return lines[row - 1] if row <= len(lines) else ""
+
     def lines(self, path: str, cell: int | None = None) -> Sequence[str]:
         """The lines of a file, or of a cell of it as they were written; () where there are none."""
         for source in self.programs(path):

@@ -6,9 +6,6 @@ from dataclasses import dataclass, field
 
 from gpulint.linting.finding import Finding, Silenced
 
-SYNTAX_ERROR = "GPU001"
-"""The code of files that cannot be read or parsed; it cannot be turned off."""
-
 
 @dataclass(slots=True)
 class CheckResult:

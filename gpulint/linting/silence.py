@@ -7,17 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gpulint.linting.finding import Finding, Silenced
+from gpulint.linting.own_codes import TROUBLES, UNUSED
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.places import Span
 from gpulint.rewriting.fix import Applicability, Edit, Fix
 from gpulint.sources import suppressions
 from gpulint.sources.source import Source
 from gpulint.syntax.parse import unix_text
-
-UNUSED = "GPU002"
-TROUBLES = {"unknown": "GPU003", "malformed": "GPU004", "unmatched": "GPU005"}
-ABOUT_COMMENTS = frozenset({UNUSED, *TROUBLES.values()})
-"""Codes of findings about suppression comments, which no comment silences."""
 
 
 def silence(

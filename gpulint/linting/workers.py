@@ -6,7 +6,6 @@ A process that dies (LibCST's parser can overflow the stack, memory can run out)
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
 import sys
 import traceback
@@ -46,13 +45,6 @@ class Task:
 def examine(task: Task) -> list[Examined]:
     """What the files of a portion give. Depends on the task and on the files alone. Raises SettingsError, PackError."""
     return Checker(task.finder, task.catalogue()).examine(task.paths, task.shown, {})
-
-
-def processors() -> int:
-    """The number of processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def is_small(paths: Iterable[str]) -> bool:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from lsprotocol import types
 
 from gpulint.linting.finding import Finding
-from gpulint.linting.result import SYNTAX_ERROR
-from gpulint.linting.silence import ABOUT_COMMENTS
+from gpulint.linting.own_codes import ABOUT_COMMENTS, SYNTAX_ERROR
 from gpulint.rewriting.fix import Applicability, Fix, is_wanted
 from gpulint.server.positions import Ruler
 from gpulint.sources.ignoring import CannotIgnore, with_ignores

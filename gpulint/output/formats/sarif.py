@@ -20,7 +20,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 
 def render(result: CheckResult, view: View) -> str:
     """One run: the rules that were on, findings, those that comments silence, and gpulint's own faults."""
-    rules = {rule.code: _rule(rule) for rule in view.rules}
+    rules = {rule.code: _rule(rule) for rule in view.rules()}
     for finding in (*result.findings, *(one.finding for one in result.suppressed)):
         rules.setdefault(finding.code, {"id": finding.code, "name": finding.name, "helpUri": url(finding.name)})
     index = {code: number for number, code in enumerate(rules)}
