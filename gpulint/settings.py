@@ -80,6 +80,11 @@ class Settings:
     probe_imbalance: float = 1.2
     probe_headroom: float = 0.9
 
+    @property
+    def cache_directory(self) -> str:
+        """The absolute path of the directory in which what was found is remembered."""
+        return os.path.abspath(os.path.join(self.root, os.path.expanduser(self.cache_dir)))
+
 
 @dataclass(frozen=True, slots=True)
 class Option:

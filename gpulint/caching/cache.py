@@ -90,9 +90,9 @@ class Cache:
 
     def _store(self, path: str) -> Store:
         settings = self._finder.of_file(path)
-        directory = self._directory or os.path.join(settings.root, os.path.expanduser(settings.cache_dir))
+        directory = self._directory or settings.cache_directory
         if directory not in self._stores:
-            self._stores[directory] = Store(os.path.abspath(directory), self._identity)
+            self._stores[directory] = Store(directory, self._identity)
         return self._stores[directory]
 
 

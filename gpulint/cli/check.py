@@ -174,10 +174,9 @@ def command(
     _write(text, output_file, quiet and not result.findings, stream)
     _tell_faults(result, verbose)
     if verbose:
+        speaking = f"{result.analysed} that speak of TensorFlow"
         fresh = result.analysed - result.remembered
-        click.echo(
-            f"gpulint: {result.files} files, {result.analysed} that speak of TensorFlow, {fresh} analysed", err=True
-        )
+        click.echo(f"gpulint: {result.files} files, {speaking}, {fresh} analysed in this run", err=True)
         for trouble in check.cache.troubles if check.cache is not None else ():
             click.echo(f"gpulint: nothing was cached: {trouble}", err=True)
     sys.exit(status)

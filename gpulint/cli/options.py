@@ -77,20 +77,19 @@ def use_color(choice: str) -> bool:
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
+cache_directory = click.option(
+    "--cache-dir",
+    type=click.Path(),
+    default="",
+    envvar="GPULINT_CACHE_DIR",
+    help="Where what was found is remembered (default: .gpulint_cache in the project).",
+)
+
+
 def cache(function: F) -> F:
     """`--no-cache`, `--cache-dir`."""
-    for option in (
-        click.option(
-            "--cache-dir",
-            type=click.Path(file_okay=False),
-            default="",
-            envvar="GPULINT_CACHE_DIR",
-            help="Where to remember what was found (default: .gpulint_cache in the project).",
-        ),
-        click.option("--no-cache", "-n", is_flag=True, envvar="GPULINT_NO_CACHE", help="Remember nothing."),
-    ):
-        function = option(function)
-    return function
+    no_cache = click.option("--no-cache", "-n", is_flag=True, envvar="GPULINT_NO_CACHE", help="Remember nothing.")
+    return no_cache(cache_directory(function))
 
 
 color = click.option(

@@ -23,7 +23,7 @@ HELPERS = (
     "import tensorflow as tf\n\n\ndef place(d):\n    return tf.keras.Sequential([tf.keras.layers.Dense(1)])\n",
     "from deeper import place\n",
     "from .deeper import place\n",
-    "import tensorflow as tf\n\n\ndef place(d):\n    with tf.device(d):  # gpulint: ignore[GPU101] known\n        pass\n",
+    "import tensorflow as tf\n\ndef place(d):\n    with tf.device(d):  # gpulint: ignore[GPU101] so\n        pass\n",
     "import tensorflow as tf\n\nstrategy = tf.distribute.MirroredStrategy()\n\n\ndef place(d):\n    return strategy\n",
     "import tensorflow as tf\n\n\ndef place(d:\n    with tf.device(\n",
     "\xff",
