@@ -45,13 +45,16 @@ STACK_BYTES = 512 * 1024 * 1024
 RECURSION_LIMIT = 60_000
 """Python frames on that stack."""
 
-_SPEAKS_OF_TENSORFLOW = re.compile(rb"(?i:tensorflow|keras)|\b(?:TF_[A-Z]|CUDA_VISIBLE_DEVICES)")
-"""Names, or environment variables that TensorFlow reads."""
+_SET_IN_ENVIRONMENT = re.compile(rb"\b(?:TF_[A-Z]|CUDA_VISIBLE_DEVICES)")
+"""Environment variables that TensorFlow reads."""
 
 
 def speaks_of_tensorflow(data: bytes) -> bool:
     """Whether a file's content is about TensorFlow at all: others are not looked at."""
-    return _SPEAKS_OF_TENSORFLOW.search(data) is not None
+    lowered = data.lower()
+    if b"tensorflow" in lowered or b"keras" in lowered:
+        return True
+    return (b"TF_" in data or b"CUDA_" in data) and _SET_IN_ENVIRONMENT.search(data) is not None
 
 
 class Checker:
