@@ -23,9 +23,12 @@ def identity(plugins: Iterable[ModuleType] = ()) -> str:
     the libraries that it reads programs with, Python, and the code of rules that are not ours, with what they import.
     """
     parts = [__version__, sys.version, sys.platform]
-    for package in ("gpulint", SHIPPED, *LIBRARIES):
+    for package in ("gpulint", SHIPPED):
         for directory in _directories(package):
-            parts += _stamps(directory, deep=package not in LIBRARIES)
+            parts += [f"{path} {_content(os.path.join(directory, path))}" for path in _files(directory)]
+    for package in LIBRARIES:
+        for directory in _directories(package):
+            parts += _releases(directory)
     parts += [f"{name} {_content(path)}" for name, path in sorted(_sources_of(plugins).items())]
     return f"{__version__}-{digest('|'.join(parts).encode(errors='surrogatepass'))}"
 
@@ -38,22 +41,31 @@ def _directories(package: str) -> list[str]:
     return list(spec.submodule_search_locations or ()) if spec is not None else []
 
 
-def _stamps(directory: str, deep: bool) -> Iterator[str]:
-    """Name, size and time of each file in a directory, and below it where it is to be `deep`."""
-    pending = [directory]
-    while pending:
-        folder = pending.pop()
-        try:
-            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-        except OSError:
-            continue
-        for entry in entries:
-            if entry.is_dir():
-                if deep and entry.name != "__pycache__":
-                    pending.append(entry.path)
-            else:
-                status = entry.stat()
-                yield f"{entry.path} {status.st_size} {status.st_mtime_ns}"
+_OTHER_COMMANDS = frozenset({"doctor", "output", "probe", "server", "__pycache__"})
+"""Folders of gpulint in which nothing changes what `check` finds."""
+
+
+def _files(directory: str) -> Iterator[str]:
+    """The files below a directory of gpulint, relative to it: by content, as times change when it is installed."""
+    for folder, folders, names in os.walk(directory):
+        folders[:] = sorted(name for name in folders if name not in _OTHER_COMMANDS)
+        for name in sorted(names):
+            yield os.path.relpath(os.path.join(folder, name), directory)
+
+
+def _releases(directory: str) -> list[str]:
+    """What tells releases of an installed package apart: the metadata beside it, and the sizes of its own files."""
+    package = os.path.basename(directory)
+    beside = [name for name in _names(os.path.dirname(directory)) if name.startswith(package)]
+    own = [f"{entry.name} {entry.stat().st_size}" for entry in os.scandir(directory) if entry.is_file()]
+    return sorted(beside) + sorted(own)
+
+
+def _names(directory: str) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except OSError:
+        return []
 
 
 def _sources_of(plugins: Iterable[ModuleType]) -> Mapping[str, str]:
