@@ -26,10 +26,10 @@ from gpulint.analysis.questions import (
     way,
     way_to_start,
 )
-from gpulint.analysis.rounds import changing_number, differ_in_numbers, is_single, leaves, round_trip, varies
+from gpulint.analysis.rounds import changing_number, differ_in_numbers, is_given, is_single, leaves, round_trip, varies
 from gpulint.analysis.steps import (
     are_few,
-    every_round,
+    every_step,
     goes_over_data,
     has_compiled_way,
     in_every_turn,
@@ -37,8 +37,9 @@ from gpulint.analysis.steps import (
     is_unguarded,
     rounds,
     step_loops,
+    updates,
 )
-from gpulint.analysis.symbols import Symbol
+from gpulint.analysis.symbols import Symbol, constants_in
 from gpulint.analysis.values import known, symbol_of
 from gpulint.confidence import Confidence
 from gpulint.knowledge import LEGACY_OPTIMIZERS, fact, has_gpu_kernel, removed
@@ -114,15 +115,17 @@ __all__ = [
     "compatible",
     "computes_in",
     "confidence",
+    "constants_in",
     "differ_in_numbers",
     "events",
-    "every_round",
+    "every_step",
     "fact",
     "goes_over_data",
     "has_cluster",
     "has_compiled_way",
     "has_gpu_kernel",
     "in_every_turn",
+    "is_given",
     "is_rare",
     "is_run_by_program",
     "is_single",
@@ -151,6 +154,7 @@ __all__ = [
     "trained_models",
     "trains",
     "unsafe",
+    "updates",
     "values",
     "varies",
     "way",

@@ -253,6 +253,96 @@ def test_sums_of_gradients(case: str, code: str, expected: set[str], tmp_path: P
     assert codes_in(STEP + SUMS + code + "\n", tmp_path) - {"GPU508"} == expected
 
 
+LOOPS = [
+    (
+        "a model that the replicas of another strategy train",
+        """
+        first, second = tf.distribute.MirroredStrategy(), tf.distribute.MirroredStrategy()
+        with first.scope():
+            net = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+        with second.scope():
+            optimizer = tf.keras.optimizers.SGD()
+
+        def replica(x):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(net(x)) / 32
+            optimizer.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
+
+        @tf.function
+        def step(x):
+            second.run(replica, args=(x,))
+
+        for x in second.experimental_distribute_dataset(tf.data.Dataset.from_tensors(0)):
+            step(x)
+        """,
+        {"GPU210"},
+    ),
+    (
+        "a model of another strategy that replicas only call",
+        """
+        first, second = tf.distribute.MirroredStrategy(), tf.distribute.MirroredStrategy()
+        with first.scope():
+            teacher = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+        with second.scope():
+            net = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+            optimizer = tf.keras.optimizers.SGD()
+
+        def replica(x):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(net(x) - teacher(x)) / 32
+            optimizer.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
+
+        @tf.function
+        def step(x):
+            second.run(replica, args=(x,))
+
+        for x in second.experimental_distribute_dataset(tf.data.Dataset.from_tensors(0)):
+            step(x)
+        """,
+        set(),
+    ),
+    (
+        "a strategy that nothing uses beside variables trained by hand",
+        """
+        strategy = tf.distribute.MirroredStrategy()
+        weight = tf.Variable(tf.zeros((4, 4)))
+
+        @tf.function
+        def step(x):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(weight * x)
+            weight.assign_sub(0.1 * tape.gradient(loss, weight))
+
+        for x in tf.data.Dataset.from_tensors(0):
+            step(x)
+        """,
+        {"GPU203"},
+    ),
+    (
+        "a rate of a generator that is another one in each round",
+        """
+        def rates(rate=0.5):
+            while True:
+                yield rate
+                rate *= 0.99
+
+        @tf.function
+        def step(x, rate):
+            return x * rate
+
+        for x, rate in zip(tf.data.Dataset.from_tensors(0), rates()):
+            step(x, rate)
+        """,
+        {"GPU504"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("case", "code", "expected"), LOOPS, ids=[case for case, _, _ in LOOPS])
+def test_a_loop_of_its_own(case: str, code: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in("import tensorflow as tf\n" + textwrap.dedent(code) + "\n", tmp_path) == expected
+
+
 FIT = """
 import os
 import tensorflow as tf
@@ -302,6 +392,26 @@ FITS = [
         "predict for each",
         "m = network()\nfor x in os.listdir():\n    m.predict(tf.expand_dims(read(x), 0))",
         {"GPU503"},
+    ),
+    (
+        "predict_on_batch of one example after another",
+        "m = network()\nx = np.load('x')\nfor row in x:\n    m.predict_on_batch(row[None])",
+        {"GPU503"},
+    ),
+    (
+        "predict_on_batch of slices of one row",
+        "m = network()\nx = np.load('x')\nfor i in range(len(x)):\n    m.predict_on_batch(x[i : i + 1])",
+        {"GPU503"},
+    ),
+    (
+        "predict_on_batch of what the last prediction led to",
+        """
+        m = network()
+        state = world.reset()
+        for _ in range(1000):
+            state, reward = world.step(np.argmax(m.predict_on_batch(state[None])))
+        """,
+        set(),
     ),
     (
         "predict_on_batch",

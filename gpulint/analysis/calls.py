@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpulint.analysis import access, host, library, members, methods, removed
 from gpulint.analysis.contexts import Caller, Context
-from gpulint.analysis.control import NORMAL, Halts
+from gpulint.analysis.control import NORMAL, Exhausted, Halts
 from gpulint.analysis.events import FunctionEntered, FunctionTraced, TracedCalled, UnknownFitted
 from gpulint.analysis.paths import Path, compatible
+from gpulint.analysis.rounds import differ_in_numbers
 from gpulint.analysis.state import common_path, join
 from gpulint.analysis.values import (
     NONE,
@@ -270,6 +271,8 @@ def run_frame(interp: Interpreter, frame: Frame, definition: ir.FunctionDef | ir
     frame.mark = interp.state.mark()
     frame.path = base
     frame.branches = interp.branches
+    started, depth = interp.steps, len(interp.active)
+    interp.started.append(started)
     try:
         if isinstance(definition, ir.Lambda):
             interp.leave(interp.choose(interp.evaluate(definition.body)))
@@ -278,8 +281,16 @@ def run_frame(interp: Interpreter, frame: Frame, definition: ir.FunctionDef | ir
             interp.leave(NONE)
     except Halts:
         pass
+    except Exhausted:
+        if not interp.goes_on(interp.steps - started, frame.caller.site):
+            raise
+        interp.state.take_back(frame.mark)
+        interp.path, interp.context, interp.branches, interp.diverged = base, context, frame.branches, []
+        del interp.active[depth:]
+        return Unknown(("result", frame.caller.site, id(definition)))
     finally:
         interp.frame, interp.loops = outer, loops
+        interp.started.pop()
     if frame.returns_here:
         ((outcome, value, left),) = frame.exits
         interp.path = outcome.path
@@ -323,6 +334,8 @@ def _yielded(frame: Frame, symbol: Any) -> Value | None:
     if not frame.yielded:
         return None
     first = frame.yielded[0][1]
+    if any(differ_in_numbers(symbol_of(first), symbol_of(value)) for _, value in frame.yielded):
+        return Unknown(("index", symbol))
     if isinstance(first, Constant) or any(_shape(value) != _shape(first) for _, value in frame.yielded):
         joined = join(frame.yielded, symbol)
         return joined if isinstance(joined, Value) else None

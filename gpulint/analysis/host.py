@@ -83,7 +83,7 @@ def passed(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> 
 
 
 def used(interp: Interpreter, value: Value, site: Site) -> None:
-    """A value decides what the host does next (an index)."""
+    """A value decides what the host does next (an index, whether a loop goes on)."""
     if type(value) is Unknown and interp.context.loops and (found := reads_in(value.symbol)):
         interp.emit(events.HostValueUsed(site, interp.where(), found, ""))
 

@@ -15,7 +15,7 @@ from gpulint.analysis.contexts import Caller, Context, Where
 from gpulint.analysis.control import NORMAL, STOPS, Exhausted, Halts
 from gpulint.analysis.events import Event, FunctionEntered
 from gpulint.analysis.paths import EVERYWHERE, Condition, Literal, Path, compatible
-from gpulint.analysis.state import Outcome, State, choose, common_path, join
+from gpulint.analysis.state import Changes, Outcome, State, choose, common_path, join
 from gpulint.analysis.truth import truth
 from gpulint.analysis.values import (
     Arguments,
@@ -43,6 +43,15 @@ MAX_STEPS = 20_000
 
 MAX_ENTRY_STEPS = 6_000
 """The same for one entry point that nobody calls."""
+
+MAX_CALL_STEPS = 2_000
+"""Steps of one call that are too many once the program's are used up: the call is given up in place of the program."""
+
+EXTENSION = 5_000
+"""Steps that the program gets then, or where no call took many."""
+
+MAX_EXTENSIONS = 3
+"""Extensions for one program."""
 
 MAX_FORKS = 8
 """Ways in which one statement is run separately; the others are taken as one."""
@@ -131,6 +140,9 @@ class Interpreter:
         self.configuration: dict[str, Any] = {}
         self.steps = 0
         self.step_limit = MAX_STEPS
+        self.extensions = MAX_EXTENSIONS
+        self.started: list[int] = []
+        """For each call that is being run, the steps before it."""
         self.loops: list[LoopRecord] = []
         self.active: list[object] = []
         self.entered: set[int] = set()
@@ -150,8 +162,8 @@ class Interpreter:
         """For each function definition (by id), how often it was run and did nothing of note."""
         self.noted = 0
         """Events so far, other than that a function is entered."""
-        self.instances: dict[int, Value] = {}
-        """For each class that only entry points use, the instance that they share."""
+        self.instances: dict[int, tuple[Value, Changes]] = {}
+        """For each class that only entry points use, the instance that they share and what making it changed."""
         self.module_frame = Frame(scope, scope.globals, (), Caller(None, "", None, True), None)
         self.frame = self.module_frame
 
@@ -174,8 +186,34 @@ class Interpreter:
         """The value of an expression on the present path."""
         self.steps += 1
         if self.steps > self.step_limit:
-            raise Exhausted
+            self._run_out()
         return expressions.EVALUATE[type(node)](self, node)
+
+    def goes_on(self, taken: int, site: Site | None) -> bool:
+        """Whether the program goes on after a call that took too many steps: what the call gives is not known then.
+
+        So a network that is built at length does not hide the loop that trains it.
+        """
+        if taken < MAX_CALL_STEPS or not self.extensions:
+            return False
+        self._extend(site or Site(self.plan.path, 0))
+        self.plan.is_complete = False
+        return True
+
+    def _extend(self, site: Site) -> None:
+        self.extensions -= 1
+        self.step_limit = self.steps + EXTENSION
+        self.plan.reached("steps", site)
+
+    def _run_out(self) -> None:
+        """The steps are used up: go on if no single call took many of them. Raises Exhausted."""
+        first = self.started[0] if self.started else 0
+        one = any(
+            self.steps - started >= MAX_CALL_STEPS and started - first >= MAX_CALL_STEPS for started in self.started
+        )
+        if one or not self.extensions:
+            raise Exhausted
+        self._extend(Site(self.plan.path, 0))
 
     def execute(self, block: Sequence[ir.Statement]) -> int:
         """Run statements until one does not fall through.
@@ -186,7 +224,7 @@ class Interpreter:
         for index, statement in enumerate(block):
             self.steps += 1
             if self.steps > self.step_limit:
-                raise Exhausted
+                self._run_out()
             try:
                 if statements.EXECUTE[type(statement)](self, statement):
                     return STOPS

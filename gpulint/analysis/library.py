@@ -119,6 +119,10 @@ def _object(interp: Interpreter, name: str, arguments: Arguments, site: Site) ->
 # ------------------------------------------------------------------------------- by kind
 
 
+_OF_ONE_MACHINE = frozenset({"mirrored", "central_storage"})
+"""Kinds of strategy whose replicas are the GPUs of one machine."""
+
+
 def _strategy(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
     if known.detail == "default":
         current = interp.context.strategy
@@ -130,7 +134,8 @@ def _strategy(interp: Interpreter, name: str, known: Fact, arguments: Arguments,
     devices = arguments.of("devices", known.params) or arguments.of("device", known.params)
     for value in tensors.flattened([interp.choose(devices)] if devices is not None else []):
         named(interp, value, name, site)
-    strategy = Strategy(site, interp.where(), name, known.detail, devices)
+    alone = devices is None and known.detail in _OF_ONE_MACHINE and runtime.logical_gpus(interp) == 1
+    strategy = Strategy(site, interp.where(), name, known.detail, devices, alone)
     interp.emit(events.StrategyBuilt(site, interp.where(), strategy, arguments, state, since))
     return strategy
 
@@ -158,6 +163,8 @@ def _layer(interp: Interpreter, name: str, known: Fact, arguments: Arguments, si
     if (seed := arguments.get("seed")) is not None:
         interp.state.write(layer.attributes, effects.SEED, interp.choose(seed))
     interp.emit(events.LayerBuilt(site, interp.where(), layer, arguments))
+    if name.endswith(".Lambda") and (function := arguments.get("function", 0)) is not None:
+        interp.state.write(layer.attributes, members.FUNCTION, function)
     if any(word in arguments.keywords for word in ("input_shape", "batch_input_shape", "input_dim")):
         interp.state.write(layer.attributes, ".shaped", Constant(True))
     rate = arguments.get("rate", 0)

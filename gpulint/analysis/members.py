@@ -288,6 +288,10 @@ def tensor_attribute(interp: Interpreter, receiver: Tensor | PerReplica, name: s
 # ------------------------------------------------------------------------------- calling
 
 
+FUNCTION = ".function"
+"""Attribute of a Lambda layer: what it calls."""
+
+
 def call_object(interp: Interpreter, receiver: Object, arguments: Arguments, site: Site) -> Value:
     """`receiver(…)`."""
     if isinstance(receiver, Model):
@@ -304,6 +308,8 @@ def call_object(interp: Interpreter, receiver: Object, arguments: Arguments, sit
             if isinstance(receiver, Model):
                 interp.state.write(receiver.attributes, precision.OUTPUTS, result)
             return Tensor(site) if isinstance(receiver, (Model, Layer)) and isinstance(result, Unknown) else result
+    if isinstance(receiver, Layer) and interp.context.traced is not None and FUNCTION in receiver.attributes:
+        interp.call(interp.choose(receiver.attributes[FUNCTION]), Arguments(arguments.positional, open=True), site)
     if isinstance(receiver, (Model, Layer)):
         if any(isinstance(value, Tensor) for value in tensors.flattened(arguments.all())):
             runtime.initialised(interp, "yes", site)

@@ -164,15 +164,20 @@ def _as_bound(interp: Interpreter, function: Function) -> Value:
 
 def _receiver(interp: Interpreter, owner: UserClass, site: Site) -> Value:
     """An instance of a class that the program itself does not make: constructed from unknown arguments."""
-    known = interp.instances.get(owner.serial)
-    if known is None:
-        from gpulint.analysis.members import instantiate
+    if owner.serial in interp.instances:
+        known, changes = interp.instances[owner.serial]
+        interp.state.apply(changes)
+        return known
+    from gpulint.analysis.members import instantiate
 
-        try:
-            known = instantiate(interp, owner, Arguments((), {}, True), site)
-        except Halts:
-            known = Unknown(("instance", owner.module.path, owner.name))
-        interp.instances[owner.serial] = known
+    mark = interp.state.mark()
+    try:
+        known = instantiate(interp, owner, Arguments((), {}, True), site)
+    except Halts:
+        known = Unknown(("instance", owner.module.path, owner.name))
+    program = {id(one) for one in (interp.runtime, interp.configuration, interp.environment, interp.policy)}
+    changes = {key: one for key, one in interp.state.changes_since(mark).items() if key[0] not in program}
+    interp.instances[owner.serial] = (known, changes)
     return known
 
 

@@ -16,6 +16,7 @@ _ROUND = frozenset({"item", "index", "turn"})
 
 _ADDS_AXIS = frozenset({"expand_dims", "atleast_2d"})
 _GATHERS = frozenset({"array", "asarray", "stack"})
+_SHAPES = _ADDS_AXIS | _GATHERS | {"reshape", "astype"}
 _NUMERIC = frozenset({"min", "max", "abs", "round", "pow", "float", "int"})
 
 
@@ -24,6 +25,28 @@ def varies(value: Value) -> bool:
     if isinstance(value, Tensor):
         return value.from_data
     return type(value) is Unknown and not value.symbol.words.isdisjoint(_ROUND)
+
+
+def is_given(value: Value) -> bool:
+    """Whether a value is one example of a collection that a loop goes over, at most put in another shape."""
+    return type(value) is Unknown and "used" not in value.symbol.words and _is_given(value.symbol)
+
+
+def _is_given(name: Symbol) -> bool:
+    head = name.parts[0]
+    if head == "item" and isinstance(name.parts[-1], Site):
+        return symbol(name.parts[1]).parts[0] != "range" or "len" in name.words
+    if head == "call" and _call(name)[0] not in _SHAPES:
+        return False
+    return any(isinstance(part, Symbol) and _is_given(part) for part in _flat(name.parts))
+
+
+def _flat(parts: tuple[Any, ...]) -> Iterator[Any]:
+    for part in parts:
+        if isinstance(part, tuple):
+            yield from _flat(part)
+        else:
+            yield part
 
 
 def is_single(value: Value) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gpulint.analysis import access, builtin, calls, datasets, expressions, imports, managers, members, tensors
+from gpulint.analysis import access, builtin, calls, datasets, expressions, host, imports, managers, members, tensors
 from gpulint.analysis.contexts import Loop
 from gpulint.analysis.control import NORMAL, STOPS
 from gpulint.analysis.events import LoopEntered
@@ -132,7 +132,7 @@ def if_(interp: Interpreter, node: ir.If) -> int:
     if yes is None or no is None:
         guard, block = (yes, node.body) if yes is not None else (no, node.orelse)
         interp.path |= guard or frozenset()
-        if not block or not _is_of_moment(node.test):
+        if not block or not (_is_of_moment(node.test) or _changes(block, node.test)):
             return interp.execute(block)
         flags = interp.context.flags
         interp.context = interp.context._replace(flags=(*flags, interp.site(node)))
@@ -163,6 +163,32 @@ def _is_of_moment(test: ir.Expr) -> bool:
             isinstance(part, ir.Binary) and part.operator == "%" for part in (test.left, right)
         )
     return isinstance(test, ir.Binary) and test.operator == "%"
+
+
+def _changes(block: Sequence[ir.Statement], test: ir.Expr) -> bool:
+    """Whether a block counts what its test compares, as in `if count < limit: count += 1`."""
+    if not isinstance(test, ir.Compare):
+        return False
+    targets = [
+        target
+        for statement in block
+        for target in (
+            statement.targets
+            if isinstance(statement, ir.Assign)
+            else (statement.target,)
+            if isinstance(statement, ir.AugAssign)
+            else ()
+        )
+    ]
+    return any(_same_place(side, target) for side in (test.left, test.rest[0][1]) for target in targets)
+
+
+def _same_place(a: ir.Expr, b: ir.Expr) -> bool:
+    if isinstance(a, ir.Name) and isinstance(b, ir.Name):
+        return a.id == b.id
+    if isinstance(a, ir.Attribute) and isinstance(b, ir.Attribute):
+        return a.name == b.name and _same_place(a.value, b.value)
+    return False
 
 
 def for_(interp: Interpreter, node: ir.For) -> int:
@@ -200,7 +226,9 @@ def while_(interp: Interpreter, node: ir.While) -> int:
     loop = Loop(interp.site(node), None, False)
 
     def start() -> bool:
-        yes, _ = interp.split(interp.evaluate(node.test))
+        test = interp.evaluate(node.test)
+        host.used(interp, test, interp.site(node.test))
+        yes, _ = interp.split(test)
         if yes is None:
             return False
         interp.path |= yes

@@ -130,12 +130,28 @@ def in_every_turn(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
     return loop.turns < 2 or len(turns) > 1
 
 
-def every_round(where: Where, loops: frozenset[Site]) -> Loop | None:
-    """The innermost of these loops around a place, if the place is reached in every round of it and there are many."""
+def updates(plan: Plan) -> list[Event]:
+    """The training steps of a program."""
+    return [event for event in plan.events if is_update(event)]
+
+
+def every_step(where: Where, loops: frozenset[Site], steps: Iterable[Event]) -> Loop | None:
+    """The innermost of these loops around a place, if the place is reached in every training step and there are
+    many: in every round, or under no other condition than the step itself (a batch that is skipped)."""
     for loop in reversed(where.context.loops):
         if loop.site in loops:
-            return loop if is_unguarded(where, loop) and not are_few(where.context.loops) else None
+            often = is_unguarded(where, loop) or _is_guarded_as(where, loop, steps)
+            return loop if often and not are_few(where.context.loops) else None
     return None
+
+
+def _is_guarded_as(where: Where, loop: Loop, steps: Iterable[Event]) -> bool:
+    return not is_rare(where, loop) and any(
+        where.path - loop.start <= event.where.path - around.start
+        for event in steps
+        for around in event.where.context.loops
+        if around.site == loop.site
+    )
 
 
 def is_unguarded(where: Where, loop: Loop) -> bool:

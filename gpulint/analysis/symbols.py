@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 MAX_WORDS = 24
@@ -48,6 +49,17 @@ def _words(parts: tuple[Any, ...]) -> Iterator[str]:
             yield from part.words
         elif isinstance(part, tuple) and not hasattr(part, "_fields"):
             yield from _words(part)
+
+
+@lru_cache(maxsize=4096)
+def constants_in(name: Any) -> frozenset[object]:
+    """The constants in it, at any depth."""
+    if isinstance(name, Symbol) and name.parts[0] == "constant":
+        return frozenset({name.parts[2]})
+    if isinstance(name, Symbol) or (isinstance(name, tuple) and not hasattr(name, "_fields")):
+        parts = name.parts if isinstance(name, Symbol) else name
+        return frozenset().union(*(constants_in(part) for part in parts))
+    return frozenset()
 
 
 def is_next(first: Symbol, second: Symbol) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from gpulint.analysis import effects, events, host, runtime
+from gpulint.analysis.names import words
 from gpulint.analysis.values import (
     Arguments,
     Constant,
@@ -285,7 +286,7 @@ def compared(site: Site, left: Value, right: Value) -> Tensor:
     known = [side for side in sides if isinstance(side, Tensor)]
     return Tensor(
         site,
-        shape_of=len(known) == len(sides) and all(side.shape_of for side in known),
+        shape_of=bool(known) and all(side.shape_of for side in known),
         on_host=len(known) == len(sides) and all(side.shape_of or side.on_host or side.from_data for side in known),
     )
 
@@ -295,6 +296,9 @@ def _reduced_by_operator(name: str, operands: tuple[Value, ...], site: Site) -> 
     right = operands[1] if len(operands) > 1 else None
     of_left = left.reduced if isinstance(left, Tensor) else None
     of_right = right.reduced if isinstance(right, Tensor) else None
+    if of_left is None and of_right is None and name in ("operator./", "operator.*"):
+        factors = operands if name == "operator.*" else (right,)
+        return Reduced("scaled", site) if any(_is_batch_size(factor) for factor in factors) else None
     if name == "operator./":
         if of_left is None:
             return None
@@ -309,6 +313,17 @@ def _reduced_by_operator(name: str, operands: tuple[Value, ...], site: Site) -> 
     if name in ("operator.+", "operator.-"):
         return _sum_of(operands)
     return None
+
+
+def _is_batch_size(value: Value | None) -> bool:
+    """Whether a factor speaks of batches or replicas: each example's loss is divided before it is added up."""
+    if value is None or isinstance(value, (Tensor, Variable, PerReplica)):
+        return False
+    names = value.named if isinstance(value, Constant) else symbol_of(value).words
+    return any(words(name) & _OF_BATCHES for name in names)
+
+
+_OF_BATCHES = frozenset({"batch", "batchsize", "bs", "replica", "replicas"})
 
 
 def _is_weight(value: Value | None) -> bool:

@@ -338,14 +338,18 @@ class Instance(Object):
 
 class Strategy(Object):
     """A `tf.distribute.Strategy`. `kind` as in the knowledge table; `devices` are the literal device
-    strings that it was given (None where unknown or left to TensorFlow)."""
+    strings that it was given (None where unknown or left to TensorFlow). `alone`: the program leaves itself one
+    GPU, so that there is one replica."""
 
-    __slots__ = ("devices", "kind")
+    __slots__ = ("alone", "devices", "kind")
 
-    def __init__(self, site: Site, where: Where, library: str, kind: str, devices: Items | Value | None) -> None:
+    def __init__(
+        self, site: Site, where: Where, library: str, kind: str, devices: Items | Value | None, alone: bool = False
+    ) -> None:
         super().__init__(site, where, library)
         self.kind = kind
         self.devices = devices
+        self.alone = alone
 
     @property
     def is_multi_replica(self) -> bool:

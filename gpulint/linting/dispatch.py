@@ -11,6 +11,7 @@ from gpulint.analysis.contexts import entry_point
 from gpulint.analysis.paths import has_one_replica
 from gpulint.analysis.questions import hides_all_gpus
 from gpulint.linting.examined import Candidate
+from gpulint.linting.finding import Finding
 from gpulint.linting.rule import Report, Rule
 from gpulint.linting.selection import Catalogue
 from gpulint.places import Site
@@ -77,3 +78,20 @@ def without_explained(candidates: list[Candidate], catalogue: Catalogue) -> list
         for site in (one.site, *one.supersedes):
             explained[site].add(one.finding.code)
     return [one for one in candidates if explained[one.site].isdisjoint(catalogue.yields_to(one.finding.code))]
+
+
+def without_repeated(candidates: list[Candidate], catalogue: Catalogue) -> list[Candidate]:
+    """Reports of a run with only the first of a row of those rules that say their piece once a row."""
+    first: dict[tuple[object, ...], int] = {}
+    for one in candidates:
+        column = one.finding.span.column
+        first[_row(one.finding)] = min(column, first.get(_row(one.finding), column))
+    return [
+        one
+        for one in candidates
+        if not catalogue.is_once_a_row(one.finding.code) or first[_row(one.finding)] == one.finding.span.column
+    ]
+
+
+def _row(finding: Finding) -> tuple[object, ...]:
+    return (finding.code, finding.span.path, finding.span.cell, finding.span.row)

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from gpulint.analysis import Plan, Project, analyse
 from gpulint.analysis.questions import is_test
-from gpulint.linting.dispatch import Raised, reports_of, without_explained, without_guessed
+from gpulint.linting.dispatch import Raised, reports_of, without_explained, without_guessed, without_repeated
 from gpulint.linting.examined import Candidate, Examined, Memory
 from gpulint.linting.files import Files
 from gpulint.linting.finding import Finding, Related, Silenced
@@ -279,7 +279,8 @@ class Checker:
             found += [self._shown(finding, shown) for finding in part.unreadable]
             self._result.errors += part.errors
             self._result.analysed += part.analysed
-        for candidate in without_explained(without_guessed(candidates, called), self._catalogue):
+        told = without_explained(without_guessed(candidates, called), self._catalogue)
+        for candidate in without_repeated(told, self._catalogue):
             by_file[candidate.finding.span.path].append(candidate)
         for path in shown:
             found += self._kept(path, by_file[path], shown)

@@ -72,6 +72,8 @@ class Rule:
     """Whether it also reads TF1 graph-mode files."""
     in_one_replica: ClassVar[bool] = True
     """Whether it also reads events on paths where the program has seen that there is only one replica or GPU."""
+    once_a_row: ClassVar[bool] = False
+    """Whether several places of one row are one thing to mend: only the first is reported."""
     speaks_of: ClassVar[frozenset[str] | None] = None
     """Identifiers of which a program, or what it uses of its imports, must have at least one for this rule to find
     anything in it (`device(`: it must be called); None when the rule looks at every program. A program of which no

@@ -40,6 +40,11 @@ class Catalogue:
         rule = self._by_code.get(code)
         return rule.yields_to if rule is not None else ()
 
+    def is_once_a_row(self, code: str) -> bool:
+        """Whether a rule says its piece once for a row."""
+        rule = self._by_code.get(code)
+        return rule is not None and rule.once_a_row
+
     def nearest(self, word: str) -> str | None:
         """The code or name most like a word."""
         names = [*self._by_name, *self._by_code]

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from gpulint.api import (
     Draft,
     Edit,
+    Literal,
     Offer,
     Plan,
     Refused,
@@ -19,6 +20,7 @@ from gpulint.api import (
     Where,
     calls,
     confidence,
+    constants_in,
     events,
     names,
     release,
@@ -222,7 +224,35 @@ def _is_checked(where: Where) -> bool:
         return True
     if any(literal.condition.operator in ("handler", "completes") for literal in where.path) and not handlers:
         return True
-    return any(word.startswith(_CHECKS) or _VERSION_FLAG.search(word) for word in words_of(where.path))
+    return any(
+        word.startswith(_CHECKS) or _VERSION_FLAG.search(word)
+        for literal in where.path
+        if not _says_two(literal)
+        for word in words_of(frozenset({literal}))
+    )
+
+
+def _says_two(literal: Literal) -> bool:
+    """Whether a condition says no more than that TensorFlow is of the second generation, as it is here."""
+    condition = literal.condition
+    if condition.operator == "any" or not any(
+        word.startswith(_GENERATION_OF) for word in words_of(frozenset({literal}))
+    ):
+        return False
+    said = {condition.operand} | constants_in(condition.subject) | constants_in(condition.operand)
+    exact = condition.operator == "==" and condition.operand in _FIRST_OF_TWO
+    return literal.holds and not exact and all(one in _GENERATION for one in said if isinstance(one, (str, int)))
+
+
+_GENERATION_OF = (
+    "tensorflow.__version__",
+    "tensorflow.version.",
+    "tensorflow.executing_eagerly",
+    "tensorflow.python.tf2.enabled",
+)
+_FIRST_OF_TWO = ("2.0", "2.0.0")
+_GENERATION = frozenset({0, 1, 2, ".", "2", "2.", *_FIRST_OF_TWO})
+"""Numbers and strings in conditions that tell TensorFlow 2 from TensorFlow 1, and nothing finer."""
 
 
 _CHECKS = (

@@ -6,10 +6,13 @@ from collections.abc import Iterator
 
 from gpulint.api import (
     TRAINING_WORDS,
+    Loop,
+    Path,
     Plan,
     Report,
     Rule,
     Severity,
+    Where,
     are_few,
     confidence,
     events,
@@ -19,6 +22,7 @@ from gpulint.api import (
     length_of,
     step_loops,
     symbol_of,
+    values,
 )
 
 
@@ -124,7 +128,7 @@ class TensorsKept(Rule):
                 continue
             if not in_every_turn(event, loop, self._kept):
                 continue
-            if loop == event.where.context.loops[0] and goes_over_data(loop.iterable):
+            if loop == event.where.context.loops[0] and _is_one_pass(loop):
                 continue
             yield Report(
                 event.site,
@@ -134,9 +138,22 @@ class TensorsKept(Rule):
             )
 
     def _is_limited(self, event: events.TensorKept) -> bool:
-        """Whether the length of the container decides that more is put into it, in some round."""
+        """Whether the length of the container, or a count, decides that more is put into it, in some round."""
         return any(
-            one.site == event.site and literal.condition.subject == length_of(symbol_of(one.container))
+            one.site == event.site
+            and (literal.condition.subject == length_of(symbol_of(one.container)) or literal in _compared(one.where))
             for one in self._kept
             for literal in one.where.path
         )
+
+
+def _compared(where: Where) -> Path:
+    """What has to be less or more than something else, inside the loops around a place."""
+    inside = where.path - where.context.loops[-1].start
+    return frozenset(literal for literal in inside if literal.condition.operator in (">", ">="))
+
+
+def _is_one_pass(loop: Loop) -> bool:
+    """Whether a loop goes once over a dataset or another collection, so that it keeps no more than there is."""
+    counts = isinstance(loop.iterable, values.Items) and loop.iterable.kind == "range"
+    return loop.iterable is not None and not counts

@@ -98,7 +98,8 @@ def _loses(kind: str, name: str, value: values.Value) -> bool:
     """Whether an argument loses the kernel for certain."""
     if name in _KEEPING:
         if isinstance(value, values.External):
-            return value.name.rpartition(".")[2] not in _KEEPING[name]
+            module, _, function = value.name.rpartition(".")
+            return module.startswith("tensorflow") and function not in _KEEPING[name]
         return isinstance(value, values.Constant) and value.value not in _KEEPING[name]
     if not isinstance(value, values.Constant):
         return False

@@ -55,7 +55,7 @@ class HardcodedDevice(Rule):
     ## What is not reported
     CPU devices, `None`, an index chosen by a loop, a flag, the environment, a local rank or a check of what
     the machine has (a `try` that catches the RuntimeError too), parameters that callers give, a scope inside
-    another one of the same device, test files, and TF1 graph-mode towers.
+    another one of the same device, the only GPU that the program leaves itself, test files, and TF1 graph-mode towers.
 
     ## Fix
     Unsafe: takes the `with tf.device` away. TensorFlow then places the operations, on the first GPU that it sees.
@@ -77,6 +77,12 @@ class HardcodedDevice(Rule):
         self._compiles: set[Site] = set()
         self._of_pipelines: set[Site] = set()
         self._reports: list[Report] = []
+        self._only_gpu: set[Site] = set()
+
+    def on_device_named(self, event: events.DeviceNamed, plan: Plan) -> Iterator[Report]:
+        if event.gpus == 1:
+            self._only_gpu.add(event.call)
+        return iter(())
 
     def on_function_traced(self, event: events.FunctionTraced, plan: Plan) -> Iterator[Report]:
         self._compiles.add(event.site)
@@ -116,7 +122,7 @@ class HardcodedDevice(Rule):
             )
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        return (report for report in self._reports if report.site not in self._of_pipelines)
+        return (report for report in self._reports if report.site not in self._of_pipelines | self._only_gpu)
 
     def _is_in_pipeline(self, event: events.DeviceEntered) -> bool:
         """Whether a map of tf.data traces the place: there nothing else puts an operation on a GPU."""

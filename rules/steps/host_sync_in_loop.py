@@ -13,10 +13,11 @@ from gpulint.api import (
     Site,
     confidence,
     events,
-    every_round,
+    every_step,
     has_compiled_way,
     in_every_turn,
     step_loops,
+    updates,
 )
 
 
@@ -91,6 +92,7 @@ class HostSyncInLoop(Rule):
     name = "host-sync-in-loop"
     severity = Severity.WARNING
     about_cost = True
+    once_a_row = True
     speaks_of = TRAINING_WORDS
     yields_to = ("GPU502",)
     why = "the host waits for the GPU in every step, and then the GPU for the host"
@@ -109,9 +111,9 @@ class HostSyncInLoop(Rule):
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        loops = step_loops(plan) if self._reads else frozenset()
+        loops, steps = (step_loops(plan), updates(plan)) if self._reads else (frozenset(), [])
         for event in self._reads:
-            loop = every_round(event.where, loops)
+            loop = every_step(event.where, loops, steps)
             if loop is None or event.site in self._needed or not in_every_turn(event, loop, self._reads):
                 continue
             if has_compiled_way(event.where, plan):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from gpulint.api import (
@@ -91,6 +92,7 @@ class NumpyRoundtrip(Rule):
     name = "numpy-roundtrip"
     severity = Severity.WARNING
     about_cost = True
+    once_a_row = True
     speaks_of = TRAINING_WORDS
     why = "the data goes to the host and back, and both sides wait"
     instead = "use the operation of TensorFlow"
@@ -98,6 +100,11 @@ class NumpyRoundtrip(Rule):
     def __init__(self) -> None:
         self._made: list[tuple[events.OpCalled, tuple[Site, ...]]] = []
         self._needed: set[Site] = set()
+        self._read_in: dict[Site, set[Site]] = defaultdict(set)
+
+    def on_tensor_read(self, event: events.TensorRead, plan: Plan) -> Iterator[Report]:
+        self._read_in[event.site].update(loop.site for loop in event.where.context.loops)
+        return iter(())
 
     def on_host_value_used(self, event: events.HostValueUsed, plan: Plan) -> Iterator[Report]:
         if event.by == "step":
@@ -115,7 +122,9 @@ class NumpyRoundtrip(Rule):
         loops = step_loops(plan) if self._made else frozenset()
         for event, reads in self._made:
             loop = next((one for one in reversed(event.where.context.loops) if one.site in loops), None)
-            if loop is not None and not is_rare(event.where, loop) and self._needed.isdisjoint(reads):
+            if loop is None or is_rare(event.where, loop) or not self._needed.isdisjoint(reads):
+                continue
+            if any(loop.site in self._read_in[read] for read in reads):
                 yield Report(
                     event.site,
                     "a tensor is made again of what was read from one",

@@ -16,6 +16,7 @@ from gpulint.api import (
     events,
     goes_over_data,
     in_every_turn,
+    is_given,
     is_rare,
     is_single,
     possible,
@@ -30,11 +31,13 @@ class PredictInLoop(Rule):
     """predict or evaluate for each sample
 
     ## What it does
-    Finds `model.predict(…)` and `model.evaluate(…)` of one sample, or of one batch of a dataset, in a loop.
+    Finds `model.predict(…)` and `model.evaluate(…)` of one sample, or of one batch of a dataset, in a loop; and
+    `model.predict_on_batch(…)` of one sample after another of a collection.
 
     ## Why is this bad
     Each call makes a dataset, an iterator and the callbacks anew. Measured on a small network: 53 ms a call, against
     1.1 ms of `model(x)` and 0.4 ms of `model.predict_on_batch(x)` (`benchmarks/experiments/predict_in_loop.py`).
+    A `predict_on_batch` of one sample costs as much as one of many.
 
     ## Example
     ```python
@@ -60,8 +63,8 @@ class PredictInLoop(Rule):
 
     ## What is not reported
     One call per epoch or per file of many samples, calls that a condition guards, calls of which it is not known that
-    they are given little, `predict_on_batch` and calling the model (they are the mending), and `predict` of what is no
-    Keras model.
+    they are given little, calling the model, `predict_on_batch` of a batch or of a sample that is only known by then
+    (an agent's next observation, the next word), and `predict` of what is no Keras model.
 
     ## At run time
     The time of a call against the time on the device.
@@ -71,7 +74,7 @@ class PredictInLoop(Rule):
     name = "predict-in-loop"
     severity = Severity.WARNING
     about_cost = True
-    speaks_of = frozenset({"predict(", "evaluate("})
+    speaks_of = frozenset({"predict(", "evaluate(", "predict_on_batch("})
     besides = (MODEL_WORDS,)
     why = "each call makes a dataset, an iterator and callbacks anew: some 50 ms"
     instead = "predict all samples in one call, or use `model.predict_on_batch(x)` or `model(x, training=False)`"
@@ -81,7 +84,7 @@ class PredictInLoop(Rule):
         self._fits: set[Site] = set()
 
     def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
-        if event.how in ("predict", "evaluate") and event.where.context.loops:
+        if event.how in _INSTEAD and event.where.context.loops:
             self._calls.append(event)
         return iter(())
 
@@ -103,19 +106,29 @@ class PredictInLoop(Rule):
             batch = any(isinstance(value, values.Tensor) and value.from_data for value in given)
             if not one and not (batch and goes_over_data(loop.iterable)):
                 continue
+            if event.how == "predict_on_batch" and not any(is_single(value) and is_given(value) for value in given):
+                continue
             per_epoch = loop.site in self._fits or any(words(name) & _ROUNDS for name in loop.names)
             if per_epoch and not any(varies(value) for value in given):
                 continue
             yield Report(
                 event.site,
                 f"`{event.how}` of one {'sample' if one else 'batch'} in each round of a loop",
-                instead=EVALUATE if event.how == "evaluate" else "",
+                why=_OF_BATCHES if event.how == "predict_on_batch" else "",
+                instead=_INSTEAD[event.how],
                 confidence=confidence(event.where),
                 related=((loop.site, "the loop"),),
             )
 
 
-EVALUATE = "evaluate all samples in one call, or use `model.test_on_batch(x, y)`"
+_INSTEAD = {
+    "predict": "",
+    "evaluate": "evaluate all samples in one call, or use `model.test_on_batch(x, y)`",
+    "predict_on_batch": "predict all samples in one call, or many at a time",
+}
+"""What to do instead, for each method that is looked at; empty where the rule's own text says it."""
+
+_OF_BATCHES = "a batch of one costs as much as one of many: the GPU has next to nothing to do"
 
 _ROUNDS = frozenset({"epoch", "epochs", "ep", "fold", "trial", "run", "iteration"})
 """Words in the name of a loop's variable that say a round is much work."""

@@ -66,7 +66,7 @@ class BatchNotScaled(Rule):
     ## What is not reported
     Any scaling, however indirect; sizes from flags, arguments or files; constants named, documented or used as the
     global batch (divided by the replica count, given as `global_batch_size`); toy sizes below 8; datasets made by
-    `distribute_datasets_from_function`, whose batch is per replica.
+    `distribute_datasets_from_function`, whose batch is per replica; programs that leave themselves one GPU.
 
     ## Fix
     Unsafe: multiplies the size where `batch` or `fit` is given it by `strategy.num_replicas_in_sync`. A step then
@@ -120,6 +120,8 @@ class BatchNotScaled(Rule):
         sizes = {size.value for size in known}
         for event, strategy, size, place, batched in self._batches:
             if not strategy.is_multi_replica or strategy.kind == "tpu" or not together(event.where, strategy.where):
+                continue
+            if strategy.alone:
                 continue
             if not isinstance(size, values.Constant) or not isinstance(size.value, int) or size.value < TOY:
                 continue

@@ -123,6 +123,11 @@ class ModelOutsideScope(Rule):
             self._outside.append(event)
         yield from self._inside(event, event.model, "fitted")
 
+    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
+        if (now := event.where.context.strategy) is not None:
+            self._trained.append(now)
+        return iter(())
+
     def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
         if event.where.context.replica is not None:
             yield from self._inside(event, event.model, "used by every replica")

@@ -51,7 +51,8 @@ class PerReplicaRead(Rule):
 
     ## What is not reported
     Results that are reduced or taken apart with `experimental_local_results`, results that are only stored or given
-    to `tf.print`, results printed by a strategy on named CPU devices, and strategies with one replica.
+    to `tf.print`, results printed by a strategy on named CPU devices or while a `tf.function` is traced, and
+    strategies with one replica.
 
     ## At run time
     The error's text.
@@ -61,6 +62,7 @@ class PerReplicaRead(Rule):
     name = "per-replica-read"
     severity = Severity.ERROR
     in_one_replica = False
+    once_a_row = True
     speaks_of = STRATEGY_WORDS
     why = "it holds one value per replica: arithmetic and `float` raise, printing shows the parts"
     instead = "reduce it first: `strategy.reduce(tf.distribute.ReduceOp.MEAN, value, axis=None)`"
@@ -74,7 +76,7 @@ class PerReplicaRead(Rule):
 
     def on_replica_value_read(self, event: events.ReplicaValueRead, plan: Plan) -> Iterator[Report]:
         value = event.value
-        shown = event.how in ("print", "format") and _is_demonstration(value.strategy)
+        shown = event.how in _SHOWN and (event.where.context.traced is not None or _is_demonstration(value.strategy))
         if shown or event.how == "bool" or value.site not in self._runs or not value.strategy.is_multi_replica:
             return
         if together(event.where, value.strategy.where):
@@ -87,6 +89,9 @@ class PerReplicaRead(Rule):
                     (value.strategy.site, "the strategy is made here"),
                 ),
             )
+
+
+_SHOWN = frozenset({"print", "format"})
 
 
 def _is_demonstration(strategy: values.Strategy) -> bool:

@@ -79,6 +79,11 @@ class StrategyUnused(Rule):
             self._train(event)
         return iter(())
 
+    def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> Iterator[Report]:
+        if event.is_move and event.where.context.is_outside:
+            self._train(event)
+        return iter(())
+
     def _train(self, event: events.Event) -> None:
         self._training.append((len(self._built), event))
 

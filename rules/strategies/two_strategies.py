@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, Site, confidence, events, together, values
+from gpulint.api import (
+    STRATEGY_WORDS,
+    Plan,
+    Replica,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    confidence,
+    events,
+    together,
+    values,
+)
 
 
 class TwoStrategies(Rule):
@@ -13,7 +26,8 @@ class TwoStrategies(Rule):
     ## What it does
     Finds a model compiled, fitted, evaluated, saved, copied or asked for its weights under a strategy other than the
     one that it was made under; an optimizer, metric or variable of one strategy that another one's replicas change,
-    or that is compiled into another one's model; and a scope entered inside another strategy's.
+    or that is compiled into another one's model; a model that another one's replicas train; and a scope entered
+    inside another strategy's.
 
     ## Why is this bad
     Variables belong to one strategy: TensorFlow raises ("Mixing different tf.distribute.Strategy objects",
@@ -58,6 +72,10 @@ class TwoStrategies(Rule):
     why = "TensorFlow raises: variables belong to the strategy that they were made under"
     instead = "make one strategy and use it for everything"
 
+    def __init__(self) -> None:
+        self._trained: dict[Replica, list[values.Model]] = defaultdict(list)
+        self._applied: list[events.GradientsApplied] = []
+
     def on_scope_entered(self, event: events.ScopeEntered, plan: Plan) -> Iterator[Report]:
         scopes = event.where.context.scopes
         if not event.escaped and len(scopes) > 1:
@@ -76,17 +94,28 @@ class TwoStrategies(Rule):
         yield from _used(event, event.model)
 
     def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
-        if event.how not in ("call", "variables") and event.where.context.replica is None:
+        replica = event.where.context.replica
+        if event.how == "variables" and replica is not None:
+            self._trained[replica].append(event.model)
+        elif event.how not in ("call", "variables") and replica is None:
             yield from _used(event, event.model)
 
     def on_weights_used(self, event: events.WeightsUsed, plan: Plan) -> Iterator[Report]:
         yield from _used(event, event.owner)
 
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
+        self._applied.append(event)
         yield from _used(event, event.optimizer)
 
     def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> Iterator[Report]:
         yield from _used(event, event.target)
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        for event in self._applied:
+            replica = event.where.context.replica
+            models = self._trained[replica] if replica is not None else []
+            if len({id(model) for model in models}) == 1 and not list(_used(event, event.optimizer)):
+                yield from _used(event, models[0])
 
 
 def _used(event: events.Event, used: values.Object, now: values.Strategy | None = None) -> Iterator[Report]:
