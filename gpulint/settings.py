@@ -299,7 +299,8 @@ class SettingsFinder:
 
     def of_file(self, path: str) -> Settings:
         """Raises SettingsError."""
-        return self.of_directory(os.path.dirname(os.path.abspath(path)))
+        known = self._known.get(os.path.dirname(path))  # whose keys are absolute
+        return known or self.of_directory(os.path.dirname(os.path.abspath(path)))
 
     def _search(self, directory: str) -> Settings:
         present = directory

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from gpulint.checking import Checking
 from gpulint.linting.pack import load
 from gpulint.linting.result import CheckResult
 from gpulint.linting.selection import Catalogue
-from gpulint.settings import SettingsFinder
+from gpulint.settings import SettingsFinder, apply
 from gpulint.sources.discovery import discover
 
 CATALOGUE = Catalogue(load(installed=False))
@@ -93,11 +94,21 @@ LIBRARY = {
 }
 
 
-def check(root: Path, remembers: bool, paths: Sequence[str] = ()) -> CheckResult:
+def check(
+    root: Path,
+    remembers: bool,
+    paths: Sequence[str] = (),
+    catalogue: Catalogue = CATALOGUE,
+    overrides: Mapping[str, Any] = MappingProxyType({}),
+) -> CheckResult:
     """What the command finds in a directory, or in some of its files."""
     finder = SettingsFinder(root=str(root))
-    checking = Checking(finder, finder.of_directory(str(root)), cache_directory="" if remembers else None)
-    checking.__dict__["catalogue"] = CATALOGUE
+    settings = finder.of_directory(str(root))
+    if overrides:
+        finder = SettingsFinder(apply(settings, overrides))
+        settings = finder.of_directory(str(root))
+    checking = Checking(finder, settings, cache_directory="" if remembers else None)
+    checking.__dict__["catalogue"] = catalogue
     found = discover([str(path) for name in paths or (".",) if (path := root / name).exists()], finder)
     return checking(found, {}).result
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.caching.projects import CALLERS, FILES, HELPERS, LIBRARY, MAIN, check, essence, make, write
+from gpulint.api import Plan, Report, Rule, Severity, Site
+from gpulint.linting.selection import Catalogue
+from tests.caching.projects import CALLERS, CATALOGUE, FILES, HELPERS, LIBRARY, MAIN, check, essence, make, write
 
 edits = st.sampled_from(sorted(FILES)).flatmap(
     lambda name: st.tuples(st.just(name), st.sampled_from([None, *FILES[name]]))
@@ -93,3 +95,33 @@ def test_a_file_of_which_another_program_now_calls_a_function_is_judged_by_that_
     after = check(tmp_path, True)
     assert after.analysed - after.remembered == 1
     assert essence(after) == essence(check(tmp_path, False)) != essence(before)
+
+
+class Explains(Rule):
+    """Explains programs by what they call elsewhere."""
+
+    code, name, severity, why, instead = "TST001", "explains", Severity.WARNING, "none", "none"
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        for site in sorted(plan.borrowed):
+            yield Report(site, "explains", supersedes=(Site(plan.path, 1),))
+
+
+class Yields(Rule):
+    """Reports programs that nothing explains."""
+
+    code, name, severity, why, instead = "TST002", "yields", Severity.WARNING, "none", "none"
+    yields_to = ("TST001",)
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        yield Report(Site(plan.path, 1), "unexplained")
+
+
+def test_what_is_said_of_a_file_that_is_not_checked_now_explains_nothing(tmp_path: Path) -> None:
+    make(tmp_path, {"main.py": CALLERS[0], "helpers.py": HELPERS[0]})
+    catalogue = Catalogue((*CATALOGUE.pack, Explains, Yields))
+    select = {"lint": {"select": ["TST"]}}
+    for paths in ((), ("main.py",), ("helpers.py",), ("main.py",), ()):
+        remembering = check(tmp_path, True, paths, catalogue, select)
+        assert essence(remembering) == essence(check(tmp_path, False, paths, catalogue, select))
+        assert ("TST001" in {one.code for one in remembering.findings}) == (paths == ())
