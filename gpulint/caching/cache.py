@@ -49,18 +49,19 @@ class Cache:
     def examined(self, path: str, shown: Collection[str]) -> Examined | None:
         """What the programs in a file would give where the files in `shown` are checked. Paths are absolute."""
         found = self._current(path, _of_file(path), records.to_examined)
-        return found if found is not None and found.elsewhere.isdisjoint(shown) else None
+        if found is None or found.path != path or not found.elsewhere.isdisjoint(shown):
+            return None
+        return found
 
     def keep(
-        self, files: Sequence[str], result: CheckResult, parts: Sequence[Examined], fresh: Sequence[Examined]
+        self, files: Sequence[str], result: CheckResult, made_from: MadeFrom | None, fresh: Sequence[Examined]
     ) -> None:
         """Remember what a run came to, and what the files gave that were not known; then prune."""
         for part in fresh:
             if part.made_from is not None and part.analysed and not part.errors:  # the others are read as fast
                 self._put(part.path, _of_file(part.path), part.made_from, records.of_examined, part)
-        made_from = [part.made_from for part in parts if part.made_from is not None]
-        if len(made_from) == len(files) and not result.errors:
-            self._put(_here(), _of_run(files), MadeFrom.all_of(made_from), records.of_result, result)
+        if made_from is not None:
+            self._put(_here(), _of_run(files), made_from, records.of_result, result)
         for store in self._stores.values():
             store.prune()
 

@@ -98,8 +98,17 @@ class Checker:
         result = self._settled(shown, parts)
         result.remembered = sum(part.analysed for part in known)
         if memory is not None:
-            memory.keep(files, result, parts, fresh)
+            memory.keep(files, result, self._all_made_from(shown, parts), fresh)
         return result
+
+    def _all_made_from(self, shown: Collection[str], parts: Iterable[Examined]) -> MadeFrom | None:
+        """What the present result was made from: what the parts were, and the files as they were set beside each
+        other. None where one of them changed in the meantime, or something went wrong."""
+        made_from = {part.path: part.made_from for part in parts}
+        known = [one for path in shown if (one := made_from.get(path)) is not None]
+        if len(known) < len(shown) or self._result.errors:
+            return None
+        return MadeFrom.all_of([*known, MadeFrom({path: self.files.states.of(path) for path in shown})])
 
     def examine(
         self,

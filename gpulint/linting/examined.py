@@ -49,6 +49,7 @@ class Memory(Protocol):
         """What the programs in a file on disk give where those in `shown` are checked."""
 
     def keep(
-        self, files: Sequence[str], result: CheckResult, parts: Sequence[Examined], fresh: Sequence[Examined]
+        self, files: Sequence[str], result: CheckResult, made_from: MadeFrom | None, fresh: Sequence[Examined]
     ) -> None:
-        """Remember what a run over `files`, as they are shown, came to by which parts, of which some were not known."""
+        """Remember what a run over `files`, as they are shown, came to, None where another run could come to something
+        else, and what those gave that were not known."""

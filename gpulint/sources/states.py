@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from typing import TypeVar
 
 from gpulint.settings import Settings, SettingsFinder
 from gpulint.sources.modules import Lookup
+
+K = TypeVar("K")
 
 _OF_OUTPUT = frozenset(
     {
@@ -70,11 +73,20 @@ class MadeFrom:
     lookups: dict[Roots, dict[Lookup, str | None]] = field(default_factory=dict)
 
     @classmethod
-    def all_of(cls, several: Iterable[MadeFrom]) -> MadeFrom:
-        """What several answers were made from."""
+    def all_of(cls, several: Iterable[MadeFrom]) -> MadeFrom | None:
+        """What several answers were made from; None where something changed from one to another."""
         together = cls()
         for one in several:
+            if not _agree(together.files, one.files):
+                return None
             together.files |= one.files
             for roots, lookups in one.lookups.items():
-                together.lookups.setdefault(roots, {}).update(lookups)
+                known = together.lookups.setdefault(roots, {})
+                if not _agree(known, lookups):
+                    return None
+                known |= lookups
         return together
+
+
+def _agree(known: Mapping[K, str | None], others: Mapping[K, str | None]) -> bool:
+    return all(known.get(key, value) == value for key, value in others.items())

@@ -6,13 +6,18 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpulint.api import Plan, Report, Rule, Severity, Site
+from gpulint.linting.engine import Checker
+from gpulint.linting.examined import Examined
 from gpulint.linting.selection import Catalogue
+from gpulint.sources.modules import Lookup
+from gpulint.sources.states import MadeFrom
 from tests.caching.projects import CALLERS, CATALOGUE, FILES, HELPERS, LIBRARY, MAIN, check, essence, make, write
 
 edits = st.sampled_from(sorted(FILES)).flatmap(
@@ -125,3 +130,31 @@ def test_what_is_said_of_a_file_that_is_not_checked_now_explains_nothing(tmp_pat
         remembering = check(tmp_path, True, paths, catalogue, select)
         assert essence(remembering) == essence(check(tmp_path, False, paths, catalogue, select))
         assert ("TST001" in {one.code for one in remembering.findings}) == (paths == ())
+
+
+@pytest.mark.parametrize("edited", ["main.py", "helpers.py"])
+def test_what_changes_while_it_is_checked_is_not_remembered_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edited: str
+) -> None:
+    make(tmp_path, MAIN)
+    examine = Checker.examine
+
+    def disturbed(checker: Checker, *arguments: Any) -> list[Examined]:
+        examined = examine(checker, *arguments)
+        write(tmp_path, edited, HELPERS[1] + "place(0)\n")
+        return examined
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Checker, "examine", disturbed)
+        check(tmp_path, True)
+    assert essence(check(tmp_path, True)) == essence(check(tmp_path, False))
+    write(tmp_path, edited, MAIN[edited])
+    assert essence(check(tmp_path, True)) == essence(check(tmp_path, False))
+
+
+def test_answers_that_saw_different_contents_come_from_none() -> None:
+    lookup = Lookup("helpers", "/p")
+    one = MadeFrom({"/p/a.py": "1"}, {("/p",): {lookup: None}})
+    assert MadeFrom.all_of([one, MadeFrom({"/p/b.py": "1"}, {("/q",): {lookup: "/q/helpers.py"}})]) is not None
+    assert MadeFrom.all_of([one, MadeFrom({"/p/a.py": "2"})]) is None
+    assert MadeFrom.all_of([one, MadeFrom({}, {("/p",): {lookup: "/p/helpers.py"}})]) is None
