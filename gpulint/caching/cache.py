@@ -43,8 +43,8 @@ class Cache:
         return [store.trouble for store in self._stores.values() if store.trouble]
 
     def result(self, files: Sequence[str]) -> CheckResult | None:
-        """What a run over these files, named as they are shown, would find. The files are looked at anew: a run may have
-        written some after an earlier check."""
+        """What a run over these files, named as they are shown, would find. It begins the check: files are looked at
+        anew, as some may have been written since the one before."""
         self._present = Present(self._finder)
         return self._current(_here(), _of_run(files), records.to_result)
 
