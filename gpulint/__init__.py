@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from gpulint.library import check_paths as check_paths
     from gpulint.library import check_source as check_source
     from gpulint.library import plan as plan
-    from gpulint.linting.engine import CheckResult as CheckResult
     from gpulint.linting.finding import Finding as Finding
     from gpulint.linting.finding import Severity as Severity
+    from gpulint.linting.result import CheckResult as CheckResult
     from gpulint.probe.keras_callback import KerasCallback as KerasCallback
     from gpulint.probe.watching import Broken as Broken
     from gpulint.probe.watching import Watch as Watch
@@ -30,7 +30,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Broken": "gpulint.probe.watching",
-    "CheckResult": "gpulint.linting.engine",
+    "CheckResult": "gpulint.linting.result",
     "Finding": "gpulint.linting.finding",
     "KerasCallback": "gpulint.probe.keras_callback",
     "PlanView": "gpulint.library",

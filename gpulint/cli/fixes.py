@@ -10,7 +10,7 @@ import click
 
 from gpulint.fixing.difference import difference
 from gpulint.fixing.rounds import Fixed
-from gpulint.linting.engine import SYNTAX_ERROR
+from gpulint.linting.own_codes import SYNTAX_ERROR
 from gpulint.output.summary import number
 from gpulint.output.view import place
 from gpulint.sources.writing import NotWritten, replace_file

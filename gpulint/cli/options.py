@@ -77,6 +77,21 @@ def use_color(choice: str) -> bool:
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
+cache_directory = click.option(
+    "--cache-dir",
+    type=click.Path(),
+    default="",
+    envvar="GPULINT_CACHE_DIR",
+    help="Where what was found is remembered (default: .gpulint_cache in the project).",
+)
+
+
+def cache(function: F) -> F:
+    """`--no-cache`, `--cache-dir`."""
+    no_cache = click.option("--no-cache", "-n", is_flag=True, envvar="GPULINT_NO_CACHE", help="Remember nothing.")
+    return no_cache(cache_directory(function))
+
+
 color = click.option(
     "--color",
     type=click.Choice(["auto", "always", "never"]),

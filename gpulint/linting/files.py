@@ -13,6 +13,7 @@ from gpulint.sources.decoding import Undecodable, decode
 from gpulint.sources.language import language_of
 from gpulint.sources.notebook import Notebook, read_notebook
 from gpulint.sources.source import Source
+from gpulint.sources.states import States
 from gpulint.syntax.embedded import Programs, programs_of
 
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -24,6 +25,7 @@ class Files:
 
     def __init__(self, finder: SettingsFinder) -> None:
         self._finder = finder
+        self.states = States(finder)
         self.given: Mapping[str, bytes] = {}
         """The content of files that are not on disk as they are."""
         self._programs: dict[str, Programs] = {}
@@ -61,10 +63,11 @@ class Files:
         return self._sources[path]
 
     def _bytes(self, path: str) -> bytes:
-        if (data := self.given.get(path)) is not None:
-            return data
-        with open(path, "rb") as file:
-            return file.read()
+        if (data := self.given.get(path)) is None:
+            with open(path, "rb") as file:
+                data = file.read()
+        self.states.note(path, data)
+        return data
 
     def loaded(self, path: str) -> Programs | None:
         """The programs in a file, None where it cannot be read."""
@@ -75,6 +78,16 @@ class Files:
         """Each program of a file, () where it cannot be read."""
         loaded = self.loaded(path)
         return loaded.all if loaded is not None else ()
+
+    def source(self, path: str) -> Source | None:
+        """The program that a file is; None where it cannot be read."""
+        programs = self.loaded(os.path.abspath(path))
+        return programs.main if programs is not None else None
+
+    def line(self, path: str, row: int, cell: int | None = None) -> str:
+        """The text of a row (from 1) of a file, or of a cell of it; "" where there is none."""
+        lines = self.lines(os.path.abspath(path), cell)
+        return lines[row - 1] if row <= len(lines) else ""
 
     def lines(self, path: str, cell: int | None = None) -> Sequence[str]:
         """The lines of a file, or of a cell of it as they were written; () where there are none."""

@@ -6,7 +6,6 @@ A process that dies (LibCST's parser can overflow the stack, memory can run out)
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
 import sys
 import traceback
@@ -16,7 +15,8 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from gpulint.linting import pack
-from gpulint.linting.engine import Checker, Examined, unreadable
+from gpulint.linting.engine import Checker, unreadable
+from gpulint.linting.examined import Examined
 from gpulint.linting.portions import bytes_of
 from gpulint.linting.selection import Catalogue
 from gpulint.places import Span
@@ -42,16 +42,9 @@ class Task:
         return Catalogue(pack.load(self.rule_paths, self.installed))
 
 
-def examine(task: Task) -> Examined:
-    """What a portion gives. Depends on the task and on the files alone. Raises SettingsError, PackError."""
+def examine(task: Task) -> list[Examined]:
+    """What the files of a portion give. Depends on the task and on the files alone. Raises SettingsError, PackError."""
     return Checker(task.finder, task.catalogue()).examine(task.paths, task.shown, {})
-
-
-def processors() -> int:
-    """The number of processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def is_small(paths: Iterable[str]) -> bool:
@@ -98,10 +91,11 @@ class _Run:
     """Files at which a worker died, and of what."""
 
     def result(self) -> list[Examined]:
+        """What each file gave."""
         import libcst  # noqa: F401  (imported once here, and not once in each process)
 
         pending = list(range(len(self.portions)))[::-1]
-        done: dict[int, Examined] = {}
+        done: dict[int, list[Examined]] = {}
         try:
             while pending or self.workers:
                 while pending and len(self.workers) < self.jobs:
@@ -113,9 +107,10 @@ class _Run:
             for worker in self.workers:
                 worker.process.terminate()
         lost = [
-            unreadable(self.catalogue, Span(path, 1, 1, 1, 2), reason) for path, reason in sorted(self.lost.items())
+            Examined(path, unreadable=[unreadable(self.catalogue, Span(path, 1, 1, 1, 2), reason)])
+            for path, reason in sorted(self.lost.items())
         ]
-        return [*(done[portion] for portion in range(len(self.portions))), Examined(unreadable=lost)]
+        return [*(part for portion in range(len(self.portions)) for part in done[portion]), *lost]
 
     def _started(self, portion: int) -> _Worker:
         """A process that examines one portion, and then waits for another."""
@@ -138,7 +133,7 @@ class _Run:
         except OSError:
             pass  # it died: what it was at is heard next
 
-    def _heard(self, worker: _Worker, done: dict[int, Examined], pending: list[int]) -> None:
+    def _heard(self, worker: _Worker, done: dict[int, list[Examined]], pending: list[int]) -> None:
         try:
             said = worker.pipe.recv()
         except (EOFError, OSError):
@@ -154,13 +149,13 @@ class _Run:
         else:
             self._end(worker)
 
-    def _died(self, worker: _Worker, done: dict[int, Examined], pending: list[int]) -> None:
+    def _died(self, worker: _Worker, done: dict[int, list[Examined]], pending: list[int]) -> None:
         worker.process.join()
         reason = f"the process that analysed it died {_of_what(worker.process.exitcode)}; it was not checked"
         if worker.at is None or worker.at in worker.avoids:
             first = self.portions[worker.portion][0]
             error = f"{first} and what follows it: internal error: {reason}"
-            done[worker.portion] = Examined(errors=[(error, "")])
+            done[worker.portion] = [Examined(first, errors=[(error, "")])]
         else:
             self.lost[worker.at] = reason
             pending.append(worker.portion)
@@ -203,4 +198,4 @@ def _work(task: Task, pipe: Connection, inherited: Sequence[Connection]) -> None
         except Exception as error:  # the edge of a worker: its fault is said by the parent
             first = paths[0] if paths else ""
             message = f"{first} and what follows it: internal error: {type(error).__name__}: {error}"
-            pipe.send(Examined(errors=[(message, traceback.format_exc())]))
+            pipe.send([Examined(first, errors=[(message, traceback.format_exc())])])

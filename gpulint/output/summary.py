@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from gpulint.linting.engine import CheckResult
+from gpulint.linting.result import CheckResult
 from gpulint.output.escapes import json_text
 from gpulint.output.view import View, counts
 from gpulint.rewriting.fix import is_wanted
