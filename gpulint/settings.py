@@ -57,6 +57,8 @@ class Settings:
     output_format: str = "text"
     baseline: str = ""
     max_warnings: int = -1
+    max_file_seconds: int = 120
+    max_file_memory: int = 8000
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
@@ -112,6 +114,8 @@ OPTIONS = (
     Option("output-format", "", "format", "The form of the output."),
     Option("baseline", "", "string", "File with the findings that are known, as with `--baseline`."),
     Option("max-warnings", "", "int", "Exit with 1 only when there are more warnings than this (-1: any)."),
+    Option("max-file-seconds", "", "count", "Processor time that one file may take before it is given up (0: any)."),
+    Option("max-file-memory", "", "count", "Megabytes that checking a file may take before it is given up (0: any)."),
     Option("fix", "", "bool", "Fix what can be fixed, as with `--fix`."),
     Option("unsafe-fixes", "", "bool", "Apply unsafe fixes, too, as with `--unsafe-fixes`."),
     Option("select", "lint", "rules", "Rules to turn on: codes, prefixes, names or ALL."),

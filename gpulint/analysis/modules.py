@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -34,7 +35,8 @@ class Project:
 
     `roots` are the directories that dotted names start from; `read` gives a file's source, or None when it
     cannot be read. `written` has, by folder, the names in folders that are on no disk: a notebook with the files that
-    it writes. Nothing of the project is ever imported by Python itself.
+    it writes. `watched` is entered while a file is read for its syntax. Nothing of the project is ever imported by
+    Python itself.
     """
 
     def __init__(
@@ -42,10 +44,12 @@ class Project:
         roots: Sequence[Path],
         read: Callable[[str], Source | None],
         written: Mapping[str, Collection[str]] = MappingProxyType({}),
+        watched: Callable[[Source], AbstractContextManager[None]] = lambda source: nullcontext(),
     ) -> None:
         self._roots = [os.path.abspath(root) for root in roots]
         self._read = read
         self._written = written
+        self._watched = watched
         self._syntax: dict[str, ir.Module | None] = {}
         self._outlines: dict[str, Outline | None] = {}
         self.definition_words: dict[int, frozenset[str]] = {}
@@ -68,17 +72,20 @@ class Project:
         """The lowered module at `path`; None when it cannot be read or parsed."""
         if path not in self._syntax:
             source = self._read(path)
-            try:
-                self._syntax[path] = parse(source) if source is not None else None
-            except CannotParse:
-                self._syntax[path] = None
+            self._syntax[path] = None
+            if source is not None:
+                with self._watched(source), suppress(CannotParse):
+                    self._syntax[path] = parse(source)
         return self._syntax[path]
 
     def outline_of(self, path: str) -> Outline | None:
         """A first look at the module at `path`; None when it cannot be read or is no Python."""
         if path not in self._outlines:
             source = self._read(path)
-            self._outlines[path] = outline(source) if source is not None else None
+            self._outlines[path] = None
+            if source is not None:
+                with self._watched(source):
+                    self._outlines[path] = outline(source)
         return self._outlines[path]
 
     def text_of(self, path: str) -> str:

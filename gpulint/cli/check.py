@@ -17,7 +17,7 @@ from gpulint.fixing.rounds import Checked, Fixed, Fixer
 from gpulint.linting import pack
 from gpulint.linting.engine import Checker, CheckResult
 from gpulint.linting.selection import Catalogue, Selection
-from gpulint.linting.workers import Workers, is_small, processors
+from gpulint.linting.workers import FORKS, Workers, is_small, processors
 from gpulint.output.formats import NAMES as FORMATS
 from gpulint.output.summary import statistics
 from gpulint.output.view import View, counts, render
@@ -127,12 +127,15 @@ def command(
         if given and gates.reason is not None:
             raise UserError("--add-ignore: standard input is no file that comments can be written to")
         jobs = 1 if given or is_small(files) else jobs
-        workers = Workers(jobs, finder, catalogue, tuple(rule_paths), not isolated) if jobs > 1 else None
 
         def check(paths: Sequence[str], contents: Mapping[str, bytes]) -> Checked:
-            checker = Checker(finder, catalogue)
-            result = checker.check(paths, {**given, **contents}, workers if not contents else None)
-            return Checked(result, checker)
+            checker, texts = Checker(finder, catalogue), {**given, **contents}
+            workers = None
+            if FORKS or (jobs > 1 and not texts):
+                elsewhere = {os.path.abspath(path): text for path, text in texts.items()}
+                processes = 1 if texts else jobs
+                workers = Workers(processes, finder, catalogue, tuple(rule_paths), not isolated, elsewhere)
+            return Checked(checker.check(paths, texts, workers), checker)
 
         outcome = Fixed(check(files, {}))
         if diff or settings.fix:

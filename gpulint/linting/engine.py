@@ -6,11 +6,11 @@ import gc
 import hashlib
 import os
 import re
-import sys
 import threading
 import traceback
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -34,6 +34,7 @@ from gpulint.syntax import ir
 from gpulint.syntax.embedded import Programs
 from gpulint.syntax.enclosing import contexts
 from gpulint.syntax.parse import CannotParse
+from gpulint.syntax.stack import ProcessSetting, on_stack
 
 SYNTAX_ERROR = "GPU001"
 """The code of files that cannot be read or parsed; it cannot be turned off."""
@@ -81,6 +82,10 @@ class Examined:
     unreadable: list[Finding] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)
     analysed: int = 0
+    answered: set[str] = field(default_factory=set)
+    """The files that were examined, whatever came of it."""
+    lost: dict[str, str] = field(default_factory=dict)
+    """The files that nobody may read any more, and why."""
 
 
 class Checker:
@@ -96,6 +101,8 @@ class Checker:
         self._examined = Examined()
         self._raised: list[Raised] = []
         self._prose = Prose(self._files.read, self._syntax)
+        self._present = ""
+        self._parsing: Callable[[str], None] = lambda path: None
 
     def check(
         self,
@@ -126,14 +133,15 @@ class Checker:
         shown: Collection[str],
         given: Mapping[str, bytes],
         begun: Callable[[str], None] = lambda path: None,
+        parsing: Callable[[str], None] = lambda path: None,
     ) -> Examined:
         """What programs give for the files in `shown`, whatever was examined before. All paths are absolute.
 
-        `begun` is called with each path before anything is done with it.
+        `begun` is called with each path before anything is done with it; `parsing` with that of each file that is
+        parsed as something imports it, and then with that of the program.
         """
-        self._files.given, self._raised, self._examined = given, [], Examined()
-        for project in self._projects.values():
-            project.forget()
+        self._files.given, self._raised, self._examined, self._parsing = given, [], Examined(), parsing
+        self._forget()
         on_deep_stack(lambda: self._run(paths, begun))
         by_program: dict[str, list[Raised]] = defaultdict(list)
         for raised in self._raised:
@@ -142,8 +150,16 @@ class Checker:
             source = self._files.read(path)
             if source is not None and source.file in shown:
                 begun(source.file)
-                self._examined.candidates += self._candidates(source, own)
+                try:
+                    self._examined.candidates += self._candidates(source, own)
+                except Exception as error:  # as in `_run`
+                    self._fault(source.file, error)
         return self._examined
+
+    def give_up(self, paths: Iterable[str]) -> None:
+        """Never read these files: whatever does that may not survive it."""
+        for path in paths:
+            self._files.give_up(path)
 
     def selected(self) -> Selection:
         """The rules that are on in the working directory. Raises SettingsError."""
@@ -187,13 +203,39 @@ class Checker:
     def _run(self, paths: Iterable[str], begun: Callable[[str], None]) -> None:
         for path in paths:
             begun(path)
+            self._present = path
             try:
                 self._check_file(path)
-            except RecursionError:
-                self._unreadable(_point(path), "the program is nested too deeply to analyse")
+            except (RecursionError, MemoryError) as error:
+                deep = isinstance(error, RecursionError)
+                reason = "the program is nested too deeply to analyse" if deep else "there is not enough memory for it"
+                self._unreadable(_point(path), reason)
+                self._forget()
             except Exception as error:  # the edge of the run: one file's fault is said, and the others go on
-                message = f"{path}: internal error: {type(error).__name__}: {error}"
-                self._examined.errors.append((message, traceback.format_exc()))
+                self._fault(path, error)
+                self._forget()
+            self._examined.answered.add(path)
+
+    def _fault(self, path: str, error: Exception) -> None:
+        message = f"{path}: internal error: {type(error).__name__}: {error}"
+        self._examined.errors.append((message, traceback.format_exc()))
+
+    def _forget(self) -> None:
+        """Forget what programs made of modules that they share."""
+        for project in self._projects.values():
+            project.forget()
+
+    @contextmanager
+    def _watched(self, source: Source) -> Iterator[None]:
+        """Says that a file is parsed that the present program imports, and when that is done."""
+        if source.file == self._present:
+            yield
+            return
+        self._parsing(source.file)
+        try:
+            yield
+        finally:
+            self._parsing(self._present)
 
     def _check_file(self, path: str) -> None:
         try:
@@ -253,7 +295,9 @@ class Checker:
         if roots not in self._projects:
             from pathlib import Path
 
-            self._projects[roots] = Project([Path(root) for root in roots], self._files.read, self._files.written)
+            self._projects[roots] = Project(
+                [Path(root) for root in roots], self._files.read, self._files.written, self._watched
+            )
         return self._projects[roots]
 
     # --------------------------------------------------------------------------- placing
@@ -281,6 +325,8 @@ class Checker:
         candidates: list[Candidate] = []
         called: set[Site] = set()
         found: list[Finding] = []
+        answered: set[str] = set()
+        lost: dict[str, str] = {}
         for part in parts:
             candidates += part.candidates
             called |= part.called
@@ -290,6 +336,15 @@ class Checker:
             found += [self._shown(finding, shown) for finding in part.unreadable]
             self._result.errors += part.errors
             self._result.analysed += part.analysed
+            answered |= part.answered
+            lost |= part.lost
+        lost |= dict.fromkeys(shown.keys() - answered - lost.keys(), "nobody said what came of it; it was not checked")
+        self.give_up(lost)
+        found += [
+            self._shown(unreadable(self._catalogue, _point(path), reason), shown)
+            for path, reason in lost.items()
+            if path in shown
+        ]
         for candidate in without_explained(without_guessed(candidates, called), self._catalogue):
             by_file[candidate.finding.span.path].append(candidate)
         for path in shown:
@@ -429,33 +484,15 @@ def on_deep_stack(work: Callable[[], T]) -> T:
     """Run `work` on a thread with a large stack and hand on what it gives or raises."""
     if threading.current_thread().name == _THREAD:
         return work()
-    outcome: list[T] = []
-    failure: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            outcome.append(work())
-        except BaseException as error:  # handed on to the caller's thread
-            failure.append(error)
-
-    before_size, before_limit = threading.stack_size(STACK_BYTES), sys.getrecursionlimit()
-    thresholds = gc.get_threshold()
-    try:
-        sys.setrecursionlimit(RECURSION_LIMIT)
-        gc.set_threshold(*COLLECTOR)
-        thread = threading.Thread(target=run, name=_THREAD)
-        thread.start()
-        thread.join()
-    finally:
-        threading.stack_size(before_size)
-        sys.setrecursionlimit(before_limit)
-        gc.set_threshold(*thresholds)
-    if failure:
-        raise failure[0]
-    return outcome[0]
+    with _collector.changed(lambda present: COLLECTOR):
+        return on_stack(work, STACK_BYTES, RECURSION_LIMIT, _THREAD)
 
 
 _THREAD = "gpulint"
 
 COLLECTOR = (10_000_000, 5, 50)
 """Garbage collector thresholds of a run: with the defaults it walks the syntax again and again."""
+
+_collector: ProcessSetting[tuple[int, int, int]] = ProcessSetting(
+    gc.get_threshold, lambda each: gc.set_threshold(*each)
+)

@@ -48,6 +48,11 @@ class Files:
                 pass  # it is said where the file itself is checked
         return self._sources[path]
 
+    def give_up(self, path: str) -> None:
+        """Never read a file."""
+        self._sources[path] = None
+        self._programs.pop(path, None)
+
     def _bytes(self, path: str) -> bytes:
         if (data := self.given.get(path)) is not None:
             return data
