@@ -208,7 +208,7 @@ class Checker:
                 self._check_file(path)
             except (RecursionError, MemoryError) as error:
                 deep = isinstance(error, RecursionError)
-                reason = "the program is nested too deeply to analyse" if deep else "there is not enough memory for it"
+                reason = "the program is nested too deeply to analyse" if deep else "it takes more memory than there is, or than `max-file-memory` allows"
                 self._unreadable(_point(path), reason)
                 self._forget()
             except Exception as error:  # the edge of the run: one file's fault is said, and the others go on

@@ -57,7 +57,7 @@ class Limits(NamedTuple):
 def how_it_died(status: int | None, limits: Limits) -> str:
     """Why a process that has ended did so."""
     if limits.is_reached_with(status):
-        return f"it takes more than {limits.seconds} seconds (the setting `max-file-seconds`)"
+        return f"it takes more than `max-file-seconds` ({limits.seconds}) of processor time"
     return f"the process that analysed it died {_of_what(status or 0)}"
 
 
