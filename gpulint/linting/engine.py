@@ -32,12 +32,14 @@ from gpulint.sources.language import language_of
 from gpulint.sources.source import Source
 from gpulint.syntax import ir
 from gpulint.syntax.embedded import Programs
-from gpulint.syntax.enclosing import contexts
+from gpulint.syntax.enclosing import contexts, enclosing
 from gpulint.syntax.parse import CannotParse
 from gpulint.syntax.stack import ProcessSetting, on_stack
 
 SYNTAX_ERROR = "GPU001"
 """The code of files that cannot be read or parsed; it cannot be turned off."""
+
+TOO_DEEP = "the program is nested too deeply to analyse"
 
 STACK_BYTES = 512 * 1024 * 1024
 """Stack of the thread that checks: the interpreter recurses over calls and expressions. Only touched pages count."""
@@ -58,7 +60,8 @@ def speaks_of_tensorflow(data: bytes) -> bool:
 class CheckResult:
     """What a run found. `errors` are faults of gpulint itself or of a rule, one line each, with tracebacks.
 
-    `programs` are, by path, the checked files by which a file came to its findings, or might have come to others:
+    `stopped` are the bounds of the analysis that were reached, each with the function of that place. `programs` are,
+    by path, the checked files by which a file came to its findings, or might have come to others:
     itself and those that import it.
     """
 
@@ -68,6 +71,7 @@ class CheckResult:
     programs: dict[str, set[str]] = field(default_factory=dict)
     files: int = 0
     analysed: int = 0
+    stopped: set[tuple[str, Site]] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -82,6 +86,8 @@ class Examined:
     unreadable: list[Finding] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)
     analysed: int = 0
+    stopped: set[tuple[str, Site]] = field(default_factory=set)
+    """Bounds of the analysis that were reached, each with the function in which that was, or the start of the file."""
     answered: set[str] = field(default_factory=set)
     """The files that were examined, whatever came of it."""
     lost: dict[str, str] = field(default_factory=dict)
@@ -182,7 +188,10 @@ class Checker:
     def plan(self, source: Source) -> Plan:
         """The whole Plan of a program that was loaded. Raises CannotParse and SettingsError."""
         settings = self._finder.of_file(source.file)
-        return on_deep_stack(lambda: analyse(source, self._project(settings), self._target(source, settings)))
+        try:
+            return on_deep_stack(lambda: analyse(source, self._project(settings), self._target(source, settings)))
+        except RecursionError:
+            raise CannotParse(TOO_DEEP) from None
 
     def line(self, path: str, row: int, cell: int | None = None) -> str:
         """The text of a row (from 1) of a file that was read, or of a cell of it; "" where there is none."""
@@ -208,7 +217,11 @@ class Checker:
                 self._check_file(path)
             except (RecursionError, MemoryError) as error:
                 deep = isinstance(error, RecursionError)
-                reason = "the program is nested too deeply to analyse" if deep else "it takes more memory than there is, or than `max-file-memory` allows"
+                reason = (
+                    "the program is nested too deeply to analyse"
+                    if deep
+                    else "it takes more memory than there is, or than `max-file-memory` allows"
+                )
                 self._unreadable(_point(path), reason)
                 self._forget()
             except Exception as error:  # the edge of the run: one file's fault is said, and the others go on
@@ -268,6 +281,7 @@ class Checker:
             reached = self._files.read(site.path)
             self._examined.programs[reached.file if reached is not None else site.path].add(source.file)
         self._raised += raised
+        self._examined.stopped |= {(bound, self._function_at(bound, site)) for bound, site in plan.bounds}
         if plan.is_complete and not is_test(source.file):
             self._examined.called |= plan.borrowed
         plan.release()
@@ -336,6 +350,7 @@ class Checker:
             found += [self._shown(finding, shown) for finding in part.unreadable]
             self._result.errors += part.errors
             self._result.analysed += part.analysed
+            self._result.stopped |= part.stopped
             answered |= part.answered
             lost |= part.lost
         lost |= dict.fromkeys(shown.keys() - answered - lost.keys(), "nobody said what came of it; it was not checked")
@@ -379,6 +394,13 @@ class Checker:
         """The module as it was analysed."""
         source = self._files.read(path)
         return self._project(self._finder.of_file(source.file)).syntax_of(path) if source is not None else None
+
+    def _function_at(self, bound: str, site: Site) -> Site:
+        """The function that a place is in, or, where a program ran out of steps, is."""
+        if bound == "steps" or (syntax := self._syntax(site.path)) is None:
+            return site
+        around = enclosing(syntax, [site.node])[site.node]
+        return Site(site.path, around[-1].number if around else 0)
 
     def _contexts(self, path: str, nodes: list[int]) -> dict[int, str]:
         syntax = self._syntax(path)
