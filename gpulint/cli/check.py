@@ -18,6 +18,7 @@ from gpulint.linting import pack
 from gpulint.linting.engine import Checker, CheckResult
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.linting.workers import FORKS, Workers, is_small, processors
+from gpulint.output.escapes import printable, printable_rows
 from gpulint.output.formats import NAMES as FORMATS
 from gpulint.output.summary import statistics
 from gpulint.output.view import View, counts, render
@@ -118,7 +119,7 @@ def command(
         given = {stdin_filename or "-": sys.stdin.buffer.read()} if "-" in paths else {}
         files = list(given) or discover(paths or (".",), finder)
         if show_files:
-            click.echo("".join(f"{path}\n" for path in files), nl=False)
+            click.echo("".join(f"{printable(path)}\n" for path in files), nl=False)
             return
         if show_settings:
             click.echo(shown(finder.of_file(files[0]) if files else settings))
@@ -142,7 +143,7 @@ def command(
             counts = gates.lets_pass(outcome.checked.result, outcome.checked.checker.in_file)
             outcome = Fixer(check, lambda path: finder.of_file(path).unsafe_fixes, counts).run(outcome.checked, files)
     except MissingPath as error:
-        click.echo(f"gpulint: {error}: no such file or directory", err=True)
+        options.say(f"{error}: no such file or directory")
         sys.exit(1)
     except (SettingsError, pack.PackError) as error:
         raise UserError(str(error)) from None
@@ -181,7 +182,7 @@ def command(
     _write(text, output_file, quiet and not result.findings, stream)
     _tell_faults(result, verbose)
     if verbose:
-        click.echo(f"gpulint: {result.files} files, {result.analysed} that speak of TensorFlow", err=True)
+        options.say(f"{result.files} files, {result.analysed} that speak of TensorFlow")
     sys.exit(status)
 
 
@@ -239,9 +240,9 @@ def _write(text: str, output_file: str | None, silent: bool, stream: TextIO) -> 
 
 def _tell_faults(result: CheckResult, verbose: bool) -> None:
     for message, trace in result.errors:
-        click.echo(f"gpulint: {message}", err=True)
+        options.say(message)
         if verbose:
-            click.echo(trace, err=True)
+            click.echo(printable_rows(trace), err=True)
 
 
 def _status(result: CheckResult, max_warnings: int, exit_zero: bool) -> int:

@@ -196,7 +196,7 @@ def _probed(
     gpus = simulated.gpus or preflight.gpus_here(cards, os.environ)
     if gpus is not None and not target.is_module:
         for line in preflight.missing_devices(target.name, finder, gpus):
-            click.echo(f"gpulint: {line}", err=True)
+            options.say(line)
     with tempfile.TemporaryDirectory(prefix="gpulint-") as directory:
         path = os.path.abspath(capture_path) if capture_path else os.path.join(directory, "capture.jsonl")
         ended = launch.run(
@@ -212,7 +212,7 @@ def _probed(
             cards=cards,
         )
         for fault in ended.faults:
-            click.echo(f"gpulint: {fault}", err=True)
+            options.say(fault)
         return read(path)
 
 
