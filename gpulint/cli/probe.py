@@ -133,19 +133,29 @@ def command(
         raise UserError(f"{error.filename or replay or log_path}: {error.strerror or error}") from None
     if capture.refused:
         raise UserError(f"GPUs cannot be simulated: {capture.refused}")
-    expectations = verify(Run(capture, findings_of(capture, finder, catalogue), expected, settings))
-    status = exit_status(expectations, {"status": 0} if log_path else capture.end, settings.probe_strict)
-    report = Report(capture, expectations, status)
-    text = render(output_format, report, not output_file and options.use_color(color))
+    try:
+        expectations = verify(Run(capture, findings_of(capture, finder, catalogue), expected, settings))
+        status = exit_status(expectations, {"status": 0} if log_path else capture.end, settings.probe_strict)
+        report = Report(capture, expectations, status)
+        text = render(output_format, report, not output_file and options.use_color(color))
+        shown = _page(report) if html_path else ""
+    except Exception as error:  # a file from elsewhere can hold anything; of a program just run it is our own fault
+        if replay is None:
+            raise
+        raise UserError(f"{replay}: a damaged capture: {type(error).__name__}: {error}") from None
     if output_file:
         _file(write, output_file, text)
     else:
         click.echo(text.encode("utf-8", "backslashreplace").decode(), nl=False)
     if html_path:
-        from gpulint.probe.report import page
-
-        _file(write, html_path, page.render(report))
+        _file(write, html_path, shown)
     sys.exit(0 if exit_zero else status)
+
+
+def _page(report: Report) -> str:
+    from gpulint.probe.report import page
+
+    return page.render(report)
 
 
 def _expected(settings: Settings, given: tuple[str, ...]) -> list[Wanted]:
