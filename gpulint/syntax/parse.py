@@ -102,7 +102,7 @@ def _with_tree(text: str, shape: Shape, use: Callable[[libcst.Module], T]) -> T:
         raise _explained(text, str(error.message), error.raw_line, error.raw_column + 1) from None
     except RecursionError:
         raise CannotParse(TOO_DEEP) from None
-    except (UnicodeEncodeError, BadLiteral) as error:
+    except (UnicodeEncodeError, BadLiteral, libcst.CSTValidationError) as error:
         raise _explained(text, str(error), 1, 1) from None
 
 
