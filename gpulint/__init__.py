@@ -8,6 +8,15 @@ Each is imported when it is first used.
 
 from __future__ import annotations
 
+import os
+import sys
+
+# `python -m gpulint` would look into the working directory first, for every module that is imported from here on: a
+# project that is only to be read must not stand for the standard library, or for what gpulint is built on.
+if sys.argv[:1] == ["-m"] and not getattr(sys.flags, "safe_path", False):
+    if sys.path[:1] == [os.getcwd()] and os.path.dirname(os.path.dirname(os.path.abspath(__file__))) != sys.path[0]:
+        del sys.path[0]
+
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

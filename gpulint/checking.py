@@ -70,12 +70,14 @@ class Checking:
         if memory is not None and (result := memory.result(paths)) is not None:
             return Checked(result, _Late(self.finder))
         from gpulint.linting.engine import Checker
-        from gpulint.linting.workers import Workers, is_small
+        from gpulint.linting.workers import FORKS, Workers, is_small
 
         catalogue = self.catalogue
+        processes = 1 if known or is_small(paths) else self.jobs
         workers = None
-        if self.jobs > 1 and not known and not is_small(paths):
-            workers = Workers(self.jobs, self.finder, catalogue, self._rule_paths, self.installed)
+        if FORKS or processes > 1:
+            elsewhere = {os.path.abspath(path): data for path, data in known.items()}
+            workers = Workers(processes, self.finder, catalogue, self._rule_paths, self.installed, elsewhere)
         checker = Checker(self.finder, catalogue)
         return Checked(checker.check(paths, known, workers, memory), checker.files)
 

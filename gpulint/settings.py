@@ -58,6 +58,8 @@ class Settings:
     baseline: str = ""
     max_warnings: int = -1
     cache_dir: str = ".gpulint_cache"
+    max_file_seconds: int = 120
+    max_file_memory: int = 8000
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
@@ -119,6 +121,8 @@ OPTIONS = (
     Option("baseline", "", "string", "File with the findings that are known, as with `--baseline`."),
     Option("cache-dir", "", "string", "Directory of what was found before, from that of this file."),
     Option("max-warnings", "", "int", "Exit with 1 only when there are more warnings than this (-1: any)."),
+    Option("max-file-seconds", "", "count", "Processor time that one file may take before it is given up (0: any)."),
+    Option("max-file-memory", "", "count", "Megabytes that checking a file may take before it is given up (0: any)."),
     Option("fix", "", "bool", "Fix what can be fixed, as with `--fix`."),
     Option("unsafe-fixes", "", "bool", "Apply unsafe fixes, too, as with `--unsafe-fixes`."),
     Option("select", "lint", "rules", "Rules to turn on: codes, prefixes, names or ALL."),

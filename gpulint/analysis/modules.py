@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -34,7 +35,8 @@ class Project:
 
     `roots` are the directories that dotted names start from; `read` gives a file's source, or None when it
     cannot be read. `written` has, by folder, the names in folders that are on no disk: a notebook with the files that
-    it writes. Nothing of the project is ever imported by Python itself.
+    it writes. `watched` is entered while a file is read for its syntax. Nothing of the project is ever imported by
+    Python itself.
     """
 
     def __init__(
@@ -42,9 +44,11 @@ class Project:
         roots: Sequence[Path],
         read: Callable[[str], Source | None],
         written: Mapping[str, Collection[str]] = MappingProxyType({}),
+        watched: Callable[[Source], AbstractContextManager[None]] = lambda source: nullcontext(),
     ) -> None:
         self.finder = ModuleFinder([str(root) for root in roots], written)
         self._read = read
+        self._watched = watched
         self._syntax: dict[str, ir.Module | None] = {}
         self._outlines: dict[str, Outline | None] = {}
         self.definition_words: dict[int, frozenset[str]] = {}
@@ -69,10 +73,11 @@ class Project:
         self.consulted.add(path)
         if path not in self._syntax:
             source = self._read(path)
-            try:
-                self._syntax[path] = parse(source) if source is not None else None
-            except CannotParse:
-                self._syntax[path] = None
+            syntax: ir.Module | None = None
+            if source is not None:
+                with self._watched(source), suppress(CannotParse):
+                    syntax = parse(source)
+            self._syntax[path] = syntax  # which is open where memory ran out
         return self._syntax[path]
 
     def outline_of(self, path: str) -> Outline | None:
@@ -80,7 +85,11 @@ class Project:
         self.consulted.add(path)
         if path not in self._outlines:
             source = self._read(path)
-            self._outlines[path] = outline(source) if source is not None else None
+            first: Outline | None = None
+            if source is not None:
+                with self._watched(source):
+                    first = outline(source)
+            self._outlines[path] = first
         return self._outlines[path]
 
     def text_of(self, path: str) -> str:

@@ -24,11 +24,12 @@ def of_result(result: CheckResult) -> Plain:
         {path: sorted(programs) for path, programs in result.programs.items()},
         result.files,
         result.analysed,
+        sorted(result.stopped),
     ]
 
 
 def to_result(plain: Plain) -> CheckResult:
-    found, silenced, programs, files, analysed = plain
+    found, silenced, programs, files, analysed, stopped = plain
     return CheckResult(
         [_to_finding(one) for one in found],
         [Silenced(_to_finding(one), reason) for one, reason in silenced],
@@ -36,6 +37,7 @@ def to_result(plain: Plain) -> CheckResult:
         files=files,
         analysed=analysed,
         remembered=analysed,
+        stopped=_to_stopped(stopped),
     )
 
 
@@ -57,11 +59,12 @@ def of_examined(one: Examined) -> Plain:
         sorted(one.elsewhere),
         [_of_finding(finding) for finding in one.unreadable],
         one.analysed,
+        sorted(one.stopped),
     ]
 
 
 def to_examined(plain: Plain) -> Examined:
-    path, candidates, called, reached, elsewhere, unreadable, analysed = plain
+    path, candidates, called, reached, elsewhere, unreadable, analysed, stopped = plain
     return Examined(
         path,
         [
@@ -79,7 +82,12 @@ def to_examined(plain: Plain) -> Examined:
         set(elsewhere),
         [_to_finding(finding) for finding in unreadable],
         analysed=analysed,
+        stopped=_to_stopped(stopped),
     )
+
+
+def _to_stopped(plain: Plain) -> set[tuple[str, Site]]:
+    return {(bound, Site(*site)) for bound, site in plain}
 
 
 def of_made_from(made_from: MadeFrom) -> Plain:

@@ -15,6 +15,7 @@ from gpulint.cli.options import F, UserError
 from gpulint.linting.pack import PackError
 from gpulint.linting.portions import processors
 from gpulint.linting.result import CheckResult
+from gpulint.output.escapes import printable, printable_rows
 from gpulint.output.formats import NAMES as FORMATS
 from gpulint.output.summary import statistics
 from gpulint.output.view import View, counts, render
@@ -124,7 +125,7 @@ def command(
         if show_files or show_settings:
             check.catalogue  # noqa: B018  (says what is wrong with the rules and their selection)
         if show_files:
-            click.echo("".join(f"{path}\n" for path in files), nl=False)
+            click.echo("".join(f"{printable(path)}\n" for path in files), nl=False)
             return
         if show_settings:
             click.echo(shown(finder.of_file(files[0]) if files else settings))
@@ -141,7 +142,7 @@ def command(
             outcome = Fixer(check, lambda path: finder.of_file(path).unsafe_fixes, counts).run(checked, files)
             checked = outcome.checked
     except MissingPath as error:
-        click.echo(f"gpulint: {error}: no such file or directory", err=True)
+        options.say(f"{error}: no such file or directory")
         sys.exit(1)
     except (SettingsError, PackError) as error:
         raise UserError(str(error)) from None
@@ -182,9 +183,9 @@ def command(
     if verbose:
         speaking = f"{result.analysed} that speak of TensorFlow"
         fresh = result.analysed - result.remembered
-        click.echo(f"gpulint: {result.files} files, {speaking}, {fresh} analysed in this run", err=True)
+        options.say(f"{result.files} files, {speaking}, {fresh} analysed in this run")
         for trouble in check.cache.troubles if check.cache is not None else ():
-            click.echo(f"gpulint: nothing was cached: {trouble}", err=True)
+            options.say(f"nothing was cached: {trouble}")
     sys.exit(status)
 
 
@@ -242,9 +243,9 @@ def _write(text: str, output_file: str | None, silent: bool, stream: TextIO) -> 
 
 def _tell_faults(result: CheckResult, verbose: bool) -> None:
     for message, trace in result.errors:
-        click.echo(f"gpulint: {message}", err=True)
+        options.say(message)
         if verbose:
-            click.echo(trace, err=True)
+            click.echo(printable_rows(trace), err=True)
 
 
 def _status(result: CheckResult, max_warnings: int, exit_zero: bool) -> int:

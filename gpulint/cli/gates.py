@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gpulint.cli.options import UserError
+from gpulint.cli.options import UserError, say
 from gpulint.linting.finding import Finding
 from gpulint.linting.own_codes import ABOUT_COMMENTS, SYNTAX_ERROR
 from gpulint.linting.result import CheckResult
@@ -115,13 +115,11 @@ class Gates:
         elif stale:
             names = [f"{one.path} {one.code}" for one in stale[:_NAMED_STALE]]
             names += [f"{len(stale) - len(names)} more"] if len(stale) > len(names) else []
-            click.echo(
-                f"gpulint: {file} has what is not found any more: {', '.join(names)}; --prune-baseline", err=True
-            )
+            say(f"{file} has what is not found any more: {', '.join(names)}; --prune-baseline")
         if changed != known or (self.write and not os.path.exists(file)):
             replace_file(file, None, baseline.rendered(changed).encode())
             gone, new = len(known.entries - changed.entries), len(changed.entries - known.entries)
-            click.echo(f"gpulint: {file}: {new} added, {gone} removed, {len(changed.entries)} in all", err=True)
+            say(f"{file}: {new} added, {gone} removed, {len(changed.entries)} in all")
         return changed.fresh(findings)
 
     def ignore(self, result: CheckResult, finder: SettingsFinder) -> bool:
@@ -134,10 +132,10 @@ class Gates:
                 wanted[one.span.path].append((one.span.row, one.code))
         for path in [one for one in wanted if language_of(one, finder.of_file(one).extension) != "python"]:
             del wanted[path]
-            click.echo(f"gpulint: {path}: comments are only written into Python files; left as it is", err=True)
+            say(f"{path}: comments are only written into Python files; left as it is")
         written = [_ignore(path, places, self.reason) for path, places in wanted.items()]
         files = number(sum(map(bool, written)), "file")
-        click.echo(f"gpulint: {number(sum(written), 'finding')} ignored in {files}", err=True)
+        say(f"{number(sum(written), 'finding')} ignored in {files}")
         return any(written)
 
 
@@ -182,11 +180,11 @@ def _ignore(path: str, places: list[tuple[int, str]], reason: str) -> int:
             raise CannotIgnore(f"cannot be written back in {source.encoding}")
         replace_file(path, data, after)
     except UnicodeEncodeError as error:
-        click.echo(f"gpulint: {path}: its encoding {error.encoding} has no {error.object[error.start]!r}", err=True)
+        say(f"{path}: its encoding {error.encoding} has no {error.object[error.start]!r}")
     except (OSError, Undecodable, CannotIgnore) as error:
-        click.echo(f"gpulint: {path}: {error}; left as it is", err=True)
+        say(f"{path}: {error}; left as it is")
     except NotWritten as error:
-        click.echo(f"gpulint: {error}", err=True)
+        say(str(error))
     else:
         return len(places)
     return 0

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from gpulint.output.escapes import printable
 from gpulint.settings import Settings, SettingsError, SettingsFinder, load, parse_override
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -20,7 +21,12 @@ class UserError(click.ClickException):
     exit_code = 2
 
     def show(self, file: Any = None) -> None:
-        click.echo(f"gpulint: {self.message}", err=True)
+        say(self.message)
+
+
+def say(text: str) -> None:
+    """One line on standard error, whatever file names and messages hold."""
+    click.echo(f"gpulint: {printable(text)}", err=True)
 
 
 def configuration(function: F) -> F:

@@ -6,11 +6,11 @@ import gc
 import hashlib
 import os
 import re
-import sys
 import threading
 import traceback
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
@@ -37,8 +37,11 @@ from gpulint.sources.source import Source
 from gpulint.sources.states import MadeFrom
 from gpulint.syntax import ir
 from gpulint.syntax.embedded import Programs
-from gpulint.syntax.enclosing import contexts
+from gpulint.syntax.enclosing import contexts, enclosing
 from gpulint.syntax.parse import CannotParse
+from gpulint.syntax.stack import ProcessSetting, on_stack
+
+TOO_DEEP = "the program is nested too deeply to analyse"
 
 STACK_BYTES = 512 * 1024 * 1024
 """Stack of the thread that checks: the interpreter recurses over calls and expressions. Only touched pages count."""
@@ -70,6 +73,8 @@ class Checker:
         self._result = CheckResult()
         self._raised: list[tuple[Examined, Raised]] = []
         self._prose = Prose(self.files.read, self._syntax)
+        self._present = ""
+        self._parsing: Callable[[str], None] = lambda path: None
 
     def check(
         self,
@@ -97,6 +102,9 @@ class Checker:
             fresh = [part for portion in split for part in self.examine(portion, shown, contents)]
         parts = [*known, *fresh]
         result = self._settled(shown, parts)
+        for part in fresh:  # what was given up by one process may have been read by another
+            if part.made_from is not None and not self.files.given_up.isdisjoint(part.made_from.files):
+                part.made_from = None
         result.remembered = sum(part.analysed for part in known)
         if memory is not None:
             memory.keep(files, result, self._all_made_from(shown, parts), fresh)
@@ -117,13 +125,15 @@ class Checker:
         shown: Collection[str],
         given: Mapping[str, bytes],
         begun: Callable[[str], None] = lambda path: None,
+        parsing: Callable[[str], None] = lambda path: None,
     ) -> list[Examined]:
         """What the programs in each file give for the files in `shown`, whatever was examined before. All paths are
         absolute.
 
-        `begun` is called with each path before anything is done with it.
+        `begun` is called with each path before anything is done with it; `parsing` with that of each file that is
+        parsed as something imports it, and then with that of the program.
         """
-        self.files.given, self._raised = given, []
+        self.files.given, self._raised, self._parsing = given, [], parsing
         examined = on_deep_stack(lambda: [self._examined(path, begun) for path in paths])
         by_program: dict[str, list[tuple[Examined, Raised]]] = defaultdict(list)
         for part, raised in self._raised:
@@ -132,11 +142,21 @@ class Checker:
             source = self.files.read(path)
             if source is not None and source.file in shown:
                 begun(source.file)
-                on_deep_stack(lambda s=source, o=own: self._place(s, o))  # type: ignore[misc]
+                try:
+                    on_deep_stack(partial(self._place, source, own))
+                except Exception as error:  # as in `_examined`
+                    _fault(own[0][0], source.file, error)
+                    for part, _ in own:
+                        part.made_from = None
             elif source is not None:
                 for part, _ in own:
                     part.elsewhere.add(source.file)
         return examined
+
+    def give_up(self, paths: Iterable[str]) -> None:
+        """Never read these files: whatever does that may not survive it."""
+        for path in paths:
+            self.files.give_up(path)
 
     def load(self, path: str, data: bytes | None = None) -> Programs:
         """The programs in a file; `data` is its content where that is not on disk as it is.
@@ -155,13 +175,17 @@ class Checker:
     def plan(self, source: Source) -> Plan:
         """The whole Plan of a program that was loaded. Raises CannotParse and SettingsError."""
         settings = self._finder.of_file(source.file)
-        return on_deep_stack(lambda: analyse(source, self._project(settings), self.files.target(source.file)))
+        try:
+            return on_deep_stack(lambda: analyse(source, self._project(settings), self.files.target(source.file)))
+        except RecursionError:
+            raise CannotParse(TOO_DEEP) from None
 
     # ---------------------------------------------------------------------------- running
 
     def _examined(self, path: str, begun: Callable[[str], None]) -> Examined:
         """What the programs in a file give. Nothing of it comes from files that were examined before."""
         begun(path)
+        self._present = path
         for project in self._projects.values():
             project.forget()
         part = Examined(path)
@@ -169,11 +193,25 @@ class Checker:
             if self._check_file(path, part):
                 part.made_from = self._made_from(path)
         except RecursionError:
-            self._unreadable(part, _point(path), "the program is nested too deeply to analyse")
+            self._unreadable(part, _point(path), TOO_DEEP)
+        except MemoryError:
+            reason = "it takes more memory than there is, or than `max-file-memory` allows"
+            self._unreadable(part, _point(path), reason)
         except Exception as error:  # the edge of the run: one file's fault is said, and the others go on
-            message = f"{path}: internal error: {type(error).__name__}: {error}"
-            part.errors.append((message, traceback.format_exc()))
+            _fault(part, path, error)
         return part
+
+    @contextmanager
+    def _watched(self, source: Source) -> Iterator[None]:
+        """Says that a file is parsed that the present program imports, and when that is done."""
+        if source.file == self._present:
+            yield
+            return
+        self._parsing(source.file)
+        try:
+            yield
+        finally:
+            self._parsing(self._present)
 
     def _check_file(self, path: str, part: Examined) -> bool:
         """Find out what a file gives; whether it would be the same another time."""
@@ -208,14 +246,17 @@ class Checker:
             reached = self.files.read(site.path)
             part.reached.add(reached.file if reached is not None else site.path)
         self._raised += [(part, one) for one in raised]
+        part.stopped |= {(bound, self._function_at(bound, site)) for bound, site in plan.bounds}
         if plan.is_complete and not is_test(source.file):
             part.called |= plan.borrowed
         plan.release()
 
-    def _made_from(self, path: str) -> MadeFrom:
-        """What the present file was examined with."""
+    def _made_from(self, path: str) -> MadeFrom | None:
+        """What the present file was examined with; None where that is not all that it could be."""
         settings = self._finder.of_file(path)
         project = self._project(settings)
+        if not project.consulted.isdisjoint(self.files.given_up):
+            return None
         files = {path}
         for consulted in project.consulted:
             source = self.files.read(consulted)
@@ -243,7 +284,9 @@ class Checker:
         if roots not in self._projects:
             from pathlib import Path
 
-            self._projects[roots] = Project([Path(root) for root in roots], self.files.read, self.files.written)
+            self._projects[roots] = Project(
+                [Path(root) for root in roots], self.files.read, self.files.written, self._watched
+            )
         return self._projects[roots]
 
     # --------------------------------------------------------------------------- placing
@@ -268,12 +311,21 @@ class Checker:
                 finding = replace(finding, fix=fix)
             part.candidates.append(Candidate(finding, report.site, report.supersedes, one.entry, fault))
 
-    def _settled(self, shown: dict[str, str], parts: Iterable[Examined]) -> CheckResult:
+    def _settled(self, shown: dict[str, str], parts: Sequence[Examined]) -> CheckResult:
         """What the parts of a run come to."""
         by_file: dict[str, list[Candidate]] = defaultdict(list)
         candidates: list[Candidate] = []
         called: set[Site] = set()
         found: list[Finding] = []
+        lost = {part.path: part.lost for part in parts if part.lost}
+        answered = {part.path for part in parts}
+        lost |= dict.fromkeys(shown.keys() - answered, "nobody said what came of it; it was not checked")
+        self.give_up(lost)
+        found += [
+            self._shown(unreadable(self._catalogue, _point(path), reason), shown)
+            for path, reason in lost.items()
+            if path in shown
+        ]
         order = {path: number for number, path in enumerate(shown)}
         for part in sorted(parts, key=lambda part: order.get(part.path, 0)):
             candidates += [one for one in part.candidates if one.finding.span.path in shown]
@@ -283,6 +335,7 @@ class Checker:
             found += [self._shown(finding, shown) for finding in part.unreadable]
             self._result.errors += part.errors
             self._result.analysed += part.analysed
+            self._result.stopped |= part.stopped
         told = without_explained(without_guessed(candidates, called), self._catalogue)
         for candidate in without_repeated(told, self._catalogue):
             by_file[candidate.finding.span.path].append(candidate)
@@ -329,6 +382,13 @@ class Checker:
         """The module as it was analysed."""
         source = self.files.read(path)
         return self._project(self._finder.of_file(source.file)).syntax_of(path) if source is not None else None
+
+    def _function_at(self, bound: str, site: Site) -> Site:
+        """The function that a place is in, or, where a program ran out of steps, is."""
+        if bound == "steps" or (syntax := self._syntax(site.path)) is None:
+            return site
+        around = enclosing(syntax, [site.node])[site.node]
+        return Site(site.path, around[-1].number if around else 0)
 
     def _contexts(self, path: str, nodes: list[int]) -> dict[int, str]:
         syntax = self._syntax(path)
@@ -389,6 +449,12 @@ def _roots(settings: Settings) -> tuple[str, ...]:
     return tuple(os.path.join(settings.root, directory) for directory in settings.src)
 
 
+def _fault(part: Examined, path: str, error: Exception) -> None:
+    """Note a fault of gpulint, or of a rule, with a file."""
+    message = f"{path}: internal error: {type(error).__name__}: {error}"
+    part.errors.append((message, traceback.format_exc()))
+
+
 def _point(path: str, row: int = 1, column: int = 1) -> Span:
     return Span(path, row, column, row, column + 1)
 
@@ -439,33 +505,15 @@ def on_deep_stack(work: Callable[[], T]) -> T:
     """Run `work` on a thread with a large stack and hand on what it gives or raises."""
     if threading.current_thread().name == _THREAD:
         return work()
-    outcome: list[T] = []
-    failure: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            outcome.append(work())
-        except BaseException as error:  # handed on to the caller's thread
-            failure.append(error)
-
-    before_size, before_limit = threading.stack_size(STACK_BYTES), sys.getrecursionlimit()
-    thresholds = gc.get_threshold()
-    try:
-        sys.setrecursionlimit(RECURSION_LIMIT)
-        gc.set_threshold(*COLLECTOR)
-        thread = threading.Thread(target=run, name=_THREAD)
-        thread.start()
-        thread.join()
-    finally:
-        threading.stack_size(before_size)
-        sys.setrecursionlimit(before_limit)
-        gc.set_threshold(*thresholds)
-    if failure:
-        raise failure[0]
-    return outcome[0]
+    with _collector.changed(lambda present: COLLECTOR):
+        return on_stack(work, STACK_BYTES, RECURSION_LIMIT, _THREAD)
 
 
 _THREAD = "gpulint"
 
 COLLECTOR = (10_000_000, 5, 50)
 """Garbage collector thresholds of a run: with the defaults it walks the syntax again and again."""
+
+_collector: ProcessSetting[tuple[int, int, int]] = ProcessSetting(
+    gc.get_threshold, lambda each: gc.set_threshold(*each)
+)

@@ -26,7 +26,10 @@ class Candidate(NamedTuple):
 @dataclass(slots=True)
 class Examined:
     """What the programs in one file gave: what they and their imports are reported for, which functions of other files
-    they call, and what went wrong with them. It depends on nothing but what it was `made_from`."""
+    they call, and what went wrong with them. It depends on nothing but what it was `made_from`.
+
+    `path` is "" where nothing can be said of any one file but what went wrong.
+    """
 
     path: str
     candidates: list[Candidate] = field(default_factory=list)
@@ -38,6 +41,10 @@ class Examined:
     unreadable: list[Finding] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)
     analysed: int = 0
+    stopped: set[tuple[str, Site]] = field(default_factory=set)
+    """Bounds of the analysis that were reached, each with the function in which that was, or the start of the file."""
+    lost: str = ""
+    """Why nobody may read the file any more, which need not be one that was to be examined; "" where anybody may."""
     made_from: MadeFrom | None = None
     """None where another look could give something else."""
 

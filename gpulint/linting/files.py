@@ -30,6 +30,8 @@ class Files:
         """The content of files that are not on disk as they are."""
         self._programs: dict[str, Programs] = {}
         self._sources: dict[str, Source | None] = {}
+        self.given_up: set[str] = set()
+        """The files that are never read."""
         self._notebooks: dict[str, Notebook] = {}
         self.written: dict[str, set[str]] = defaultdict(set)
         """For each notebook that writes files, and each folder below it: the names in it."""
@@ -37,10 +39,9 @@ class Files:
     def load(self, path: str) -> Programs:
         """The programs in a file. Raises OSError, Undecodable and SettingsError."""
         if path not in self._programs:
-            self._sources[path] = None
             language = language_of(path, self._finder.of_file(path).extension)
             programs = self._programs[path] = programs_of(path, self._bytes(path), language)
-            self._sources |= {source.path: source for source in programs.all}
+            self._sources |= {path: None, **{source.path: source for source in programs.all}}
             for folder, name in programs.folders():
                 self.written[folder].add(name)
         return self._programs[path]
@@ -59,8 +60,14 @@ class Files:
             try:
                 self.load(path)
             except (OSError, Undecodable):
-                pass  # it is said where the file itself is checked
+                self._sources[path] = None  # it is said where the file itself is checked
         return self._sources[path]
+
+    def give_up(self, path: str) -> None:
+        """Never read a file."""
+        self.given_up.add(path)
+        self._sources[path] = None
+        self._programs.pop(path, None)
 
     def _bytes(self, path: str) -> bytes:
         if (data := self.given.get(path)) is None:

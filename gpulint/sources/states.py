@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from typing import TypeVar
 
@@ -37,11 +39,11 @@ class States:
     def of(self, path: str) -> str:
         """The state of a file, read at most once. Raises SettingsError."""
         if path not in self._known:
-            try:
-                with open(path, "rb") as file:
-                    self.note(path, file.read())
-            except OSError:
-                self._known[path] = f"unreadable {self.of_settings(path)}"
+            self._known[path] = f"unreadable {self.of_settings(path)}"
+            with suppress(OSError):
+                if os.path.isfile(path):  # a pipe could keep us waiting
+                    with open(path, "rb") as file:
+                        self.note(path, file.read())
         return self._known[path]
 
     def note(self, path: str, data: bytes) -> None:
