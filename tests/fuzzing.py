@@ -222,7 +222,8 @@ def judge_program(path: str, data: bytes) -> None:
         for finding in result.findings:
             _judge_fix(source.text, finding)
     form = FORMATS[len(data) % len(FORMATS)]
-    render(form, result, View(False, checker.files.line, lambda: pack.load(installed=False), 1, checker.files.in_file)).encode("utf-8")
+    view = View(False, checker.files.line, lambda: pack.load(installed=False), 1, checker.files.in_file)
+    render(form, result, view).encode("utf-8")
     again, _ = check(path, data)
     assert again.findings == result.findings
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from gpulint.places import Site
-from gpulint.sources.modules import ModuleFinder
+from gpulint.sources.modules import Lookup, ModuleFinder
 from gpulint.sources.source import Source
 from gpulint.syntax import ir
 from gpulint.syntax.outline import Outline, outline
 from gpulint.syntax.parse import CannotParse, parse
+
+T = TypeVar("T")
 
 
 class ModuleScope:
@@ -28,6 +30,14 @@ class ModuleScope:
         self.globals: dict[str, Any] = {}
         self.graph_mode = graph_mode
         """Whether the file is TF1 graph-mode code."""
+
+
+class _Remembered(NamedTuple):
+    """What was found out, the modules that were looked into for it, and those that were looked for."""
+
+    found: Any
+    consulted: set[str]
+    asked: dict[Lookup, str | None]
 
 
 class Project:
@@ -53,8 +63,7 @@ class Project:
         self._outlines: dict[str, Outline | None] = {}
         self.definition_words: dict[int, frozenset[str]] = {}
         """The names that the body of a definition (by id) reads."""
-        self.memory: dict[Any, Any] = {}
-        """What `relevance` found out about modules, which does not change during a run."""
+        self._memory: dict[Hashable, _Remembered] = {}
         self.consulted: set[str] = set()
         """Paths of the modules that were looked into since the last `forget`."""
         self.scopes: dict[str, tuple[ModuleScope, str, Site | None]] = {}
@@ -64,9 +73,26 @@ class Project:
         """Forget what programs made of the modules, which can depend on their order, and what they looked at; keep
         what the files say."""
         self.scopes.clear()
-        self.memory.clear()
         self.consulted.clear()
         self.finder.asked.clear()
+
+    def remembered(self, key: Hashable, find: Callable[[], T]) -> T:
+        """What `find` gives, found out once: it must follow from what the files say. What was looked at for it is taken
+        to be looked at again by whoever asks."""
+        if (known := self._memory.get(key)) is None:
+            consulted, asked = self.consulted, self.finder.asked
+            self.consulted, self.finder.asked = set(), {}
+            try:
+                known = self._memory[key] = _Remembered(find(), self.consulted, self.finder.asked)
+            finally:
+                consulted |= self.consulted
+                asked |= self.finder.asked
+                self.consulted, self.finder.asked = consulted, asked
+        else:
+            self.consulted |= known.consulted
+            self.finder.asked |= known.asked
+        found: T = known.found
+        return found
 
     def syntax_of(self, path: str) -> ir.Module | None:
         """The lowered module at `path`; None when it cannot be read or parsed."""
