@@ -8,6 +8,15 @@ Each is imported when it is first used.
 
 from __future__ import annotations
 
+import os
+import sys
+
+# `python -m gpulint` would look into the working directory first, for every module that is imported from here on: a
+# project that is only to be read must not stand for the standard library, or for what gpulint is built on.
+if sys.argv[:1] == ["-m"] and not getattr(sys.flags, "safe_path", False):
+    if sys.path[:1] == [os.getcwd()] and os.path.dirname(os.path.dirname(os.path.abspath(__file__))) != sys.path[0]:
+        del sys.path[0]
+
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +26,9 @@ if TYPE_CHECKING:
     from gpulint.library import check_paths as check_paths
     from gpulint.library import check_source as check_source
     from gpulint.library import plan as plan
-    from gpulint.linting.engine import CheckResult as CheckResult
     from gpulint.linting.finding import Finding as Finding
     from gpulint.linting.finding import Severity as Severity
+    from gpulint.linting.result import CheckResult as CheckResult
     from gpulint.probe.keras_callback import KerasCallback as KerasCallback
     from gpulint.probe.watching import Broken as Broken
     from gpulint.probe.watching import Watch as Watch
@@ -30,7 +39,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Broken": "gpulint.probe.watching",
-    "CheckResult": "gpulint.linting.engine",
+    "CheckResult": "gpulint.linting.result",
     "Finding": "gpulint.linting.finding",
     "KerasCallback": "gpulint.probe.keras_callback",
     "PlanView": "gpulint.library",

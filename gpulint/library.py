@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from gpulint.linting import pack
-from gpulint.linting.engine import Checker, CheckResult, Examined, on_deep_stack
+from gpulint.linting.engine import Checker, on_deep_stack
+from gpulint.linting.examined import Examined
+from gpulint.linting.result import CheckResult
 from gpulint.linting.selection import Catalogue
 from gpulint.linting.workers import Task, Workers, examine
 from gpulint.output.plan_text import Placed, place
@@ -27,7 +29,9 @@ class Map(Protocol):
     same files under the same paths.
     """
 
-    def __call__(self, function: Callable[[Task], Examined], tasks: Sequence[Task], /) -> Iterable[Examined]: ...
+    def __call__(
+        self, function: Callable[[Task], list[Examined]], tasks: Sequence[Task], /
+    ) -> Iterable[list[Examined]]: ...
 
 
 def check_source(text: str, path: str = "<source>", settings: Settings | None = None) -> CheckResult:
@@ -98,7 +102,7 @@ class _Mapped:
 
     def __call__(self, portions: Sequence[tuple[str, ...]], shown: Collection[str]) -> list[Examined]:
         tasks = [Task(paths, self.finder, self.rule_paths, True, frozenset(shown)) for paths in portions]
-        return list(self.map(examine, tasks))
+        return [part for parts in self.map(examine, tasks) for part in parts]
 
 
 def _catalogue(finder: SettingsFinder) -> Catalogue:

@@ -24,8 +24,8 @@ NEWEST_TENSORFLOW = "2.21"
 """The newest TensorFlow that the knowledge tables were checked against."""
 
 DEFAULT_EXCLUDE = (
-    ".bzr", ".direnv", ".eggs", ".git", ".git-rewrite", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox",
-    ".pants.d", ".pyenv", ".pytest_cache", ".pytype", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode",
+    ".bzr", ".direnv", ".eggs", ".git", ".git-rewrite", ".gpulint_cache", ".hg", ".ipynb_checkpoints", ".mypy_cache",
+    ".nox", ".pants.d", ".pyenv", ".pytest_cache", ".pytype", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode",
     "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules", "site-packages", "venv",
 )  # fmt: skip
 """What discovery leaves out unless `exclude` says otherwise: ruff's defaults."""
@@ -57,6 +57,9 @@ class Settings:
     output_format: str = "text"
     baseline: str = ""
     max_warnings: int = -1
+    cache_dir: str = ".gpulint_cache"
+    max_file_seconds: int = 120
+    max_file_memory: int = 8000
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
@@ -78,6 +81,11 @@ class Settings:
     probe_leak: float = 0.05
     probe_imbalance: float = 1.2
     probe_headroom: float = 0.9
+
+    @property
+    def cache_directory(self) -> str:
+        """The absolute path of the directory in which what was found is remembered."""
+        return os.path.abspath(os.path.join(self.root, os.path.expanduser(self.cache_dir)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +119,10 @@ OPTIONS = (
     Option("target-tensorflow", "", "version", 'The TensorFlow release the program runs on, such as "2.16".'),
     Option("output-format", "", "format", "The form of the output."),
     Option("baseline", "", "string", "File with the findings that are known, as with `--baseline`."),
+    Option("cache-dir", "", "string", "Directory of what was found before, from that of this file."),
     Option("max-warnings", "", "int", "Exit with 1 only when there are more warnings than this (-1: any)."),
+    Option("max-file-seconds", "", "count", "Processor time that one file may take before it is given up (0: any)."),
+    Option("max-file-memory", "", "count", "Megabytes that checking a file may take before it is given up (0: any)."),
     Option("fix", "", "bool", "Fix what can be fixed, as with `--fix`."),
     Option("unsafe-fixes", "", "bool", "Apply unsafe fixes, too, as with `--unsafe-fixes`."),
     Option("select", "lint", "rules", "Rules to turn on: codes, prefixes, names or ALL."),
@@ -294,7 +305,8 @@ class SettingsFinder:
 
     def of_file(self, path: str) -> Settings:
         """Raises SettingsError."""
-        return self.of_directory(os.path.dirname(os.path.abspath(path)))
+        known = self._known.get(os.path.dirname(path))  # whose keys are absolute
+        return known or self.of_directory(os.path.dirname(os.path.abspath(path)))
 
     def _search(self, directory: str) -> Settings:
         present = directory

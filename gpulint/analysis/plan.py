@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from gpulint.analysis.values import UserClass
 
 
+WHY_STOPPED = {
+    "steps": "what runs from here is too much to be run to its end",
+    "call depth": "calls nest too deeply to be followed",
+    "runs of one function": "this function is called in too many ways to be followed in each",
+}
+"""Bounds of the analysis, and why one ended there."""
+
+
 @dataclass(slots=True)
 class Plan:
     """The events of one program in evaluation order, and where the analysis gave up.

@@ -76,47 +76,47 @@ def _is_used(project: Project, path: str, words: frozenset[str]) -> bool:
 
 def _runs(project: Project, path: str, words: frozenset[str], depth: int) -> bool:
     """Whether importing a module runs code that has one of the words."""
-    key = ("runs", path, words, depth)
-    if key not in project.memory:
-        project.memory[key] = False
+
+    def find() -> bool:
         outline = project.outline_of(path)
-        if outline is not None:
-            project.memory[key] = not outline.body.isdisjoint(words) or (
-                depth > 1 and any(_runs(project, one, words, depth - 1) for one in imported_paths(project, path))
-            )
-    return bool(project.memory[key])
+        return outline is not None and (
+            not outline.body.isdisjoint(words)
+            or (depth > 1 and any(_runs(project, one, words, depth - 1) for one in imported_paths(project, path)))
+        )
+
+    return project.remembered(("runs", path, words, depth), find)
 
 
 def _speaking(project: Project, path: str, words: frozenset[str], depth: int) -> frozenset[str]:
     """The names of a module whose use leads to one of the words: its own definitions, and what it imports."""
-    key = ("speaking", path, words, depth)
-    if key not in project.memory:
-        project.memory[key] = frozenset()
+
+    def find() -> frozenset[str]:
         outline = project.outline_of(path)
-        if outline is not None:
-            imported: set[str] = set()
-            if depth > 1:
-                for one in imported_paths(project, path):
-                    imported |= _speaking(project, one, words, depth - 1)
-            numbered = dict(enumerate(outline.definitions.items()))
-            chosen = spread(numbered, words | in_any_form(frozenset(imported)))
-            project.memory[key] = frozenset({numbered[number][0] for number in chosen} | imported)
-    names: frozenset[str] = project.memory[key]
-    return names
+        if outline is None:
+            return frozenset()
+        imported: set[str] = set()
+        if depth > 1:
+            for one in imported_paths(project, path):
+                imported |= _speaking(project, one, words, depth - 1)
+        numbered = dict(enumerate(outline.definitions.items()))
+        chosen = spread(numbered, words | in_any_form(frozenset(imported)))
+        return frozenset({numbered[number][0] for number in chosen} | imported)
+
+    return project.remembered(("speaking", path, words, depth), find)
 
 
 def calls_at_import(project: Project, path: str, depth: int) -> bool:
     """Whether importing a module calls anything, in itself or in what it imports."""
-    key = ("calls", path, depth)
-    if key not in project.memory:
-        project.memory[key] = False
+
+    def find() -> bool:
         outline = project.outline_of(path)
-        project.memory[key] = (
+        return (
             outline is None
             or outline.calls_at_import
             or (depth > 1 and any(calls_at_import(project, one, depth - 1) for one in imported_paths(project, path)))
         )
-    return bool(project.memory[key])
+
+    return project.remembered(("calls", path, depth), find)
 
 
 def texts(project: Project, source: Source) -> Iterator[str]:
@@ -138,15 +138,13 @@ def texts(project: Project, source: Source) -> Iterator[str]:
 
 def imported_paths(project: Project, importer: str) -> frozenset[str]:
     """The files of the project that a file imports, or may."""
-    key = ("imports", importer)
-    if key not in project.memory:
+
+    def find() -> frozenset[str]:
         first = project.outline_of(importer)
         imports = first.imports if first is not None else ()
-        project.memory[key] = frozenset(
-            path for one in imports for path in _paths(project, importer, one) if path is not None
-        )
-    paths: frozenset[str] = project.memory[key]
-    return paths
+        return frozenset(path for one in imports for path in _paths(project, importer, one) if path is not None)
+
+    return project.remembered(("imports", importer), find)
 
 
 def _paths(project: Project, importer: str, imported: Imported) -> list[str | None]:

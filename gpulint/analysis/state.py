@@ -14,6 +14,9 @@ from gpulint.analysis.values import Join, Unknown, Value, same
 MAX_ALTERNATIVES = 12
 """A join of more alternatives than this is Unknown."""
 
+MAX_COMPARED = 100
+"""Alternatives of a join that are held against another: a loop may have a thousand ways out."""
+
 
 class _Missing:
     """Marks a key that a dict did not have."""
@@ -124,7 +127,7 @@ def join(alternatives: list[tuple[Path, Any]], symbol: Any) -> Any:
 
 def _add(flat: list[tuple[Path, Any]], path: Path, value: Any) -> None:
     """Add an alternative; two of one value become one where that says no more than both did."""
-    for index, (other, present) in enumerate(flat):
+    for index, (other, present) in enumerate(flat[:MAX_COMPARED]):
         if same(present, value) and _is_exact(path, other):
             flat[index] = (path & other, present)
             return
@@ -140,7 +143,7 @@ def _is_exact(a: Path, b: Path) -> bool:
 
 
 def _fewer(flat: list[tuple[Path, Any]]) -> list[tuple[Path, Any]]:
-    """One alternative for each value, on what all its paths share."""
+    """One alternative for each value, on what all its paths share; as soon as they are too many, those so far."""
     merged: list[tuple[Path, Any]] = []
     for path, value in flat:
         for index, (other, present) in enumerate(merged):
@@ -149,6 +152,8 @@ def _fewer(flat: list[tuple[Path, Any]]) -> list[tuple[Path, Any]]:
                 break
         else:
             merged.append((path, value))
+            if len(merged) > MAX_ALTERNATIVES:
+                break
     return merged
 
 

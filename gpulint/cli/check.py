@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
 import click
 
-from gpulint.cli import completing, fixes, options
+from gpulint.checking import Checked, Checking
+from gpulint.cli import completing, options
 from gpulint.cli.gates import Gates, gatekeeping
 from gpulint.cli.options import F, UserError
-from gpulint.fixing.rounds import Checked, Fixed, Fixer
-from gpulint.linting import pack
-from gpulint.linting.engine import Checker, CheckResult
-from gpulint.linting.selection import Catalogue, Selection
-from gpulint.linting.workers import Workers, is_small, processors
+from gpulint.linting.pack import PackError
+from gpulint.linting.portions import processors
+from gpulint.linting.result import CheckResult
+from gpulint.output.escapes import printable, printable_rows
 from gpulint.output.formats import NAMES as FORMATS
 from gpulint.output.summary import statistics
 from gpulint.output.view import View, counts, render
@@ -80,6 +78,7 @@ def _rules(name: str, help: str) -> Callable[[F], F]:
     "--extension", multiple=True, metavar="EXT[:LANGUAGE],…", help="Check these files, too: md, qmd:markdown, nb:ipynb."
 )
 @click.option("--stdin-filename", metavar="PATH", help="The name of what comes from standard input (path -).")
+@options.cache
 @click.option("--quiet", "-q", is_flag=True, help="Print findings only.")
 @click.option("--verbose", "-v", is_flag=True, help="Show tracebacks of internal errors and what was analysed.")
 @options.configuration
@@ -102,6 +101,8 @@ def command(
     target_tensorflow: str | None,
     color: str,
     jobs: int,
+    no_cache: bool,
+    cache_dir: str,
     **choices: Any,
 ) -> None:
     """Find GPU misuse in TensorFlow code.
@@ -118,13 +119,13 @@ def command(
     if form not in FORMATS:
         raise UserError(f"output-format: there is no format `{form}`; there are {', '.join(FORMATS)}")
     try:
-        rule_paths = [os.path.join(settings.root, path) for path in settings.rule_paths]
-        catalogue = Catalogue(pack.load(rule_paths, installed=not isolated))
-        Selection(catalogue, settings)
         given = {stdin_filename or "-": sys.stdin.buffer.read()} if "-" in paths else {}
+        check = Checking(finder, settings, not isolated, given, jobs, None if no_cache else cache_dir)
         files = list(given) or discover(paths or (".",), finder)
+        if show_files or show_settings:
+            check.catalogue  # noqa: B018  (says what is wrong with the rules and their selection)
         if show_files:
-            click.echo("".join(f"{path}\n" for path in files), nl=False)
+            click.echo("".join(f"{printable(path)}\n" for path in files), nl=False)
             return
         if show_settings:
             click.echo(shown(finder.of_file(files[0]) if files else settings))
@@ -132,39 +133,35 @@ def command(
         gates = Gates.of(choices, settings)
         if given and gates.reason is not None:
             raise UserError("--add-ignore: standard input is no file that comments can be written to")
-        jobs = 1 if given or is_small(files) else jobs
-        workers = Workers(jobs, finder, catalogue, tuple(rule_paths), not isolated) if jobs > 1 else None
-
-        def check(paths: Sequence[str], contents: Mapping[str, bytes]) -> Checked:
-            checker = Checker(finder, catalogue)
-            result = checker.check(paths, {**given, **contents}, workers if not contents else None)
-            return Checked(result, checker)
-
-        outcome = Fixed(check(files, {}))
+        checked, outcome = check(files, {}), None
         if diff or settings.fix:
-            counts = gates.lets_pass(outcome.checked.result, outcome.checked.checker.in_file)
-            outcome = Fixer(check, lambda path: finder.of_file(path).unsafe_fixes, counts).run(outcome.checked, files)
+            from gpulint.cli import fixes
+            from gpulint.fixing.rounds import Fixer
+
+            counts = gates.lets_pass(checked.result, checked.texts.in_file)
+            outcome = Fixer(check, lambda path: finder.of_file(path).unsafe_fixes, counts).run(checked, files)
+            checked = outcome.checked
     except MissingPath as error:
-        click.echo(f"gpulint: {error}: no such file or directory", err=True)
+        options.say(f"{error}: no such file or directory")
         sys.exit(1)
-    except (SettingsError, pack.PackError) as error:
+    except (SettingsError, PackError) as error:
         raise UserError(str(error)) from None
-    if diff:
+    if outcome is not None and diff:
         status = fixes.show(outcome)
-        _tell_faults(outcome.checked.result, verbose)
-        sys.exit(2 if outcome.checked.result.errors else status)
-    if given and settings.fix:
+        _tell_faults(checked.result, verbose)
+        sys.exit(2 if checked.result.errors else status)
+    if outcome is not None and given:
         fixes.pass_on(outcome, given)
-    elif outcome.after:
+    elif outcome is not None and outcome.after:
         written = fixes.write(outcome)
         if written.after != outcome.after:
-            written = replace(written, checked=check(files, {}))
+            checked = check(files, {})
         outcome = written
         gates = Gates.of(choices, settings)  # what changed since a revision is more now
-    result, checker = _passed(gates, outcome.checked, files), outcome.checked.checker
+    result = _passed(gates, checked, files)
     if not given and gates.ignore(result, finder):
-        again = check(files, {})
-        result, checker = _passed(gates, again, files), again.checker
+        checked = check(files, {})
+        result = _passed(gates, checked, files)
     limit = max_warnings if max_warnings is not None else settings.max_warnings
     status = _status(result, limit, exit_zero)
     if show_statistics:
@@ -172,24 +169,28 @@ def command(
     else:
         view = View(
             output_file is None and options.use_color(color),
-            checker.line,
-            checker.selected().rules,
+            checked.texts.line,
+            lambda: check.selection.rules,
             status,
-            checker.in_file,
+            checked.texts.in_file,
             settings.unsafe_fixes,
-            len(outcome.fixed) if settings.fix else None,
+            len(outcome.fixed) if outcome is not None else None,
         )
         text = render(form, result, view)
     stream = sys.stderr if given and settings.fix else sys.stdout
     _write(text, output_file, quiet and not result.findings, stream)
     _tell_faults(result, verbose)
     if verbose:
-        click.echo(f"gpulint: {result.files} files, {result.analysed} that speak of TensorFlow", err=True)
+        speaking = f"{result.analysed} that speak of TensorFlow"
+        fresh = result.analysed - result.remembered
+        options.say(f"{result.files} files, {speaking}, {fresh} analysed in this run")
+        for trouble in check.cache.troubles if check.cache is not None else ():
+            options.say(f"nothing was cached: {trouble}")
     sys.exit(status)
 
 
 def _passed(gates: Gates, checked: Checked, files: Sequence[str]) -> CheckResult:
-    return gates.passed(checked.result, files, checked.checker.in_file)
+    return gates.passed(checked.result, files, checked.texts.in_file)
 
 
 def _overrides(choices: dict[str, Any]) -> dict[str, Any]:
@@ -242,9 +243,9 @@ def _write(text: str, output_file: str | None, silent: bool, stream: TextIO) -> 
 
 def _tell_faults(result: CheckResult, verbose: bool) -> None:
     for message, trace in result.errors:
-        click.echo(f"gpulint: {message}", err=True)
+        options.say(message)
         if verbose:
-            click.echo(trace, err=True)
+            click.echo(printable_rows(trace), err=True)
 
 
 def _status(result: CheckResult, max_warnings: int, exit_zero: bool) -> int:

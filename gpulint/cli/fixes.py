@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import click
 
+from gpulint.cli.options import say
 from gpulint.fixing.difference import difference
 from gpulint.fixing.rounds import Fixed
-from gpulint.linting.engine import SYNTAX_ERROR
+from gpulint.linting.own_codes import SYNTAX_ERROR
 from gpulint.output.summary import number
 from gpulint.output.view import place
 from gpulint.sources.writing import NotWritten, replace_file
@@ -24,7 +25,7 @@ def show(outcome: Fixed) -> int:
     sys.stdout.flush()
     unreadable = [one for one in outcome.checked.result.findings if one.code == SYNTAX_ERROR]
     for one in unreadable:
-        click.echo(f"gpulint: {place(one.span)}: {one.message}", err=True)
+        say(f"{place(one.span)}: {one.message}")
     count = len(outcome.fixed)
     click.echo(f"Would fix {number(count, 'finding')}." if count else "Nothing to fix.", err=True)
     return 1 if outcome.after or unreadable else 0
@@ -45,6 +46,6 @@ def write(outcome: Fixed) -> Fixed:
         try:
             replace_file(path, outcome.before[path].data, source.data)
         except NotWritten as error:
-            click.echo(f"gpulint: {error}", err=True)
+            say(str(error))
             del after[path]
     return replace(outcome, after=after, fixed=[one for one in outcome.fixed if one.span.path in after])

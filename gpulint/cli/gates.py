@@ -1,4 +1,7 @@
-"""What lets findings pass: a baseline, what a revision had already, comments that `check` writes itself."""
+"""What lets findings pass: a baseline, what a revision had already, comments that `check` writes itself.
+
+Most runs ask for none of these: what they need is imported when they are asked for.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +9,21 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gpulint.cli.options import UserError
-from gpulint.linting import baseline
-from gpulint.linting.baseline import Baseline, BaselineError
-from gpulint.linting.engine import SYNTAX_ERROR, CheckResult
+from gpulint.cli.options import UserError, say
 from gpulint.linting.finding import Finding
-from gpulint.linting.silence import ABOUT_COMMENTS
+from gpulint.linting.own_codes import ABOUT_COMMENTS, SYNTAX_ERROR
+from gpulint.linting.result import CheckResult
 from gpulint.output.summary import number
 from gpulint.places import Span
 from gpulint.settings import Settings, SettingsFinder
-from gpulint.sources.changes import Changes, NoChanges, changes_since
-from gpulint.sources.decoding import Undecodable, decode
-from gpulint.sources.ignoring import CannotIgnore, one_line, with_ignores
 from gpulint.sources.language import language_of
-from gpulint.sources.writing import NotWritten, replace_file
+
+if TYPE_CHECKING:
+    from gpulint.sources.changes import Changes
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -62,13 +62,8 @@ class Gates:
             named = os.path.join(settings.root, settings.baseline)
         if (choices["write_baseline"] or choices["prune_baseline"]) and named is None:
             raise UserError("name the baseline with --baseline FILE, or in the settings")
-        try:
-            changes = changes_since(choices["since"]) if choices["since"] is not None else None
-            reason = one_line(choices["add_ignore"]) if choices["add_ignore"] is not None else None
-        except NoChanges as error:
-            raise UserError(f"--since: {error}") from None
-        except CannotIgnore as error:
-            raise UserError(f"--add-ignore: {error}") from None
+        changes = _changes_since(choices["since"]) if choices["since"] is not None else None
+        reason = _reason(choices["add_ignore"]) if choices["add_ignore"] is not None else None
         return cls(named, choices["write_baseline"], choices["prune_baseline"], changes, reason)
 
     def lets_pass(self, checked: CheckResult, in_file: Callable[[Span], Span]) -> Callable[[Finding], bool]:
@@ -77,9 +72,11 @@ class Gates:
         if self.baseline is None and self.changes is None:
             return lambda finding: True
         if self.baseline is not None and os.path.exists(self.baseline):
+            from gpulint.linting import baseline
+
             try:
                 findings = baseline.read(self.baseline).fresh(findings)
-            except BaselineError as error:
+            except baseline.BaselineError as error:
                 raise UserError(str(error)) from None
         if self.changes is not None:
             findings = [one for one in findings if _is_new(one, self.changes, in_file)]
@@ -93,6 +90,9 @@ class Gates:
         """
         findings = result.findings
         if self.baseline is not None:
+            from gpulint.linting.baseline import BaselineError
+            from gpulint.sources.writing import NotWritten
+
             try:
                 findings = self._without_known(self.baseline, findings, checked)
             except (BaselineError, NotWritten) as error:
@@ -102,7 +102,10 @@ class Gates:
         return replace(result, findings=findings)
 
     def _without_known(self, file: str, findings: list[Finding], checked: Collection[str]) -> list[Finding]:
-        known = Baseline(file) if self.write and not os.path.exists(file) else baseline.read(file)
+        from gpulint.linting import baseline
+        from gpulint.sources.writing import replace_file
+
+        known = baseline.Baseline(file) if self.write and not os.path.exists(file) else baseline.read(file)
         stale = known.stale(findings, checked)
         changed = known
         if self.write:
@@ -112,13 +115,11 @@ class Gates:
         elif stale:
             names = [f"{one.path} {one.code}" for one in stale[:_NAMED_STALE]]
             names += [f"{len(stale) - len(names)} more"] if len(stale) > len(names) else []
-            click.echo(
-                f"gpulint: {file} has what is not found any more: {', '.join(names)}; --prune-baseline", err=True
-            )
+            say(f"{file} has what is not found any more: {', '.join(names)}; --prune-baseline")
         if changed != known or (self.write and not os.path.exists(file)):
             replace_file(file, None, baseline.rendered(changed).encode())
             gone, new = len(known.entries - changed.entries), len(changed.entries - known.entries)
-            click.echo(f"gpulint: {file}: {new} added, {gone} removed, {len(changed.entries)} in all", err=True)
+            say(f"{file}: {new} added, {gone} removed, {len(changed.entries)} in all")
         return changed.fresh(findings)
 
     def ignore(self, result: CheckResult, finder: SettingsFinder) -> bool:
@@ -131,11 +132,29 @@ class Gates:
                 wanted[one.span.path].append((one.span.row, one.code))
         for path in [one for one in wanted if language_of(one, finder.of_file(one).extension) != "python"]:
             del wanted[path]
-            click.echo(f"gpulint: {path}: comments are only written into Python files; left as it is", err=True)
+            say(f"{path}: comments are only written into Python files; left as it is")
         written = [_ignore(path, places, self.reason) for path, places in wanted.items()]
         files = number(sum(map(bool, written)), "file")
-        click.echo(f"gpulint: {number(sum(written), 'finding')} ignored in {files}", err=True)
+        say(f"{number(sum(written), 'finding')} ignored in {files}")
         return any(written)
+
+
+def _changes_since(revision: str) -> Changes:
+    from gpulint.sources.changes import NoChanges, changes_since
+
+    try:
+        return changes_since(revision)
+    except NoChanges as error:
+        raise UserError(f"--since: {error}") from None
+
+
+def _reason(text: str) -> str:
+    from gpulint.sources.ignoring import CannotIgnore, one_line
+
+    try:
+        return one_line(text)
+    except CannotIgnore as error:
+        raise UserError(f"--add-ignore: {error}") from None
 
 
 def _is_new(finding: Finding, changes: Changes, in_file: Callable[[Span], Span]) -> bool:
@@ -148,6 +167,10 @@ def _is_new(finding: Finding, changes: Changes, in_file: Callable[[Span], Span])
 
 def _ignore(path: str, places: list[tuple[int, str]], reason: str) -> int:
     """Write the comments of one file; how many findings they silence. What cannot be done is said."""
+    from gpulint.sources.decoding import Undecodable, decode
+    from gpulint.sources.ignoring import CannotIgnore, with_ignores
+    from gpulint.sources.writing import NotWritten, replace_file
+
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -157,11 +180,11 @@ def _ignore(path: str, places: list[tuple[int, str]], reason: str) -> int:
             raise CannotIgnore(f"cannot be written back in {source.encoding}")
         replace_file(path, data, after)
     except UnicodeEncodeError as error:
-        click.echo(f"gpulint: {path}: its encoding {error.encoding} has no {error.object[error.start]!r}", err=True)
+        say(f"{path}: its encoding {error.encoding} has no {error.object[error.start]!r}")
     except (OSError, Undecodable, CannotIgnore) as error:
-        click.echo(f"gpulint: {path}: {error}; left as it is", err=True)
+        say(f"{path}: {error}; left as it is")
     except NotWritten as error:
-        click.echo(f"gpulint: {error}", err=True)
+        say(str(error))
     else:
         return len(places)
     return 0

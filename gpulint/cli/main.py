@@ -9,6 +9,7 @@ from click.shell_completion import CompletionItem
 
 COMMANDS = {
     "check": "Find GPU misuse in TensorFlow code.",
+    "clean": "Delete what checks remember.",
     "config": "Show the settings there are.",
     "doctor": "Say what stands between this machine and TensorFlow on its GPUs.",
     "explain": "Explain a rule.",

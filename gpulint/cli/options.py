@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from gpulint.output.escapes import printable
 from gpulint.settings import Settings, SettingsError, SettingsFinder, load, parse_override
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -20,7 +21,12 @@ class UserError(click.ClickException):
     exit_code = 2
 
     def show(self, file: Any = None) -> None:
-        click.echo(f"gpulint: {self.message}", err=True)
+        say(self.message)
+
+
+def say(text: str) -> None:
+    """One line on standard error, whatever file names and messages hold."""
+    click.echo(f"gpulint: {printable(text)}", err=True)
 
 
 def configuration(function: F) -> F:
@@ -75,6 +81,21 @@ def use_color(choice: str) -> bool:
     if os.environ.get("FORCE_COLOR") or os.environ.get("CLICOLOR_FORCE", "0") != "0":
         return True
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+cache_directory = click.option(
+    "--cache-dir",
+    type=click.Path(),
+    default="",
+    envvar="GPULINT_CACHE_DIR",
+    help="Where what was found is remembered (default: .gpulint_cache in the project).",
+)
+
+
+def cache(function: F) -> F:
+    """`--no-cache`, `--cache-dir`."""
+    no_cache = click.option("--no-cache", "-n", is_flag=True, envvar="GPULINT_NO_CACHE", help="Remember nothing.")
+    return no_cache(cache_directory(function))
 
 
 color = click.option(

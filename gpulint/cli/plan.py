@@ -48,7 +48,7 @@ def command(
     except OSError as error:
         raise UserError(f"{file}: {error.strerror or error}") from None
     except Undecodable as error:
-        click.echo(f"gpulint: {file}:{error.row}:{error.column}: {error.message}", err=True)
+        options.say(f"{file}:{error.row}:{error.column}: {error.message}")
         sys.exit(1)
     except CannotParse as error:
         _say(file, programs.main, error)
@@ -65,4 +65,4 @@ def _say(file: str, source: Source, error: CannotParse) -> None:
     """One line about a program, or a cell of it, that cannot be parsed."""
     span = Span(file, error.row, error.column, error.row, error.column)
     shown = source.cells.in_cell(span)._replace(path=file) if source.cells is not None else span
-    click.echo(f"gpulint: {place(shown)}: {error.message}", err=True)
+    options.say(f"{place(shown)}: {error.message}")

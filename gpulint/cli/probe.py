@@ -169,29 +169,44 @@ def command(
         raise UserError(f"{error.filename or replay or merge or log_path}: {error.strerror or error}") from None
     if capture.refused:
         raise UserError(f"GPUs cannot be simulated: {capture.refused}")
-    findings = findings_of(capture, finder, catalogue)
-    if capture.members:
-        expectations = verify_all(capture, findings, expected, settings)
-    else:
-        expectations = verify(Run(capture, findings, expected, settings))
-    status = exit_status(expectations, {"status": 0} if log_path else capture.end, settings.probe_strict)
-    report = Report(capture, expectations, status)
-    text = render(output_format, report, not output_file and options.use_color(color))
+    try:
+        findings = findings_of(capture, finder, catalogue)
+        if capture.members:
+            expectations = verify_all(capture, findings, expected, settings)
+        else:
+            expectations = verify(Run(capture, findings, expected, settings))
+        status = exit_status(expectations, {"status": 0} if log_path else capture.end, settings.probe_strict)
+        report = Report(capture, expectations, status)
+        text = render(output_format, report, not output_file and options.use_color(color))
+        shown = _page(report) if html_path else ""
+        traced = _trace(report) if trace_path else ""
+    except Exception as error:  # a file from elsewhere can hold anything; of a program just run it is our own fault
+        if replay is None and merge is None:
+            raise
+        raise UserError(f"{replay or merge}: a damaged capture: {type(error).__name__}: {error}") from None
     if output_file:
         _file(write, output_file, text)
     else:
         click.echo(text.encode("utf-8", "backslashreplace").decode(), nl=False)
     if html_path:
-        from gpulint.probe.report import page
-
-        _file(write, html_path, page.render(report))
+        _file(write, html_path, shown)
     if trace_path:
-        from gpulint.probe.report import trace
-
-        _file(write, trace_path, trace.render(report))
+        _file(write, trace_path, traced)
     if log_directory:
         _file(lambda path: tensorboard.write(path, report, profile.directory), log_directory)
     sys.exit(0 if exit_zero else status)
+
+
+def _page(report: Report) -> str:
+    from gpulint.probe.report import page
+
+    return page.render(report)
+
+
+def _trace(report: Report) -> str:
+    from gpulint.probe.report import trace
+
+    return trace.render(report)
 
 
 def _expected(settings: Settings, given: tuple[str, ...]) -> list[Wanted]:
@@ -257,7 +272,7 @@ def _probed(
     gpus = simulated.gpus or preflight.gpus_here(cards, os.environ)
     if gpus is not None and not target.is_module:
         for line in preflight.missing_devices(target.name, finder, gpus):
-            click.echo(f"gpulint: {line}", err=True)
+            options.say(line)
     environment = simulated.environment(os.environ)
     timeout, hang_after = settings.probe_timeout or None, settings.probe_hang_after or None
 
@@ -268,7 +283,7 @@ def _probed(
         if local_workers is not None:
             shared = 0 if simulated.gpus else gpus or 0
             for line in local.told_before(local_workers, shared, environment):
-                click.echo(f"gpulint: {line}", err=True)
+                options.say(line)
             directory = os.path.abspath(capture_path or temporary)
             os.makedirs(directory, exist_ok=True)
             job = local.Job(command, target.words, environment)
@@ -277,7 +292,7 @@ def _probed(
         else:
             path, worker = capture_of(capture_path or f"{temporary}/", environment)
             if worker is None and capture_path and os.path.dirname(path) == os.path.abspath(capture_path):
-                click.echo(f"gpulint: nothing says which worker this is; its capture is {path}", err=True)
+                options.say(f"nothing says which worker this is; its capture is {path}")
             ended = launch.run(
                 command(path),
                 capture_path=path,
@@ -291,9 +306,9 @@ def _probed(
             )
             faults, capture = list(ended.faults), read(path)
     for fault in faults:
-        click.echo(f"gpulint: {fault}", err=True)
+        options.say(fault)
     if profile.directory and not os.listdir(profile.directory):
-        click.echo("gpulint: no profile was made: no training step after the warm-up was seen", err=True)
+        options.say("no profile was made: no training step after the warm-up was seen")
     return capture
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from gpulint.cli.options import UserError
+from gpulint.cli.options import UserError, say
 
 _SUFFIXES = (".py", ".ipynb", ".toml")
 
@@ -32,7 +32,7 @@ def repeat(paths: Sequence[str], check: Callable[[], object]) -> None:
     for changes in watchfiles.watch(*watched, watch_filter=is_source, raise_interrupt=False):
         names = sorted({os.path.relpath(path) for _, path in changes})
         click.clear()
-        click.echo(f"gpulint: {', '.join(names)} changed", err=True)
+        say(f"{', '.join(names)} changed")
         _once(check)
 
 
@@ -43,4 +43,4 @@ def _once(check: Callable[[], object]) -> None:
         error.show()
     except SystemExit:
         pass  # its status is that of one check; watching goes on
-    click.echo("gpulint: watching; stop with Ctrl-C", err=True)
+    say("watching; stop with Ctrl-C")

@@ -25,6 +25,16 @@ def difference(path: str, before: Source, after: Source) -> str:
     )
 
 
-def _rows(name: str, before: str, after: str) -> Iterator[str]:
+def _quoted(name: str) -> str:
+    """A file's name in the head of a diff; one that is no line of text is in quotes, as git and `patch` have it."""
+    if all(char.isprintable() for char in name) and not name.startswith('"'):
+        return name
+    encoded = name.encode("utf-8", "surrogateescape")
+    chars = [chr(one) if 32 <= one < 127 and chr(one) not in '"\\' else f"\\{one:03o}" for one in encoded]
+    return f'"{"".join(chars)}"'
+
+
+def _rows(path: str, before: str, after: str) -> Iterator[str]:
+    name = _quoted(path)
     for row in difflib.unified_diff(rows_of(before), rows_of(after), name, name):
         yield row if row.endswith(("\n", "\r")) else f"{row}\n{NO_LINE_END}"

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
+from gpulint.checking import Check, Checked
 from gpulint.fixing.contents import compiles, texts_of, with_edits
-from gpulint.linting.engine import Checker, CheckResult
 from gpulint.linting.finding import Finding
+from gpulint.linting.result import CheckResult
 from gpulint.rewriting.fix import is_wanted
 from gpulint.rewriting.text import chosen
 from gpulint.sources.source import Source
 
 MAX_ROUNDS = 10
 """Times that a file is changed at most: a fix can make room for another."""
-
-
-class Checked(NamedTuple):
-    """What a check found, and the checker, which has the files as it read them."""
-
-    result: CheckResult
-    checker: Checker
-
-
-Check = Callable[[Sequence[str], Mapping[str, bytes]], Checked]
-"""Checks files by path; those whose content is given are not read from the disk."""
 
 
 @dataclass(slots=True)
@@ -70,7 +59,7 @@ class Fixer:
         """Fix what can be fixed in the files at `paths`, which were checked."""
         while self._change(checked):
             checked = self._check(paths, self._contents)
-        after = {path: checked.checker.source(path) for path in self._contents}
+        after = {path: checked.texts.source(path) for path in self._contents}
         changed = {path: one for path, one in after.items() if one is not None and one.data != self._sources[path].data}
         return Fixed(checked, {path: self._sources[path] for path in changed}, changed, self._fixed)
 
@@ -112,7 +101,7 @@ class Fixer:
                 by_path[path].append(finding)
         proposed = {}
         for path, findings in by_path.items():
-            source = checked.checker.source(path)
+            source = checked.texts.source(path)
             if source is None:
                 continue
             self._sources.setdefault(path, source)

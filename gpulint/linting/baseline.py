@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpulint.linting.engine import SYNTAX_ERROR
 from gpulint.linting.finding import Finding
+from gpulint.linting.own_codes import SYNTAX_ERROR
 
 VERSION = 1
 """Version of the file's form."""

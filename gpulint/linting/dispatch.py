@@ -10,6 +10,7 @@ from gpulint.analysis import Plan
 from gpulint.analysis.contexts import entry_point
 from gpulint.analysis.paths import has_one_replica
 from gpulint.analysis.questions import hides_all_gpus
+from gpulint.linting.examined import Candidate
 from gpulint.linting.finding import Finding
 from gpulint.linting.rule import Report, Rule
 from gpulint.linting.selection import Catalogue
@@ -64,14 +65,6 @@ def _entry_of(site: Site, plan: Plan) -> Site | None:
     return entries.pop() if len(entries) == 1 else None
 
 
-class Candidate(NamedTuple):
-    """A report that has its place, before it is set beside those of other programs. The finding's path is absolute."""
-
-    finding: Finding
-    report: Report
-    entry: Site | None
-
-
 def without_guessed(candidates: list[Candidate], called: Container[Site], catalogue: Catalogue) -> list[Candidate]:
     """Reports of a run without those of functions run with unknown arguments that another file does call: what its
     calls lead to has been reported where it was run. Names are wrong whoever calls."""
@@ -86,9 +79,9 @@ def without_explained(candidates: list[Candidate], catalogue: Catalogue) -> list
     """Reports of a run without those at places that a rule which they yield to has explained."""
     explained: dict[Site, set[str]] = defaultdict(set)
     for one in candidates:
-        for site in (one.report.site, *one.report.supersedes):
+        for site in (one.site, *one.supersedes):
             explained[site].add(one.finding.code)
-    return [one for one in candidates if explained[one.report.site].isdisjoint(catalogue.yields_to(one.finding.code))]
+    return [one for one in candidates if explained[one.site].isdisjoint(catalogue.yields_to(one.finding.code))]
 
 
 def without_repeated(candidates: list[Candidate], catalogue: Catalogue) -> list[Candidate]:

@@ -6,43 +6,42 @@ import gc
 import hashlib
 import os
 import re
-import sys
 import threading
 import traceback
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from gpulint.analysis import Plan, Project, analyse
 from gpulint.analysis.questions import is_test
-from gpulint.linting.dispatch import (
-    Candidate,
-    Raised,
-    reports_of,
-    without_explained,
-    without_guessed,
-    without_repeated,
-)
+from gpulint.linting.dispatch import Raised, reports_of, without_explained, without_guessed, without_repeated
+from gpulint.linting.examined import Candidate, Examined, Memory
 from gpulint.linting.files import Files
 from gpulint.linting.finding import Finding, Related, Silenced
-from gpulint.linting.fixes import Offered, with_fixes
+from gpulint.linting.fixes import Writer
+from gpulint.linting.own_codes import SYNTAX_ERROR
 from gpulint.linting.portions import portions
 from gpulint.linting.prose import Prose
+from gpulint.linting.result import CheckResult
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.linting.silence import silence
 from gpulint.places import Site, Span
 from gpulint.rewriting.fix import Edit
+from gpulint.rewriting.in_blocks import in_blocks
 from gpulint.settings import Settings, SettingsFinder
 from gpulint.sources.decoding import Undecodable
 from gpulint.sources.source import Source
+from gpulint.sources.states import MadeFrom
 from gpulint.syntax import ir
 from gpulint.syntax.embedded import Programs
-from gpulint.syntax.enclosing import contexts
+from gpulint.syntax.enclosing import contexts, enclosing
 from gpulint.syntax.parse import CannotParse
+from gpulint.syntax.stack import ProcessSetting, on_stack
 
-SYNTAX_ERROR = "GPU001"
-"""The code of files that cannot be read or parsed; it cannot be turned off."""
+TOO_DEEP = "the program is nested too deeply to analyse"
 
 STACK_BYTES = 512 * 1024 * 1024
 """Stack of the thread that checks: the interpreter recurses over calls and expressions. Only touched pages count."""
@@ -50,43 +49,16 @@ STACK_BYTES = 512 * 1024 * 1024
 RECURSION_LIMIT = 60_000
 """Python frames on that stack."""
 
-_SPEAKS_OF_TENSORFLOW = re.compile(rb"(?i:tensorflow|keras)|\b(?:TF_[A-Z]|CUDA_VISIBLE_DEVICES)")
-"""Names, or environment variables that TensorFlow reads."""
+_SET_IN_ENVIRONMENT = re.compile(rb"\b(?:TF_[A-Z]|CUDA_VISIBLE_DEVICES)")
+"""Environment variables that TensorFlow reads."""
 
 
 def speaks_of_tensorflow(data: bytes) -> bool:
     """Whether a file's content is about TensorFlow at all: others are not looked at."""
-    return _SPEAKS_OF_TENSORFLOW.search(data) is not None
-
-
-@dataclass(slots=True)
-class CheckResult:
-    """What a run found. `errors` are faults of gpulint itself or of a rule, one line each, with tracebacks.
-
-    `programs` are, by path, the checked files by which a file came to its findings, or might have come to others:
-    itself and those that import it.
-    """
-
-    findings: list[Finding] = field(default_factory=list)
-    suppressed: list[Silenced] = field(default_factory=list)
-    errors: list[tuple[str, str]] = field(default_factory=list)
-    programs: dict[str, set[str]] = field(default_factory=dict)
-    files: int = 0
-    analysed: int = 0
-
-
-@dataclass(slots=True)
-class Examined:
-    """What some programs gave: what they and their imports are reported for, which functions of other files they call,
-    and what went wrong with them."""
-
-    candidates: list[Candidate] = field(default_factory=list)
-    called: set[Site] = field(default_factory=set)
-    programs: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    """The programs that reach into a file: those that are reported for it, and those that call its functions."""
-    unreadable: list[Finding] = field(default_factory=list)
-    errors: list[tuple[str, str]] = field(default_factory=list)
-    analysed: int = 0
+    lowered = data.lower()
+    if b"tensorflow" in lowered or b"keras" in lowered:
+        return True
+    return (b"TF_" in data or b"CUDA_" in data) and _SET_IN_ENVIRONMENT.search(data) is not None
 
 
 class Checker:
@@ -97,34 +69,55 @@ class Checker:
         self._catalogue = catalogue
         self._selections: dict[Settings, Selection] = {}
         self._projects: dict[tuple[str, ...], Project] = {}
-        self._files = Files(finder)
+        self.files = Files(finder)
         self._result = CheckResult()
-        self._examined = Examined()
-        self._raised: list[Raised] = []
-        self._prose = Prose(self._files.read, self._syntax)
+        self._raised: list[tuple[Examined, Raised]] = []
+        self._prose = Prose(self.files.read, self._syntax)
+        self._present = ""
+        self._parsing: Callable[[str], None] = lambda path: None
 
     def check(
         self,
         files: Sequence[str],
         given: Mapping[str, bytes] | None = None,
         examine: Callable[[Sequence[tuple[str, ...]], Collection[str]], Iterable[Examined]] | None = None,
+        memory: Memory | None = None,
     ) -> CheckResult:
         """Check files by path; `given` is the content, by path, of those that are not on disk as they are.
 
-        `examine` says, in order, what portions of the files give, given all that are checked; without it that is
-        found out here. Raises SettingsError.
+        `examine` says what the files of portions give, given all that are checked; without it that is found out here.
+        `memory` knows what some of the files on disk give. Raises SettingsError.
         """
         shown = {os.path.abspath(path): path for path in files}
         contents = {os.path.abspath(path): data for path, data in (given or {}).items()}
-        self._files.given = contents
+        self.files.given = contents
         for path in shown:
             self._selection(path)
-        split = portions(list(shown))
+        known = [part for path in shown if memory and (part := memory.examined(path, shown.keys())) is not None]
+        remembered = {part.path for part in known}
+        split = portions([path for path in shown if path not in remembered])
         if examine is not None:
-            parts = list(examine(split, shown.keys()))
+            fresh = list(examine(split, shown.keys()))
         else:
-            parts = [self.examine(portion, shown, contents) for portion in split]
-        return self._settled(shown, parts)
+            fresh = [part for portion in split for part in self.examine(portion, shown, contents)]
+        parts = [*known, *fresh]
+        result = self._settled(shown, parts)
+        for part in fresh:  # what was given up by one process may have been read by another
+            if part.made_from is not None and not self.files.given_up.isdisjoint(part.made_from.files):
+                part.made_from = None
+        result.remembered = sum(part.analysed for part in known)
+        if memory is not None:
+            memory.keep(files, result, self._all_made_from(shown, parts), fresh)
+        return result
+
+    def _all_made_from(self, shown: Collection[str], parts: Iterable[Examined]) -> MadeFrom | None:
+        """What the present result was made from: what the parts were, and the files as they were set beside each
+        other. None where one of them changed in the meantime, or something went wrong."""
+        made_from = {part.path: part.made_from for part in parts}
+        known = [one for path in shown if (one := made_from.get(path)) is not None]
+        if len(known) < len(shown) or self._result.errors:
+            return None
+        return MadeFrom.all_of([*known, MadeFrom({path: self.files.states.of(path) for path in shown})])
 
     def examine(
         self,
@@ -132,28 +125,38 @@ class Checker:
         shown: Collection[str],
         given: Mapping[str, bytes],
         begun: Callable[[str], None] = lambda path: None,
-    ) -> Examined:
-        """What programs give for the files in `shown`, whatever was examined before. All paths are absolute.
+        parsing: Callable[[str], None] = lambda path: None,
+    ) -> list[Examined]:
+        """What the programs in each file give for the files in `shown`, whatever was examined before. All paths are
+        absolute.
 
-        `begun` is called with each path before anything is done with it.
+        `begun` is called with each path before anything is done with it; `parsing` with that of each file that is
+        parsed as something imports it, and then with that of the program.
         """
-        self._files.given, self._raised, self._examined = given, [], Examined()
-        for project in self._projects.values():
-            project.forget()
-        on_deep_stack(lambda: self._run(paths, begun))
-        by_program: dict[str, list[Raised]] = defaultdict(list)
-        for raised in self._raised:
-            by_program[raised.report.site.path].append(raised)
+        self.files.given, self._raised, self._parsing = given, [], parsing
+        examined = on_deep_stack(lambda: [self._examined(path, begun) for path in paths])
+        by_program: dict[str, list[tuple[Examined, Raised]]] = defaultdict(list)
+        for part, raised in self._raised:
+            by_program[raised.report.site.path].append((part, raised))
         for path, own in by_program.items():
-            source = self._files.read(path)
+            source = self.files.read(path)
             if source is not None and source.file in shown:
                 begun(source.file)
-                self._examined.candidates += self._candidates(source, own)
-        return self._examined
+                try:
+                    on_deep_stack(partial(self._place, source, own))
+                except Exception as error:  # as in `_examined`
+                    _fault(own[0][0], source.file, error)
+                    for part, _ in own:
+                        part.made_from = None
+            elif source is not None:
+                for part, _ in own:
+                    part.elsewhere.add(source.file)
+        return examined
 
-    def selected(self) -> Selection:
-        """The rules that are on in the working directory. Raises SettingsError."""
-        return self._selection(os.path.abspath("*"))
+    def give_up(self, paths: Iterable[str]) -> None:
+        """Never read these files: whatever does that may not survive it."""
+        for path in paths:
+            self.files.give_up(path)
 
     def load(self, path: str, data: bytes | None = None) -> Programs:
         """The programs in a file; `data` is its content where that is not on disk as it is.
@@ -162,86 +165,113 @@ class Checker:
         """
         absolute = os.path.abspath(path)
         if data is not None:
-            self._files.given = {**self._files.given, absolute: data}
-        return self._files.load(absolute)
+            self.files.given = {**self.files.given, absolute: data}
+        return self.files.load(absolute)
 
     def programs(self, path: str) -> Programs | None:
         """The programs in a file, None where it cannot be read."""
-        return self._files.loaded(os.path.abspath(path))
+        return self.files.loaded(os.path.abspath(path))
 
     def plan(self, source: Source) -> Plan:
         """The whole Plan of a program that was loaded. Raises CannotParse and SettingsError."""
         settings = self._finder.of_file(source.file)
-        return on_deep_stack(lambda: analyse(source, self._project(settings), self._files.target(source.file)))
-
-    def line(self, path: str, row: int, cell: int | None = None) -> str:
-        """The text of a row (from 1) of a file that was read, or of a cell of it; "" where there is none."""
-        lines = self._files.lines(os.path.abspath(path), cell)
-        return lines[row - 1] if row <= len(lines) else ""
-
-    def source(self, path: str) -> Source | None:
-        """The program that a file is, as it was read; None where it could not be."""
-        programs = self.programs(path)
-        return programs.main if programs is not None else None
-
-    def in_file(self, span: Span) -> Span:
-        """A span in a notebook's cell at its rows and columns of the notebook's file; any other as it is."""
-        return self._files.in_file(span)
+        try:
+            return on_deep_stack(lambda: analyse(source, self._project(settings), self.files.target(source.file)))
+        except RecursionError:
+            raise CannotParse(TOO_DEEP) from None
 
     # ---------------------------------------------------------------------------- running
 
-    def _run(self, paths: Iterable[str], begun: Callable[[str], None]) -> None:
-        for path in paths:
-            begun(path)
-            try:
-                self._check_file(path)
-            except RecursionError:
-                self._unreadable(_point(path), "the program is nested too deeply to analyse")
-            except Exception as error:  # the edge of the run: one file's fault is said, and the others go on
-                message = f"{path}: internal error: {type(error).__name__}: {error}"
-                self._examined.errors.append((message, traceback.format_exc()))
-
-    def _check_file(self, path: str) -> None:
+    def _examined(self, path: str, begun: Callable[[str], None]) -> Examined:
+        """What the programs in a file give. Nothing of it comes from files that were examined before."""
+        begun(path)
+        self._present = path
+        for project in self._projects.values():
+            project.forget()
+        part = Examined(path)
         try:
-            programs = self._files.load(path)
-        except OSError as error:
-            self._unreadable(_point(path), f"cannot be read: {error.strerror or error}")
-            return
-        except Undecodable as error:
-            self._unreadable(_point(path, error.row, error.column), error.message)
-            return
-        for source, broken in programs.broken:
-            part = "block" if source.cells is None else "cell"
-            self._cannot_parse(source, broken, f"nothing in this {part} was checked", f"mend the {part}")
-        if speaks_of_tensorflow(programs.main.data):
-            self._examined.analysed += 1
-            for source in programs.all:
-                self._check_program(source)
+            if self._check_file(path, part):
+                part.made_from = self._made_from(path)
+        except RecursionError:
+            self._unreadable(part, _point(path), TOO_DEEP)
+        except MemoryError:
+            reason = "it takes more memory than there is, or than `max-file-memory` allows"
+            self._unreadable(part, _point(path), reason)
+        except Exception as error:  # the edge of the run: one file's fault is said, and the others go on
+            _fault(part, path, error)
+        return part
 
-    def _check_program(self, source: Source) -> None:
+    @contextmanager
+    def _watched(self, source: Source) -> Iterator[None]:
+        """Says that a file is parsed that the present program imports, and when that is done."""
+        if source.file == self._present:
+            yield
+            return
+        self._parsing(source.file)
+        try:
+            yield
+        finally:
+            self._parsing(self._present)
+
+    def _check_file(self, path: str, part: Examined) -> bool:
+        """Find out what a file gives; whether it would be the same another time."""
+        try:
+            programs = self.files.load(path)
+        except OSError as error:
+            self._unreadable(part, _point(path), f"cannot be read: {error.strerror or error}")
+            return False
+        except Undecodable as error:
+            self._unreadable(part, _point(path, error.row, error.column), error.message)
+            return True
+        for source, broken in programs.broken:
+            what = "block" if source.cells is None else "cell"
+            self._cannot_parse(part, source, broken, f"nothing in this {what} was checked", f"mend the {what}")
+        if speaks_of_tensorflow(programs.main.data):
+            part.analysed = 1
+            for source in programs.all:
+                self._check_program(part, source)
+        return True
+
+    def _check_program(self, part: Examined, source: Source) -> None:
         settings = self._finder.of_file(source.file)
         selection = self._selection(source.file)
         subjects = selection.subjects_of(source.file)
         try:
-            plan = analyse(source, self._project(settings), self._files.target(source.file), subjects)
+            plan = analyse(source, self._project(settings), self.files.target(source.file), subjects)
         except CannotParse as error:
-            self._cannot_parse(source, error)
+            self._cannot_parse(part, source, error)
             return
         raised = reports_of(plan, selection.rules_of(source.file))
         for site in {*(one.report.site for one in raised), *plan.borrowed}:
-            reached = self._files.read(site.path)
-            self._examined.programs[reached.file if reached is not None else site.path].add(source.file)
-        self._raised += raised
+            reached = self.files.read(site.path)
+            part.reached.add(reached.file if reached is not None else site.path)
+        self._raised += [(part, one) for one in raised]
+        part.stopped |= {(bound, self._function_at(bound, site)) for bound, site in plan.bounds}
         if plan.is_complete and not is_test(source.file):
-            self._examined.called |= plan.borrowed
+            part.called |= plan.borrowed
         plan.release()
 
-    def _cannot_parse(self, source: Source, error: CannotParse, why: str = "", instead: str = "") -> None:
-        span = self._files.in_cell(_point(source.path, error.row, error.column))
-        self._unreadable(span, error.message, why, instead)
+    def _made_from(self, path: str) -> MadeFrom | None:
+        """What the present file was examined with; None where that is not all that it could be."""
+        settings = self._finder.of_file(path)
+        project = self._project(settings)
+        if not project.consulted.isdisjoint(self.files.given_up):
+            return None
+        files = {path}
+        for consulted in project.consulted:
+            source = self.files.read(consulted)
+            files.add(source.file if source is not None else consulted)
+        states = self.files.states
+        return MadeFrom({one: states.of(one) for one in files}, {_roots(settings): dict(project.finder.asked)})
 
-    def _unreadable(self, span: Span, message: str, why: str = "", instead: str = "") -> None:
-        self._examined.unreadable.append(unreadable(self._catalogue, span, message, why, instead))
+    def _cannot_parse(
+        self, part: Examined, source: Source, error: CannotParse, why: str = "", instead: str = ""
+    ) -> None:
+        span = self.files.in_cell(_point(source.path, error.row, error.column))
+        self._unreadable(part, span, error.message, why, instead)
+
+    def _unreadable(self, part: Examined, span: Span, message: str, why: str = "", instead: str = "") -> None:
+        part.unreadable.append(unreadable(self._catalogue, span, message, why, instead))
 
     def _selection(self, path: str) -> Selection:
         settings = self._finder.of_file(path)
@@ -250,47 +280,62 @@ class Checker:
         return self._selections[settings]
 
     def _project(self, settings: Settings) -> Project:
-        roots = tuple(os.path.join(settings.root, directory) for directory in settings.src)
+        roots = _roots(settings)
         if roots not in self._projects:
             from pathlib import Path
 
-            self._projects[roots] = Project([Path(root) for root in roots], self._files.read, self._files.written)
+            self._projects[roots] = Project(
+                [Path(root) for root in roots], self.files.read, self.files.written, self._watched
+            )
         return self._projects[roots]
 
     # --------------------------------------------------------------------------- placing
 
-    def _candidates(self, source: Source, raised: list[Raised]) -> list[Candidate]:
-        """The reports about one program, with positions in its file."""
+    def _place(self, source: Source, raised: list[tuple[Examined, Raised]]) -> None:
+        """Make candidates of the reports about one program, with positions in its file."""
         selection = self._selection(source.file)
         off = selection.ignored_in(source.file)
-        contexts = self._contexts(source.path, [one.report.site.node for one in raised])
-        spans = self._spans([site for one in raised for site in one.sites])
-        in_cells = {site: self._files.in_cell(span) for site, span in spans.items()}
-        found: list[Candidate] = []
-        for one in raised:
-            said = one.report.unless
-            if one.rule.code in off or one.report.site not in spans:
+        contexts = self._contexts(source.path, [one.report.site.node for _, one in raised])
+        spans = self._spans([site for _, one in raised for site in one.sites])
+        in_cells = {site: self.files.in_cell(span) for site, span in spans.items()}
+        writer = Writer(source)
+        for part, one in raised:
+            report, said = one.report, one.report.unless
+            if one.rule.code in off or report.site not in spans:
                 continue
             if said is not None and self._prose.has(said, spans):
                 continue
-            found.append(Candidate(_finding(one, in_cells, contexts, selection), one.report, one.entry))
-        return found
+            finding, fault = _finding(one, in_cells, contexts, selection), None
+            if report.fix is not None and one.rule.code in selection.fixable:
+                fix, fault = writer.written(report.fix, one.rule.code)
+                finding = replace(finding, fix=fix)
+            part.candidates.append(Candidate(finding, report.site, report.supersedes, one.entry, fault))
 
-    def _settled(self, shown: dict[str, str], parts: Iterable[Examined]) -> CheckResult:
+    def _settled(self, shown: dict[str, str], parts: Sequence[Examined]) -> CheckResult:
         """What the parts of a run come to."""
         by_file: dict[str, list[Candidate]] = defaultdict(list)
         candidates: list[Candidate] = []
         called: set[Site] = set()
         found: list[Finding] = []
-        for part in parts:
-            candidates += part.candidates
+        lost = {part.path: part.lost for part in parts if part.lost}
+        answered = {part.path for part in parts}
+        lost |= dict.fromkeys(shown.keys() - answered, "nobody said what came of it; it was not checked")
+        self.give_up(lost)
+        found += [
+            self._shown(unreadable(self._catalogue, _point(path), reason), shown)
+            for path, reason in lost.items()
+            if path in shown
+        ]
+        order = {path: number for number, path in enumerate(shown)}
+        for part in sorted(parts, key=lambda part: order.get(part.path, 0)):
+            candidates += [one for one in part.candidates if one.finding.span.path in shown]
             called |= part.called
-            for path, programs in part.programs.items():
-                if path in shown:
-                    self._result.programs.setdefault(shown[path], set()).update(shown[one] for one in programs)
+            for path in part.reached & shown.keys():
+                self._result.programs.setdefault(shown[path], set()).add(shown[part.path])
             found += [self._shown(finding, shown) for finding in part.unreadable]
             self._result.errors += part.errors
             self._result.analysed += part.analysed
+            self._result.stopped |= part.stopped
         told = without_explained(without_guessed(candidates, called, self._catalogue), self._catalogue)
         for candidate in without_repeated(told, self._catalogue):
             by_file[candidate.finding.span.path].append(candidate)
@@ -306,29 +351,44 @@ class Checker:
         return self._result
 
     def _kept(self, path: str, candidates: list[Candidate], shown: dict[str, str]) -> list[Finding]:
-        """The findings of one file, each once and with its fix, after suppressions."""
-        sources = self._files.programs(path)
+        """The findings of one file, each once, after suppressions."""
+        sources = self.files.programs(path)
         if not sources:
             return []
         selection = self._selection(path)
         off = selection.ignored_in(path)
-        found: dict[tuple[Span, str], Finding] = {}
-        offers: dict[tuple[Span, str], Offered] = {}
-        for finding, report, _ in candidates:
+        found: dict[tuple[Span, str], Candidate] = {}
+        for candidate in candidates:
+            finding = candidate.finding
             key = (finding.span, finding.code)
-            if key not in found or found[key].confidence.value > finding.confidence.value:
-                found[key], offers[key] = finding, Offered(report.fix, report.site.path)
-        kept, suppressed = silence(list(found.values()), sources, selection, self._catalogue)
+            if key not in found or found[key].finding.confidence.value > finding.confidence.value:
+                found[key] = candidate
+        findings = [one.finding for one in found.values()]
+        kept, suppressed = silence(findings, sources, selection, self._catalogue)
         self._result.suppressed += [Silenced(self._shown(finding, shown), reason) for finding, reason in suppressed]
-        kept = [finding for finding in kept if finding.code not in off]
-        fixed, errors = on_deep_stack(lambda: with_fixes(kept, offers, sources, selection.fixable))
-        self._result.errors += errors
-        return [self._shown(finding, shown) for finding in fixed]
+        result = []
+        for finding in kept:
+            chosen = found.get((finding.span, finding.code))
+            if chosen is not None and chosen.fault is not None:
+                self._result.errors.append(chosen.fault)
+            fix = finding.fix if finding.code in selection.fixable else None
+            if chosen is None:  # it is about a comment: other fixes were written for their blocks
+                fix = on_deep_stack(partial(in_blocks, fix, sources[0]))
+            if finding.code not in off:
+                result.append(self._shown(replace(finding, fix=fix), shown))
+        return result
 
     def _syntax(self, path: str) -> ir.Module | None:
         """The module as it was analysed."""
-        source = self._files.read(path)
+        source = self.files.read(path)
         return self._project(self._finder.of_file(source.file)).syntax_of(path) if source is not None else None
+
+    def _function_at(self, bound: str, site: Site) -> Site:
+        """The function that a place is in, or, where a program ran out of steps, is."""
+        if bound == "steps" or (syntax := self._syntax(site.path)) is None:
+            return site
+        around = enclosing(syntax, [site.node])[site.node]
+        return Site(site.path, around[-1].number if around else 0)
 
     def _contexts(self, path: str, nodes: list[int]) -> dict[int, str]:
         syntax = self._syntax(path)
@@ -342,10 +402,9 @@ class Checker:
             wanted[site.path].add(site.node)
         placed: dict[Site, Span] = {}
         for path, nodes in wanted.items():
-            source = self._files.read(path)
+            source = self.files.read(path)
             if source is not None:
-                for node, span in on_deep_stack(lambda s=source, n=nodes: spans(s, n)).items():  # type: ignore[misc]
-                    placed[Site(path, node)] = span
+                placed |= {Site(path, node): span for node, span in spans(source, nodes).items()}
         return placed
 
     @staticmethod
@@ -368,7 +427,7 @@ class Checker:
         result = {}
         for finding in found:
             span = finding.span
-            text = " ".join(_text_of(self._files.lines(os.path.abspath(span.path), span.cell), span).split())
+            text = " ".join(_text_of(self.files.lines(os.path.abspath(span.path), span.cell), span).split())
             path = os.path.relpath(span.path, self._finder.of_file(span.path).root)
             base = "\0".join((finding.code, path.replace(os.sep, "/"), finding.context, text))
             counts[base] += 1
@@ -383,6 +442,17 @@ def unreadable(catalogue: Catalogue, span: Span, message: str, why: str = "", in
     assert rule is not None, "the shipped pack has it"
     why, instead = why or rule.why, instead or rule.instead
     return Finding(rule.code, rule.name, rule.severity, span, message, why, instead, noqa_row=span.row)
+
+
+def _roots(settings: Settings) -> tuple[str, ...]:
+    """The directories in which a file's imports are looked for."""
+    return tuple(os.path.join(settings.root, directory) for directory in settings.src)
+
+
+def _fault(part: Examined, path: str, error: Exception) -> None:
+    """Note a fault of gpulint, or of a rule, with a file."""
+    message = f"{path}: internal error: {type(error).__name__}: {error}"
+    part.errors.append((message, traceback.format_exc()))
 
 
 def _point(path: str, row: int = 1, column: int = 1) -> Span:
@@ -435,33 +505,15 @@ def on_deep_stack(work: Callable[[], T]) -> T:
     """Run `work` on a thread with a large stack and hand on what it gives or raises."""
     if threading.current_thread().name == _THREAD:
         return work()
-    outcome: list[T] = []
-    failure: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            outcome.append(work())
-        except BaseException as error:  # handed on to the caller's thread
-            failure.append(error)
-
-    before_size, before_limit = threading.stack_size(STACK_BYTES), sys.getrecursionlimit()
-    thresholds = gc.get_threshold()
-    try:
-        sys.setrecursionlimit(RECURSION_LIMIT)
-        gc.set_threshold(*COLLECTOR)
-        thread = threading.Thread(target=run, name=_THREAD)
-        thread.start()
-        thread.join()
-    finally:
-        threading.stack_size(before_size)
-        sys.setrecursionlimit(before_limit)
-        gc.set_threshold(*thresholds)
-    if failure:
-        raise failure[0]
-    return outcome[0]
+    with _collector.changed(lambda present: COLLECTOR):
+        return on_stack(work, STACK_BYTES, RECURSION_LIMIT, _THREAD)
 
 
 _THREAD = "gpulint"
 
 COLLECTOR = (10_000_000, 5, 50)
 """Garbage collector thresholds of a run: with the defaults it walks the syntax again and again."""
+
+_collector: ProcessSetting[tuple[int, int, int]] = ProcessSetting(
+    gc.get_threshold, lambda each: gc.set_threshold(*each)
+)

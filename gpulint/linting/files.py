@@ -13,6 +13,7 @@ from gpulint.sources.decoding import Undecodable, decode
 from gpulint.sources.language import language_of
 from gpulint.sources.notebook import Notebook, read_notebook
 from gpulint.sources.source import Source
+from gpulint.sources.states import States
 from gpulint.syntax.embedded import Programs, programs_of
 
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -24,10 +25,13 @@ class Files:
 
     def __init__(self, finder: SettingsFinder) -> None:
         self._finder = finder
+        self.states = States(finder)
         self.given: Mapping[str, bytes] = {}
         """The content of files that are not on disk as they are."""
         self._programs: dict[str, Programs] = {}
         self._sources: dict[str, Source | None] = {}
+        self.given_up: set[str] = set()
+        """The files that are never read."""
         self._notebooks: dict[str, Notebook] = {}
         self.written: dict[str, set[str]] = defaultdict(set)
         """For each notebook that writes files, and each folder below it: the names in it."""
@@ -35,10 +39,9 @@ class Files:
     def load(self, path: str) -> Programs:
         """The programs in a file. Raises OSError, Undecodable and SettingsError."""
         if path not in self._programs:
-            self._sources[path] = None
             language = language_of(path, self._finder.of_file(path).extension)
             programs = self._programs[path] = programs_of(path, self._bytes(path), language)
-            self._sources |= {source.path: source for source in programs.all}
+            self._sources |= {path: None, **{source.path: source for source in programs.all}}
             for folder, name in programs.folders():
                 self.written[folder].add(name)
         return self._programs[path]
@@ -57,14 +60,21 @@ class Files:
             try:
                 self.load(path)
             except (OSError, Undecodable):
-                pass  # it is said where the file itself is checked
+                self._sources[path] = None  # it is said where the file itself is checked
         return self._sources[path]
 
+    def give_up(self, path: str) -> None:
+        """Never read a file."""
+        self.given_up.add(path)
+        self._sources[path] = None
+        self._programs.pop(path, None)
+
     def _bytes(self, path: str) -> bytes:
-        if (data := self.given.get(path)) is not None:
-            return data
-        with open(path, "rb") as file:
-            return file.read()
+        if (data := self.given.get(path)) is None:
+            with open(path, "rb") as file:
+                data = file.read()
+        self.states.note(path, data)
+        return data
 
     def loaded(self, path: str) -> Programs | None:
         """The programs in a file, None where it cannot be read."""
@@ -75,6 +85,16 @@ class Files:
         """Each program of a file, () where it cannot be read."""
         loaded = self.loaded(path)
         return loaded.all if loaded is not None else ()
+
+    def source(self, path: str) -> Source | None:
+        """The program that a file is; None where it cannot be read."""
+        programs = self.loaded(os.path.abspath(path))
+        return programs.main if programs is not None else None
+
+    def line(self, path: str, row: int, cell: int | None = None) -> str:
+        """The text of a row (from 1) of a file, or of a cell of it; "" where there is none."""
+        lines = self.lines(os.path.abspath(path), cell)
+        return lines[row - 1] if row <= len(lines) else ""
 
     def lines(self, path: str, cell: int | None = None) -> Sequence[str]:
         """The lines of a file, or of a cell of it as they were written; () where there are none."""

@@ -48,9 +48,35 @@ def load(rule_paths: Iterable[str] = (), installed: bool = True) -> Pack:
 
 
 def _entry_points() -> list[str]:
+    if not has_installed():
+        return []
     from importlib.metadata import entry_points
 
     return [point.value for point in entry_points(group=ENTRY_POINTS)]
+
+
+def has_installed() -> bool:
+    """Whether an installed distribution can have a pack: `importlib.metadata` takes longer to import than to look."""
+    wanted = f"[{ENTRY_POINTS}]".encode()
+    for directory in sys.path:
+        try:
+            names = os.listdir(directory or ".")
+        except NotADirectoryError:  # an archive
+            return True
+        except OSError:
+            continue
+        for name in names:
+            if name.endswith(_WITH_METADATA):
+                try:
+                    with open(os.path.join(directory, name, "entry_points.txt"), "rb") as file:
+                        if wanted in file.read():
+                            return True
+                except OSError:
+                    pass
+    return False
+
+
+_WITH_METADATA = (".dist-info", ".egg-info")
 
 
 def _package(name: str) -> Iterator[ModuleType]:

@@ -33,3 +33,10 @@ def bytes_of(path: str) -> int:
         return os.stat(path).st_size
     except OSError:
         return 0
+
+
+def processors() -> int:
+    """The number of processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gpulint.linting.finding import Finding, Silenced
+from gpulint.linting.own_codes import TROUBLES, UNUSED
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.places import Span
 from gpulint.rewriting.fix import Applicability, Edit, Fix
@@ -14,16 +15,13 @@ from gpulint.sources import suppressions
 from gpulint.sources.source import Source
 from gpulint.syntax.parse import unix_text
 
-UNUSED = "GPU002"
-TROUBLES = {"unknown": "GPU003", "malformed": "GPU004", "unmatched": "GPU005"}
-ABOUT_COMMENTS = frozenset({UNUSED, *TROUBLES.values()})
-"""Codes of findings about suppression comments, which no comment silences."""
-
 
 def silence(
     found: list[Finding], sources: Sequence[Source], selection: Selection, catalogue: Catalogue
 ) -> tuple[list[Finding], list[Silenced]]:
     """(findings that stay, findings that a comment silences), of the programs that stand in one file."""
+    if not found and not any(_NAMES_US in source.text.lower() for source in sources):
+        return found, []
     comments: list[suppressions.Suppression] = []
     troubles: list[suppressions.Trouble] = []
     for source in sources:
@@ -54,6 +52,10 @@ def silence(
                 finding = _about(sources[0].file, comment, UNUSED, message, selection, catalogue)
                 kept.append(replace(finding, fix=_removal(sources, comment)))
     return kept, silenced
+
+
+_NAMES_US = "gpu"
+"""What a comment must have that is of interest where it silences nothing."""
 
 
 def _covers(comment: suppressions.Suppression, finding: Finding) -> bool:

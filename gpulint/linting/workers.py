@@ -7,23 +7,32 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
 import sys
-import traceback
-from collections.abc import Collection, Iterable, Sequence
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpulint.linting import pack
-from gpulint.linting.engine import Checker, Examined, unreadable
+from gpulint.linting.engine import Checker, speaks_of_tensorflow
+from gpulint.linting.examined import Examined
 from gpulint.linting.portions import bytes_of
 from gpulint.linting.selection import Catalogue
-from gpulint.places import Span
+from gpulint.linting.worker import Limits, Order, how_it_died, work
 from gpulint.settings import SettingsFinder
 
 SMALL_RUN = 1_000_000
 """Bytes of source below which starting processes costs more than it saves."""
+
+FORKS = sys.platform == "linux"
+"""Whether a process is a copy of this one, which costs next to nothing."""
+
+PATIENCE = 10
+"""A process may be silent for as many times the seconds that a file may take: what waits takes none."""
+
+GRACE = 10
+"""Seconds in which a process ends that nobody listens to any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +51,20 @@ class Task:
         return Catalogue(pack.load(self.rule_paths, self.installed))
 
 
-def examine(task: Task) -> Examined:
-    """What a portion gives. Depends on the task and on the files alone. Raises SettingsError, PackError."""
+def _read(path: str) -> bytes:
+    """A file's content, nothing where it has none to be had."""
+    try:
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                return file.read()
+    except OSError:
+        pass  # it is said where the file is checked
+    return b""
+
+
+def examine(task: Task) -> list[Examined]:
+    """What the files of a portion give. Depends on the task and on the files alone. Raises SettingsError, PackError."""
     return Checker(task.finder, task.catalogue()).examine(task.paths, task.shown, {})
-
-
-def processors() -> int:
-    """The number of processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def is_small(paths: Iterable[str]) -> bool:
@@ -61,146 +74,179 @@ def is_small(paths: Iterable[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """Processes that examine a run's portions. Called as `Checker.check` wants it."""
+    """Processes that examine a run's portions. Called as `Checker.check` wants it.
+
+    `given` is the content, by absolute path, of files that are not on disk as they are.
+    """
 
     jobs: int
     finder: SettingsFinder
     catalogue: Catalogue
     rule_paths: tuple[str, ...] = ()
     installed: bool = True
+    given: Mapping[str, bytes] = field(default_factory=dict)
 
     def __call__(self, portions: Sequence[tuple[str, ...]], shown: Collection[str]) -> list[Examined]:
+        """What the files of the portions give, in order, and what became of those at which processes died."""
+        settings = self.finder.of_directory(".")
+        limits = Limits(settings.max_file_seconds, settings.max_file_memory)
         task = Task((), self.finder, self.rule_paths, self.installed, frozenset(shown))
-        return _Run(self.jobs, task, self.catalogue, portions).result()
+        return _Run(self.jobs, task, dict(self.given), limits, portions).result()
+
+
+class _Job(NamedTuple):
+    """A portion to be examined, by its number; or one file of it that a process may have died of, to be tried alone."""
+
+    portion: int
+    alone: str = ""
 
 
 @dataclass(slots=True)
 class _Worker:
     process: Any
     pipe: Connection
-    portion: int
-    at: str | None = None
+    job: _Job
+    at: str = ""
     """The file that it is at."""
-    avoids: frozenset[str] = frozenset()
-    """Files that it was told to leave alone."""
+    heard: float = field(default_factory=time.monotonic)
+    """When it said something, or was asked for something."""
 
 
 @dataclass(slots=True)
 class _Run:
-    """One run of all portions."""
+    """One run of all portions.
+
+    When a process dies, what it was at is tried alone, and given up if that process dies, too: a signal from elsewhere
+    can end it an instant later than it should, or have nothing to do with the file. Then the portion is done again.
+    """
 
     jobs: int
     task: Task
-    catalogue: Catalogue
+    given: dict[str, bytes]
+    limits: Limits
     portions: Sequence[tuple[str, ...]]
     workers: list[_Worker] = field(default_factory=list)
+    pending: list[_Job] = field(default_factory=list)
+    trials: dict[int, set[str]] = field(default_factory=dict)
+    """The files of a portion that have still to be tried alone."""
+    survived: set[str] = field(default_factory=set)
+    done: dict[int, list[Examined]] = field(default_factory=dict)
     lost: dict[str, str] = field(default_factory=dict)
-    """Files at which a worker died, and of what."""
+    """The files that are given up, and why."""
 
     def result(self) -> list[Examined]:
-        import libcst  # noqa: F401  (imported once here, and not once in each process)
+        if self.portions and (self.jobs > 1 or self._needs_parser()):
+            import libcst  # noqa: F401  (imported once here, and not once in each process)
 
-        pending = list(range(len(self.portions)))[::-1]
-        done: dict[int, Examined] = {}
+        self.pending = [_Job(portion) for portion in range(len(self.portions))][::-1]
         try:
-            while pending or self.workers:
-                while pending and len(self.workers) < self.jobs:
-                    self.workers.append(self._started(pending.pop()))
-                for pipe in wait([worker.pipe for worker in self.workers]):
-                    worker = next(one for one in self.workers if one.pipe is pipe)
-                    self._heard(worker, done, pending)
+            while self.pending or self.workers:
+                while self.pending and len(self.workers) < self.jobs:
+                    self.workers.append(self._started(self.pending.pop()))
+                self._listen()
         finally:
             for worker in self.workers:
-                worker.process.terminate()
-        lost = [
-            unreadable(self.catalogue, Span(path, 1, 1, 1, 2), reason) for path, reason in sorted(self.lost.items())
-        ]
-        return [*(done[portion] for portion in range(len(self.portions))), Examined(unreadable=lost)]
+                worker.process.kill()
+                worker.process.join()
+        lost = [Examined(path, lost=reason) for path, reason in sorted(self.lost.items())]
+        return [*(part for portion in range(len(self.portions)) for part in self.done[portion]), *lost]
 
-    def _started(self, portion: int) -> _Worker:
-        """A process that examines one portion, and then waits for another."""
-        forks = sys.platform == "linux"
-        context: Any = multiprocessing.get_context("fork" if forks else "spawn")
+    def _needs_parser(self) -> bool:
+        """Whether this process, too, may as well import the parser: processes that come after have it then."""
+        return any(speaks_of_tensorflow(self.given.get(path) or _read(path)) for path in self.portions[0])
+
+    def _started(self, job: _Job) -> _Worker:
+        """A process that does one job, and then waits for another."""
+        context: Any = multiprocessing.get_context("fork" if FORKS else "spawn")
         ours, theirs = context.Pipe()
-        inherited = [ours, *(worker.pipe for worker in self.workers)] if forks else []
-        process = context.Process(target=_work, args=(self.task, theirs, inherited), daemon=True)
+        inherited = [ours, *(worker.pipe for worker in self.workers)] if FORKS else []
+        arguments = (self.task, self.given, self.limits, theirs, inherited)
+        process = context.Process(target=work, args=arguments, daemon=True)
         process.start()
         theirs.close()
-        worker = _Worker(process, ours, portion)
+        worker = _Worker(process, ours, job)
         self._send(worker)
         return worker
 
     def _send(self, worker: _Worker) -> None:
-        worker.at, worker.avoids = None, frozenset(self.lost)
-        paths = tuple(path for path in self.portions[worker.portion] if path not in self.lost)
+        worker.at, worker.heard = "", time.monotonic()
         try:
-            worker.pipe.send((paths, worker.avoids))
+            worker.pipe.send(Order(self._paths(worker.job), frozenset(self.lost)))
         except OSError:
             pass  # it died: what it was at is heard next
 
-    def _heard(self, worker: _Worker, done: dict[int, Examined], pending: list[int]) -> None:
+    def _paths(self, job: _Job) -> tuple[str, ...]:
+        if job.alone:
+            return (job.alone,)
+        return tuple(path for path in self.portions[job.portion] if path not in self.lost)
+
+    def _listen(self) -> None:
+        """Hear what there is to hear, and end what has been silent for too long."""
+        patience = PATIENCE * self.limits.seconds or None
+        ready = wait([each for worker in self.workers for each in (worker.pipe, worker.process.sentinel)], patience)
+        for worker in list(self.workers):
+            if worker.pipe in ready or (worker.process.sentinel in ready and worker.pipe.poll()):
+                self._heard(worker)
+            elif worker.process.sentinel in ready:  # somebody else has a copy of the other end of its pipe
+                self._died(worker)
+            elif patience is not None and time.monotonic() - worker.heard > patience:
+                worker.process.kill()
+                self._died(worker, f"nothing came of it in {patience} seconds")
+
+    def _heard(self, worker: _Worker) -> None:
         try:
             said = worker.pipe.recv()
         except (EOFError, OSError):
-            self._died(worker, done, pending)
+            self._died(worker)
             return
+        worker.heard = time.monotonic()
         if isinstance(said, str):
             worker.at = said
-            return
-        done[worker.portion] = said
-        if pending:
-            worker.portion = pending.pop()
-            self._send(worker)
-        else:
+        elif worker.job.alone:
             self._end(worker)
-
-    def _died(self, worker: _Worker, done: dict[int, Examined], pending: list[int]) -> None:
-        worker.process.join()
-        reason = f"the process that analysed it died {_of_what(worker.process.exitcode)}; it was not checked"
-        if worker.at is None or worker.at in worker.avoids:
-            first = self.portions[worker.portion][0]
-            error = f"{first} and what follows it: internal error: {reason}"
-            done[worker.portion] = Examined(errors=[(error, "")])
+            if worker.process.exitcode:
+                self.lost[worker.job.alone] = self._reason(worker)
+            self._tried(worker.job)
         else:
-            self.lost[worker.at] = reason
-            pending.append(worker.portion)
+            self.done[worker.job.portion] = said
+            if self.pending:
+                worker.job = self.pending.pop()
+                self._send(worker)
+            else:
+                self._end(worker)
+
+    def _died(self, worker: _Worker, why: str = "") -> None:
         self._end(worker)
+        job, reason = worker.job, self._reason(worker, why)
+        if job.alone:
+            self.lost[job.alone] = reason
+            self._tried(job)
+            return
+        paths = self._paths(job)
+        known = self.survived | self.lost.keys()
+        suspects = {worker.at} if worker.at and worker.at not in known else {*paths} - known
+        if suspects:
+            self.trials[job.portion] = suspects
+            self.pending += [_Job(job.portion, path) for path in sorted(suspects)]
+        else:  # each of its files can be examined, and they cannot be together
+            self.lost |= dict.fromkeys(paths, reason)
+            self.done[job.portion] = []
+
+    def _tried(self, job: _Job) -> None:
+        """A file was tried alone: after the last one of a portion all that are left are done together."""
+        self.survived.add(job.alone)
+        self.trials[job.portion].discard(job.alone)
+        if not self.trials[job.portion]:
+            self.pending.append(_Job(job.portion))
+
+    def _reason(self, worker: _Worker, why: str = "") -> str:
+        return f"{why or how_it_died(worker.process.exitcode, self.limits)}; it was not checked"
 
     def _end(self, worker: _Worker) -> None:
-        """A worker ends when nobody is at the other end of its pipe."""
+        """A worker ends when nobody is at the other end of its pipe; one that does not is killed."""
         self.workers.remove(worker)
         worker.pipe.close()
-        worker.process.join()
-
-
-def _of_what(status: int) -> str:
-    if status >= 0:
-        return f"with status {status}"
-    try:
-        return f"of {signal.Signals(-status).name}"
-    except ValueError:
-        return f"of signal {-status}"
-
-
-def _work(task: Task, pipe: Connection, inherited: Sequence[Connection]) -> None:
-    """The life of a worker: it examines portions until nobody asks for more.
-
-    `inherited` are the parent's ends of pipes, copies of which a forked process has.
-    """
-    for other in inherited:
-        other.close()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and ends the workers
-    checker: Checker | None = None
-    while True:
-        try:
-            paths, lost = pipe.recv()
-        except (EOFError, OSError):
-            return
-        try:
-            checker = checker or Checker(task.finder, task.catalogue())
-            examined = checker.examine(paths, task.shown - lost, {}, pipe.send)
-            pipe.send(examined)
-        except Exception as error:  # the edge of a worker: its fault is said by the parent
-            first = paths[0] if paths else ""
-            message = f"{first} and what follows it: internal error: {type(error).__name__}: {error}"
-            pipe.send(Examined(errors=[(message, traceback.format_exc())]))
+        worker.process.join(GRACE)
+        if worker.process.exitcode is None:
+            worker.process.kill()
+            worker.process.join()

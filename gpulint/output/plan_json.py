@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from gpulint.analysis.plan import Plan
-from gpulint.output.plan_text import Placed, place
+from gpulint.output.escapes import json_text
+from gpulint.output.plan_text import Placed, Stop, place, stops
 from gpulint.sources.source import Source
 
 VERSION = 1
@@ -19,18 +19,27 @@ def render(plan: Plan, source: Source) -> str:
     `cell` is the index among all cells of a notebook, from 0, or null; rows then count inside the cell.
     """
     placed = place(plan, source)
-    return json.dumps(
+    return json_text(
         {
             "version": VERSION,
             "path": plan.path,
             "graph_mode": plan.graph_mode,
             "complete": plan.is_complete,
             "notes": [_note(one) for one in placed],
-            "bounds": [{"bound": bound, "filename": site.path} for bound, site in plan.bounds],
-        },
-        indent=2,
-        ensure_ascii=False,
+            "bounds": [_stop(one) for one in stops(plan, source)],
+        }
     )
+
+
+def _stop(stop: Stop) -> dict[str, Any]:
+    span = stop.span
+    return {
+        "bound": stop.bound,
+        "why": stop.why,
+        "filename": stop.path,
+        "location": {"row": span.row, "column": span.column} if span is not None else None,
+        "cell": span.cell if span is not None else None,
+    }
 
 
 def _note(placed: Placed) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gpulint.analysis.notes import MAY, UNKNOWN, Note, notes
-from gpulint.analysis.plan import Plan
+from gpulint.analysis.plan import WHY_STOPPED, Plan
+from gpulint.output.escapes import printable
 from gpulint.places import Site, Span
 from gpulint.sources.source import Source
 
@@ -19,6 +20,29 @@ class Placed(NamedTuple):
     span: Span
     text: str
     via: tuple[tuple[str, Span], ...]
+
+
+class Stop(NamedTuple):
+    """A bound that the analysis reached, why it ends there, and where that is: "" in another file."""
+
+    bound: str
+    why: str
+    path: str
+    span: Span | None
+
+
+def stops(plan: Plan, source: Source) -> list[Stop]:
+    """Where the analysis of a plan stopped, in order of rows; that of the whole program is at its first row."""
+    from gpulint.syntax.spans import spans
+
+    found = spans(source, {site.node for _, site in plan.bounds if site.path == plan.path and site.node})
+    start = _in_cell(source, Span(source.path, 1, 1, 1, 2))
+    own = {node: _in_cell(source, span) for node, span in found.items()}
+    made = [
+        Stop(bound, WHY_STOPPED[bound], site.path, own.get(site.node, start) if site.path == plan.path else None)
+        for bound, site in plan.bounds
+    ]
+    return sorted(made, key=lambda one: (one.path, one.span or start, one.bound))
 
 
 def place(plan: Plan, source: Source) -> list[Placed]:
@@ -61,7 +85,7 @@ def render(plan: Plan, source: Source, color: bool = False) -> str:
     if source.cells is not None:
         lines |= {piece.cell: piece.lines for piece in source.cells.pieces}
     width = len(str(max((one.span.row for one in placed), default=1)))
-    out = [_paint(source.path, "1", color), ""]
+    out = [_paint(printable(source.path), "1", color), ""]
     if plan.graph_mode:
         out += ["TF1 graph-mode code: gpulint reads it, and the rules about TensorFlow 2 stay silent.", ""]
     last, cell = 0, None
@@ -78,7 +102,7 @@ def render(plan: Plan, source: Source, color: bool = False) -> str:
         out += _note_lines(one, width, color)
     if not placed:
         out.append("Nothing here builds, places, distributes or configures anything that gpulint knows.")
-    out += _closing(plan, color)
+    out += _closing(plan, stops(plan, source), color)
     return "\n".join(out) + "\n"
 
 
@@ -99,11 +123,13 @@ def _note_lines(one: Placed, width: int, color: bool) -> list[str]:
     return [head, *(f"{margin}{'':7} {_paint(detail, '2', color)}" for detail in details)]
 
 
-def _closing(plan: Plan, color: bool) -> list[str]:
+def _closing(plan: Plan, stopped: Sequence[Stop], color: bool) -> list[str]:
     out: list[str] = []
-    if plan.bounds:
-        reasons = ", ".join(sorted({bound for bound, _ in plan.bounds}))
-        out += ["", _paint(f"Where gpulint stopped looking: {reasons}.", "35", color)]
+    if stopped:
+        out += ["", _paint("Where gpulint stopped looking:", "35", color)]
+    for one in stopped:
+        where = _line(one.span) if one.span is not None else printable(os.path.basename(one.path))
+        out.append(f"  {where}: {one.why} ({one.bound})")
     if not plan.is_complete:
         out.append("The program was too large to run to its end: what is missing here may still happen.")
     return out

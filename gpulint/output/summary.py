@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from gpulint.linting.engine import CheckResult
+from gpulint.linting.result import CheckResult
 from gpulint.output.escapes import json_text
 from gpulint.output.view import View, counts
 from gpulint.rewriting.fix import is_wanted
@@ -45,10 +45,15 @@ def number(count: int, word: str) -> str:
 
 
 def statistics(result: CheckResult, form: str) -> str:
-    """How often each rule was broken, the most frequent first; as JSON for the format "json"."""
+    """How often each rule was broken, the most frequent first, then in how many functions a bound of the analysis was
+    reached; as JSON for the format "json"."""
     numbers = Counter((one.code, one.name) for one in result.findings)
     rows = sorted(numbers.items(), key=lambda pair: (-pair[1], pair[0]))
+    stopped = Counter(bound for bound, _ in result.stopped)
     if form == "json":
-        return json_text([{"code": code, "name": name, "count": count} for (code, name), count in rows]) + "\n"
+        counts = [{"code": code, "name": name, "count": count} for (code, name), count in rows]
+        counts += [{"code": None, "name": f"stopped: {bound}", "count": stopped[bound]} for bound in sorted(stopped)]
+        return json_text(counts) + "\n"
+    rows += [(("-", f"functions in which the analysis stopped: {bound}"), stopped[bound]) for bound in sorted(stopped)]
     width = max((len(str(count)) for _, count in rows), default=0)
     return "".join(f"{count:>{width}}\t{code}\t{name}\n" for (code, name), count in rows)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding, Severity
+from gpulint.linting.result import CheckResult
 from gpulint.linting.rule import Rule
 from gpulint.output import formats
 from gpulint.output.escapes import encodable, printable
@@ -27,7 +27,7 @@ def _as_it_is(span: Span) -> Span:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How to show a result. `rules` are those that were on; `status` is the exit status that the run is going to have.
+    """How to show a result. `rules` gives those that were on; `status` is the exit status that the run will have.
 
     `in_file` gives a span in a notebook's cell at its rows of the file, which is what tools want that know no cells.
     `unsafe_fixes` says whether unsafe fixes are wanted; `fixed` how many findings were fixed, None where nothing was to
@@ -36,7 +36,7 @@ class View:
 
     color: bool
     line: Line
-    rules: Sequence[type[Rule]] = ()
+    rules: Callable[[], Sequence[type[Rule]]] = tuple
     status: int = 0
     in_file: Callable[[Span], Span] = _as_it_is
     unsafe_fixes: bool = False

@@ -106,17 +106,14 @@ def _read(lines: Iterable[str], path: str) -> Capture:
                 raise CaptureError(f"{path}: not a capture of gpulint") from None
             capture.torn += 1
             continue
-        if kind == "start" and record.get("version", 0) > VERSION:
-            raise CaptureError(f"{path}: made by a later gpulint (version {record['version']})")
-        if kind == "file":
-            files[record["id"]] = (record["path"], record.get("cell"))
-            continue
-        handle = _HANDLERS.get(kind)
-        if handle is None:
-            continue
         try:
-            handle(capture, record, files)
-        except (KeyError, IndexError, TypeError, ValueError):
+            if kind == "start" and record.get("version", 0) > VERSION:
+                raise CaptureError(f"{path}: made by a later gpulint (version {record['version']})")
+            if kind == "file":
+                files[record["id"]] = (record["path"], record.get("cell"))
+            elif (handle := _HANDLERS.get(kind)) is not None:
+                handle(capture, record, files)
+        except (AttributeError, KeyError, IndexError, OverflowError, TypeError, ValueError):
             capture.torn += 1
     if not capture.start and not capture.process:
         raise CaptureError(f"{path}: not a capture of gpulint")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from gpulint.places import Site, Span
 from gpulint.rewriting.fix import Edit, Refused
 from gpulint.syntax import ir
 from gpulint.syntax.enclosing import enclosing
-from gpulint.syntax.spans import Layout
+
+if TYPE_CHECKING:
+    from gpulint.syntax.spans import Layout
 
 N = TypeVar("N", bound=ir.Node)
 

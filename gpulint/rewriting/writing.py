@@ -6,11 +6,12 @@ from gpulint.rewriting.draft import Draft
 from gpulint.rewriting.fix import Edit, Fix, Offer, Refused
 from gpulint.sources.source import Source
 from gpulint.syntax.parse import CannotParse
-from gpulint.syntax.spans import layout
 
 
 def draft_of(source: Source) -> Draft | None:
     """A draft of a file; None where it cannot be changed without changing more than is meant."""
+    from gpulint.syntax.spans import layout
+
     try:
         laid_out = layout(source)
     except CannotParse:

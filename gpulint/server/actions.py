@@ -8,9 +8,8 @@ from difflib import SequenceMatcher
 
 from lsprotocol import types
 
-from gpulint.linting.engine import SYNTAX_ERROR
 from gpulint.linting.finding import Finding
-from gpulint.linting.silence import ABOUT_COMMENTS
+from gpulint.linting.own_codes import ABOUT_COMMENTS, SYNTAX_ERROR
 from gpulint.places import Span
 from gpulint.rewriting.fix import Applicability, Fix, is_wanted
 from gpulint.rewriting.text import rows_of

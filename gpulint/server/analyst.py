@@ -8,10 +8,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gpulint.analysis import Project
-from gpulint.fixing.rounds import Checked, Fixer
-from gpulint.linting.engine import Checker, CheckResult, Examined, on_deep_stack
+from gpulint.checking import Checked
+from gpulint.fixing.rounds import Fixer
+from gpulint.linting.engine import Checker, on_deep_stack
+from gpulint.linting.examined import Examined
 from gpulint.linting.files import Files
 from gpulint.linting.finding import Finding, Related
+from gpulint.linting.result import CheckResult
 from gpulint.server.buffers import Snapshot
 from gpulint.server.file_predictions import FilePredictions, predictions_of
 from gpulint.server.folders import Folder, Folders
@@ -95,7 +98,7 @@ class Analyst:
 
         def check(paths: Sequence[str], contents: Mapping[str, bytes]) -> Checked:
             checker = Checker(folder.finder, folder.catalogue)
-            return Checked(checker.check(paths, {**snapshot.contents, **contents}), checker)
+            return Checked(checker.check(paths, {**snapshot.contents, **contents}), checker.files)
 
         fixer = Fixer(check, lambda path: False, lambda finding: finding.span.path == path)
         return fixer.run(check(programs, {}), programs).texts(path)
@@ -117,7 +120,7 @@ class Analyst:
                 raise Superseded
 
         def examine(portions: Sequence[tuple[str, ...]], among: Collection[str]) -> list[Examined]:
-            return [checker.examine(portion, among, given, begun) for portion in portions]
+            return [part for portion in portions for part in checker.examine(portion, among, given, begun)]
 
         return checker.check(programs, given, examine)
 

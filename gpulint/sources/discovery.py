@@ -66,7 +66,7 @@ class _Search:
     def __init__(self, finder: SettingsFinder) -> None:
         self._finder = finder
         self._patterns: dict[tuple[str, ...], pathspec.GitIgnoreSpec] = {}
-        self._ignore_files: dict[str, pathspec.GitIgnoreSpec | None] = {}
+        self._ignores: dict[str, tuple[tuple[str, pathspec.GitIgnoreSpec], ...]] = {}
 
     def walk(self, top: str) -> Iterator[str]:
         """Files below a directory; a directory reached again through a link is not entered again."""
@@ -109,34 +109,38 @@ class _Search:
 
     def _is_ignored(self, path: str, is_directory: bool) -> bool:
         """Whether git leaves a file out: the nearest .gitignore that speaks of it decides."""
-        directory = os.path.dirname(path)
-        while True:
+        for directory, spec in self._ignoring(os.path.dirname(path)):
+            relative = _relative(path, directory) + ("/" if is_directory else "")
+            if (verdict := spec.check_file(relative).include) is not None:
+                return verdict
+        return False
+
+    def _ignoring(self, directory: str) -> tuple[tuple[str, pathspec.GitIgnoreSpec], ...]:
+        """What speaks of the files in a directory, the nearest first, each with the directory that it stands in."""
+        if directory not in self._ignores:
             top = os.path.exists(os.path.join(directory, ".git"))
             names = (".gitignore", os.path.join(".git", "info", "exclude")) if top else (".gitignore",)
-            relative = _relative(path, directory) + ("/" if is_directory else "")
-            for name in names:
-                spec = self._ignore_file(os.path.join(directory, name))
-                if spec is not None and (verdict := spec.check_file(relative).include) is not None:
-                    return verdict
+            own = [(directory, spec) for name in names if (spec := _ignore_file(os.path.join(directory, name)))]
             parent = os.path.dirname(directory)
-            if top or parent == directory:
-                return False
-            directory = parent
+            above = () if top or parent == directory else self._ignoring(parent)
+            self._ignores[directory] = (*own, *above)
+        return self._ignores[directory]
 
     def _spec(self, lines: tuple[str, ...]) -> pathspec.GitIgnoreSpec:
         if lines not in self._patterns:
             self._patterns[lines] = pathspec.GitIgnoreSpec.from_lines(lines)
         return self._patterns[lines]
 
-    def _ignore_file(self, path: str) -> pathspec.GitIgnoreSpec | None:
-        if path not in self._ignore_files:
-            try:
-                with open(path, encoding="utf-8", errors="replace") as file:
-                    self._ignore_files[path] = pathspec.GitIgnoreSpec.from_lines(file)
-            except OSError:
-                self._ignore_files[path] = None
-        return self._ignore_files[path]
+
+def _ignore_file(path: str) -> pathspec.GitIgnoreSpec | None:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return pathspec.GitIgnoreSpec.from_lines(file)
+    except OSError:
+        return None
 
 
 def _relative(path: str, root: str) -> str:
-    return os.path.relpath(path, root).replace(os.sep, "/")
+    absolute, below = os.path.abspath(path), os.path.join(root, "")
+    relative = absolute[len(below) :] if absolute.startswith(below) else os.path.relpath(path, root)
+    return relative.replace(os.sep, "/")

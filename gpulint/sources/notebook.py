@@ -90,7 +90,9 @@ def read_notebook(path: str, data: bytes) -> Notebook:
         raise Undecodable("not a notebook: the file holds no JSON object")
     version = document.get("nbformat", 4)
     if "worksheets" in document or not isinstance(version, int) or version < 4:
-        raise Undecodable(f"a notebook of format {version}: convert it with `jupyter nbconvert --to notebook`")
+        raise Undecodable(
+            f"a notebook of format {json.dumps(version)[:20]}: convert it with `jupyter nbconvert --to notebook`"
+        )
     found = document.get("cells")
     if not isinstance(found, list):
         raise Undecodable("not a notebook: it has no list of cells")

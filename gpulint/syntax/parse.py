@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import gc
 import re
-import sys
-import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +15,7 @@ from gpulint.syntax import ir
 from gpulint.syntax.depth import MAX_DEPTH, depth
 from gpulint.syntax.literals import BadLiteral
 from gpulint.syntax.screen import MAX_BRACKETS, Shape, measure
+from gpulint.syntax.stack import on_stack
 
 if TYPE_CHECKING:
     import libcst
@@ -98,12 +97,12 @@ def _with_tree(text: str, shape: Shape, use: Callable[[libcst.Module], T]) -> T:
             return use(libcst.parse_module(text))
 
     try:
-        return work() if shape.plain else _on_deep_stack(work)
+        return work() if shape.plain else on_stack(work, DEEP_STACK, DEEP_RECURSION)  # the native parser recurses
     except libcst.ParserSyntaxError as error:
         raise _explained(text, str(error.message), error.raw_line, error.raw_column + 1) from None
     except RecursionError:
         raise CannotParse(TOO_DEEP) from None
-    except (UnicodeEncodeError, BadLiteral) as error:
+    except (UnicodeEncodeError, BadLiteral, libcst.CSTValidationError) as error:
         raise _explained(text, str(error), 1, 1) from None
 
 
@@ -117,20 +116,6 @@ def _without_garbage_collection() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-def _on_deep_stack(work: Callable[[], T]) -> T:
-    """LibCST's native parser and, up to Python 3.10, Python's own calls use the thread's stack."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    stack, recursion = threading.stack_size(DEEP_STACK), sys.getrecursionlimit()
-    sys.setrecursionlimit(max(recursion, DEEP_RECURSION))
-    try:
-        with ThreadPoolExecutor(max_workers=1) as executor:
-            return executor.submit(work).result()
-    finally:
-        threading.stack_size(stack)
-        sys.setrecursionlimit(recursion)
 
 
 # LibCST tells where the token after the wrong one starts, counting from 0: from 1, it touches the wrong one.

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gpulint.fixing.rounds import Checked, Fixed, Fixer
-from gpulint.linting.engine import Checker, CheckResult
+from gpulint.checking import Checked
+from gpulint.fixing.rounds import Fixed, Fixer
+from gpulint.linting.engine import Checker
 from gpulint.linting.pack import load
+from gpulint.linting.result import CheckResult
 from gpulint.linting.selection import Catalogue
 from gpulint.settings import Settings, SettingsFinder
 
@@ -31,7 +33,7 @@ def fixed(
         result = checker.check(names, {**(given or {}), **contents})
         if checks is not None:
             checks.append(result)
-        return Checked(result, checker)
+        return Checked(result, checker.files)
 
     names = [str(path) for path in paths]
     return Fixer(check, lambda path: unsafe).run(check(names, {}), names)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from gpulint.fixing.rounds import Fixed
-from gpulint.linting.engine import CheckResult
+from gpulint.linting.result import CheckResult
 from tests.fixing.fixing import fixed
 from tests.programs import FIXTURES
 

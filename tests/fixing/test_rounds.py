@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from gpulint.fixing.rounds import MAX_ROUNDS, Checked, Fixer
-from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding, Severity
+from gpulint.linting.result import CheckResult
 from gpulint.places import Span
 from gpulint.rewriting.fix import Applicability, Edit, Fix
 from gpulint.sources.decoding import decode

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from gpulint.cli.main import main
 from gpulint.confidence import Confidence
 from gpulint.linting import pack
-from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding, Related, Severity, Silenced
+from gpulint.linting.result import CheckResult
 from gpulint.output import formats
 from gpulint.output.escapes import encodable, printable_rows
 from gpulint.output.view import View, render
@@ -89,7 +89,7 @@ results = st.builds(
 
 
 def shown(form: str, result: CheckResult, line: str = "with tf.device('é'):  # ##vso[x]y \x1b") -> str:
-    text = render(form, result, View(False, lambda path, row, cell=None: line, RULES, 1))
+    text = render(form, result, View(False, lambda path, row, cell=None: line, lambda: RULES, 1))
     text.encode("utf-8")
     lines = text.split("\n")
     assert not any(ord(char) < 32 or 127 <= ord(char) < 160 for one in lines for char in one.replace("\t", "")), form

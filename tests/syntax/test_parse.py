@@ -72,6 +72,12 @@ def test_syntax_that_only_libcst_refuses_is_said_to_be_libcsts() -> None:
     assert (error.row, error.column) == (2, 5)
 
 
+def test_syntax_that_libcst_reads_and_then_does_not_believe_is_one_clear_error() -> None:
+    text = "for i in.5, 1: pass\n"
+    ast.parse(text)
+    assert "LibCST cannot read this syntax: Must have at least one space" in _error(text).message
+
+
 def test_syntax_that_is_too_new_for_this_python_is_parsed() -> None:
     with pytest.raises(SyntaxError):
         ast.parse("lazy import a") if sys.version_info < (3, 15) else ast.parse("a b")

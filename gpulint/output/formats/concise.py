@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding
+from gpulint.linting.result import CheckResult
 from gpulint.output.escapes import first_on_line, printable
 from gpulint.output.summary import footer
 from gpulint.output.view import View, position

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding, Severity
+from gpulint.linting.result import CheckResult
 from gpulint.output.escapes import printable_rows
 from gpulint.output.view import View, position
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding, Severity
+from gpulint.linting.result import CheckResult
 from gpulint.output.escapes import json_text
 from gpulint.output.view import View
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.linting.engine import CheckResult
+from gpulint.linting.result import CheckResult
 from gpulint.output.escapes import json_text
 from gpulint.output.record import record
 from gpulint.output.view import View

@@ -5,8 +5,8 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 from itertools import groupby
 
-from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding
+from gpulint.linting.result import CheckResult
 from gpulint.output import xml
 from gpulint.output.escapes import first_on_line, printable
 from gpulint.output.view import View, position

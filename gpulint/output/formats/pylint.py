@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.linting.engine import CheckResult
+from gpulint.linting.result import CheckResult
 from gpulint.output.escapes import first_on_line, printable
 from gpulint.output.view import View
 

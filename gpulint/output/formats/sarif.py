@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from gpulint.confidence import Confidence
-from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding, Severity
+from gpulint.linting.result import CheckResult
 from gpulint.linting.rule import Rule
 from gpulint.output import sarif
 from gpulint.output.site import url
@@ -21,7 +21,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 
 def render(result: CheckResult, view: View) -> str:
     """One run: the rules that were on, findings, those that comments silence, and gpulint's own faults."""
-    rules = {rule.code: _rule(rule) for rule in view.rules}
+    rules = {rule.code: _rule(rule) for rule in view.rules()}
     for finding in (*result.findings, *(one.finding for one in result.suppressed)):
         rules.setdefault(finding.code, {"id": finding.code, "name": finding.name, **_page(finding.code, finding.name)})
     index = {code: number for number, code in enumerate(rules)}

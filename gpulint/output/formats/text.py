@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gpulint.confidence import Confidence
-from gpulint.linting.engine import CheckResult
 from gpulint.linting.finding import Finding, Severity
+from gpulint.linting.result import CheckResult
 from gpulint.output.escapes import printable
 from gpulint.output.summary import footer
 from gpulint.output.view import View, place

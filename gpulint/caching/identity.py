@@ -1,0 +1,134 @@
+"""What stands for gpulint, its rules and Python: with another one nothing that was remembered counts."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from types import ModuleType
+
+from gpulint import __version__
+from gpulint.sources.states import digest
+
+SHIPPED = "gpulint.rules"
+
+LIBRARIES = ("libcst", "markdown_it", "packaging", "pathspec")
+"""Packages by which results can change."""
+
+
+def identity(plugins: Iterable[ModuleType] = ()) -> str:
+    """What stands for everything by which the same files can give other findings: the version and the files of gpulint,
+    the libraries that it reads programs with, Python, and the code of rules that are not ours, with what they import.
+    """
+    parts = [__version__, sys.version, sys.platform]
+    for package in ("gpulint", SHIPPED):
+        for directory in _directories(package):
+            parts += [f"{path} {_content(os.path.join(directory, path))}" for path in _files(directory)]
+    for package in LIBRARIES:
+        for directory in _directories(package):
+            parts += _releases(directory)
+    parts += [f"{name} {_content(path)}" for name, path in sorted(_sources_of(plugins).items())]
+    return f"{__version__}-{digest('|'.join(parts).encode(errors='surrogatepass'))}"
+
+
+def _directories(package: str) -> list[str]:
+    try:
+        spec = importlib.util.find_spec(package)
+    except (ImportError, ValueError):
+        return []
+    return list(spec.submodule_search_locations or ()) if spec is not None else []
+
+
+_OTHER_COMMANDS = frozenset({"doctor", "output", "probe", "server", "__pycache__"})
+"""Folders of gpulint in which nothing changes what `check` finds."""
+
+
+def _files(directory: str) -> Iterator[str]:
+    """The files below a directory of gpulint, relative to it: by content, as times change when it is installed."""
+    for folder, folders, names in os.walk(directory):
+        folders[:] = sorted(name for name in folders if name not in _OTHER_COMMANDS)
+        for name in sorted(names):
+            yield os.path.relpath(os.path.join(folder, name), directory)
+
+
+def _releases(directory: str) -> list[str]:
+    """What tells releases of an installed package apart: the metadata beside it, and the sizes of its own files."""
+    package = os.path.basename(directory)
+    beside = [name for name in _names(os.path.dirname(directory)) if name.startswith(package)]
+    own = [f"{entry.name} {entry.stat().st_size}" for entry in os.scandir(directory) if entry.is_file()]
+    return sorted(beside) + sorted(own)
+
+
+def _names(directory: str) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except OSError:
+        return []
+
+
+def _sources_of(plugins: Iterable[ModuleType]) -> Mapping[str, str]:
+    """The files, by module, of plug-ins and of what they import; what an installed package of others imports in its
+    turn is left out."""
+    found: dict[str, str] = {}
+    pending = list(plugins)
+    own = {_top(module) for module in pending}
+    while pending:
+        module = pending.pop()
+        path = getattr(module, "__file__", None)
+        if path is None or module.__name__ in found or _top(module) in _KNOWN:
+            continue
+        found[module.__name__] = path
+        if _top(module) in own or not _is_installed(path):
+            pending += [sys.modules[name] for name in _imports_of(module, path) if name in sys.modules]
+    return found
+
+
+_KNOWN = frozenset({"gpulint", *LIBRARIES, *sys.stdlib_module_names})
+
+
+def _top(module: ModuleType) -> str:
+    return module.__name__.partition(".")[0]
+
+
+def _is_installed(path: str) -> bool:
+    return not {"site-packages", "dist-packages"}.isdisjoint(path.split(os.sep))
+
+
+def _imports_of(module: ModuleType, path: str) -> Iterator[str]:
+    """The names of modules that a module may import, wherever in it."""
+    try:
+        with open(path, "rb") as file:
+            tree = ast.parse(file.read())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return
+    package = getattr(module, "__package__", None) or ""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name
+                yield from _parents(alias.name)
+        elif isinstance(node, ast.ImportFrom):
+            try:
+                base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            except ImportError:
+                continue
+            yield base
+            yield from _parents(base)
+            for alias in node.names:
+                yield f"{base}.{alias.name}"
+
+
+def _parents(name: str) -> Iterator[str]:
+    while "." in name:
+        name = name.rpartition(".")[0]
+        yield name
+
+
+def _content(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return digest(file.read())
+    except OSError:
+        return ""

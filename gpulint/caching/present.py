@@ -1,0 +1,28 @@
+"""Whether what an answer was made from is still as it was."""
+
+from __future__ import annotations
+
+from gpulint.settings import SettingsFinder
+from gpulint.sources.modules import ModuleFinder
+from gpulint.sources.states import MadeFrom, Roots, States
+
+
+class Present:
+    """The files as they are now."""
+
+    def __init__(self, finder: SettingsFinder) -> None:
+        self.states = States(finder)
+        self._finders: dict[Roots, ModuleFinder] = {}
+
+    def agrees_with(self, made_from: MadeFrom) -> bool:
+        """Whether nothing has changed since. Raises SettingsError."""
+        return all(self.states.of(path) == state for path, state in made_from.files.items()) and all(
+            self._finder(roots).look(*lookup) == found
+            for roots, lookups in made_from.lookups.items()
+            for lookup, found in lookups.items()
+        )
+
+    def _finder(self, roots: Roots) -> ModuleFinder:
+        if roots not in self._finders:
+            self._finders[roots] = ModuleFinder(roots)
+        return self._finders[roots]

@@ -1,0 +1,139 @@
+"""The checks of one run of the command: by what is remembered, by other processes, or here.
+
+Whatever is not needed where nothing has changed since the last run is imported when it is.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from gpulint.linting.result import CheckResult
+from gpulint.places import Span
+from gpulint.settings import Settings, SettingsFinder
+
+if TYPE_CHECKING:
+    from gpulint.caching.cache import Cache
+    from gpulint.linting.files import Files
+    from gpulint.linting.selection import Catalogue, Selection
+    from gpulint.sources.source import Source
+
+
+class Texts(Protocol):
+    """The files of a check as it read them."""
+
+    def line(self, path: str, row: int, cell: int | None = None, /) -> str:
+        """The text of a row (from 1) of a file, or of a cell of it; "" where there is none."""
+
+    def source(self, path: str, /) -> Source | None:
+        """The program that a file is; None where it could not be read."""
+
+    def in_file(self, span: Span, /) -> Span:
+        """A span in a notebook's cell at its rows and columns of the notebook's file; any other as it is."""
+
+
+class Checked(NamedTuple):
+    """What a check found, and the files as it read them."""
+
+    result: CheckResult
+    texts: Texts
+
+
+Check = Callable[[Sequence[str], Mapping[str, bytes]], Checked]
+"""Checks files by path; those whose content is given are not read from the disk."""
+
+
+@dataclass
+class Checking:
+    """How the files of a run are checked.
+
+    `settings` are those of the working directory, of which the rules are; `installed` says whether installed packs
+    count. `given` are contents that are on no disk. `cache_directory` is where to remember what was found, "" for where
+    the settings say, None for nowhere.
+    """
+
+    finder: SettingsFinder
+    settings: Settings
+    installed: bool = True
+    given: Mapping[str, bytes] = field(default_factory=dict)
+    jobs: int = 1
+    cache_directory: str | None = None
+
+    def __call__(self, paths: Sequence[str], contents: Mapping[str, bytes]) -> Checked:
+        """Raises SettingsError and PackError."""
+        known = {**self.given, **contents}
+        memory = self.cache if not known else None
+        if memory is not None and (result := memory.result(paths)) is not None:
+            return Checked(result, _Late(self.finder))
+        from gpulint.linting.engine import Checker
+        from gpulint.linting.workers import FORKS, Workers, is_small
+
+        catalogue = self.catalogue
+        processes = 1 if known or is_small(paths) else self.jobs
+        workers = None
+        if FORKS or processes > 1:
+            elsewhere = {os.path.abspath(path): data for path, data in known.items()}
+            workers = Workers(processes, self.finder, catalogue, self._rule_paths, self.installed, elsewhere)
+        checker = Checker(self.finder, catalogue)
+        return Checked(checker.check(paths, known, workers, memory), checker.files)
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """The rules that there are. Raises PackError, and SettingsError where the settings name one that is not."""
+        from gpulint.linting import pack
+        from gpulint.linting.selection import Catalogue, Selection
+
+        catalogue = Catalogue(pack.load(self._rule_paths, self.installed))
+        Selection(catalogue, self.settings)
+        return catalogue
+
+    @property
+    def selection(self) -> Selection:
+        """The rules that are on in the working directory. Raises as `catalogue` does."""
+        from gpulint.linting.selection import Selection
+
+        return Selection(self.catalogue, self.settings)
+
+    @cached_property
+    def cache(self) -> Cache | None:
+        """Raises as `catalogue` does, where there are rules that are not ours."""
+        if self.cache_directory is None:
+            return None
+        from gpulint.caching.cache import Cache
+        from gpulint.caching.identity import identity
+        from gpulint.linting.pack import SHIPPED, has_installed
+
+        plugins = set()
+        if self._rule_paths or (self.installed and has_installed()):
+            plugins = {rule.__module__ for rule in self.catalogue.pack if not rule.__module__.startswith(f"{SHIPPED}.")}
+        return Cache(self.finder, identity(sys.modules[name] for name in plugins), self.cache_directory)
+
+    @property
+    def _rule_paths(self) -> tuple[str, ...]:
+        return tuple(os.path.join(self.settings.root, path) for path in self.settings.rule_paths)
+
+
+class _Late:
+    """The texts of files that are read when they are asked for."""
+
+    def __init__(self, finder: SettingsFinder) -> None:
+        self._finder = finder
+
+    @cached_property
+    def _files(self) -> Files:
+        from gpulint.linting.files import Files
+
+        return Files(self._finder)
+
+    def line(self, path: str, row: int, cell: int | None = None) -> str:
+        return self._files.line(path, row, cell)
+
+    def source(self, path: str) -> Source | None:
+        return self._files.source(path)
+
+    def in_file(self, span: Span) -> Span:
+        return self._files.in_file(span) if span.cell is not None else span

@@ -1,0 +1,62 @@
+"""What the programs in a file gave, before it is set beside what others gave."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from gpulint.linting.finding import Finding
+from gpulint.linting.result import CheckResult
+from gpulint.places import Site
+from gpulint.sources.states import MadeFrom
+
+
+class Candidate(NamedTuple):
+    """A report that has its place. The finding's path is absolute, its fix is written; `entry` is the function that was
+    run without a known caller to find it, `fault` says (message, traceback) why the fix could not be written."""
+
+    finding: Finding
+    site: Site
+    supersedes: tuple[Site, ...] = ()
+    entry: Site | None = None
+    fault: tuple[str, str] | None = None
+
+
+@dataclass(slots=True)
+class Examined:
+    """What the programs in one file gave: what they and their imports are reported for, which functions of other files
+    they call, and what went wrong with them. It depends on nothing but what it was `made_from`.
+
+    `path` is "" where nothing can be said of any one file but what went wrong.
+    """
+
+    path: str
+    candidates: list[Candidate] = field(default_factory=list)
+    called: set[Site] = field(default_factory=set)
+    reached: set[str] = field(default_factory=set)
+    """The files that they reach into: those that they are reported for, and those whose functions they call."""
+    elsewhere: set[str] = field(default_factory=set)
+    """Files that they are reported for and that were not checked: those candidates are left out."""
+    unreadable: list[Finding] = field(default_factory=list)
+    errors: list[tuple[str, str]] = field(default_factory=list)
+    analysed: int = 0
+    stopped: set[tuple[str, Site]] = field(default_factory=set)
+    """Bounds of the analysis that were reached, each with the function in which that was, or the start of the file."""
+    lost: str = ""
+    """Why nobody may read the file any more, which need not be one that was to be examined; "" where anybody may."""
+    made_from: MadeFrom | None = None
+    """None where another look could give something else."""
+
+
+class Memory(Protocol):
+    """What is known from earlier runs. Paths of files that were examined are absolute."""
+
+    def examined(self, path: str, shown: Collection[str]) -> Examined | None:
+        """What the programs in a file on disk give where those in `shown` are checked."""
+
+    def keep(
+        self, files: Sequence[str], result: CheckResult, made_from: MadeFrom | None, fresh: Sequence[Examined]
+    ) -> None:
+        """Remember what a run over `files`, as they are shown, came to, None where another run could come to something
+        else, and what those gave that were not known."""

@@ -1,0 +1,107 @@
+"""The life of a process that examines portions of a run, and how it ends."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpulint.linting.engine import Checker
+from gpulint.linting.examined import Examined
+
+if TYPE_CHECKING:
+    from gpulint.linting.workers import Task
+
+if sys.platform != "win32":
+    import resource
+
+
+class Order(NamedTuple):
+    """What a worker is asked for: the files that it is to examine, and those that nobody may read any more."""
+
+    paths: tuple[str, ...]
+    lost: frozenset[str]
+
+
+class Limits(NamedTuple):
+    """What one file may take: `seconds` of processor time, and megabytes of `memory` of the process; 0 for any.
+
+    The system ends a process that takes more time, even within a native call. Windows has no such limits, and macOS
+    none of memory.
+    """
+
+    seconds: int
+    memory: int
+
+    def impose(self) -> None:
+        """Limit the memory of this process, besides what it has already."""
+        if self.memory and sys.platform == "linux":
+            with open("/proc/self/statm", encoding="ascii") as file:
+                present = int(file.read().split()[0]) * resource.getpagesize()
+            _, hard = resource.getrlimit(resource.RLIMIT_AS)
+            wanted = present + self.memory * 1_000_000
+            resource.setrlimit(resource.RLIMIT_AS, (wanted if hard < 0 else min(wanted, hard), hard))
+
+    def start_clock(self) -> None:
+        """From now on this process may take as many seconds once more."""
+        if self.seconds and sys.platform != "win32":
+            signal.setitimer(signal.ITIMER_PROF, self.seconds)
+
+    def is_reached_with(self, status: int | None) -> bool:
+        """Whether a process that ended so reached a limit, as it would again."""
+        return sys.platform != "win32" and status == -signal.SIGPROF
+
+
+def how_it_died(status: int | None, limits: Limits) -> str:
+    """Why a process that has ended did so."""
+    if limits.is_reached_with(status):
+        return f"it takes more than `max-file-seconds` ({limits.seconds}) of processor time"
+    return f"the process that analysed it died {_of_what(status or 0)}"
+
+
+def _of_what(status: int) -> str:
+    if status >= 0:
+        return f"with status {status}"
+    try:
+        return f"of {signal.Signals(-status).name}"
+    except ValueError:
+        return f"of signal {-status}"
+
+
+def work(
+    task: Task, given: Mapping[str, bytes], limits: Limits, pipe: Connection, inherited: Sequence[Connection]
+) -> None:
+    """Examine portions until nobody asks for more.
+
+    `inherited` are the parent's ends of pipes, copies of which a forked process has.
+    """
+    for other in inherited:
+        other.close()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and ends the workers
+    if sys.platform != "win32":
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    limits.impose()
+
+    def begun(path: str) -> None:
+        limits.start_clock()
+        pipe.send(path)
+
+    checker: Checker | None = None
+    while True:
+        try:
+            order: Order = pipe.recv()
+        except (EOFError, OSError):
+            return
+        limits.start_clock()
+        try:
+            checker = checker or Checker(task.finder, task.catalogue())
+            checker.give_up(order.lost)
+            examined = checker.examine(order.paths, task.shown, given, begun, begun)
+        except Exception as error:  # the edge of a worker: its fault is said by the parent
+            first = order.paths[0] if order.paths else ""
+            message = f"{first} and what follows it: internal error: {type(error).__name__}: {error}"
+            examined = [Examined("", errors=[(message, traceback.format_exc())])]
+        pipe.send(examined)

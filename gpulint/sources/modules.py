@@ -1,0 +1,124 @@
+"""Where the files of imports are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+
+class Lookup(NamedTuple):
+    """A module that was looked for: its absolute name, or its name below `directory` after a dot."""
+
+    name: str
+    directory: str
+
+
+class ModuleFinder:
+    """Finds modules as Python would, without importing anything.
+
+    `roots` are the directories that dotted names start from. `written` has, by folder, the names in folders that are on
+    no disk: a notebook with the files that it writes. Directories are read once.
+    """
+
+    def __init__(self, roots: Sequence[str], written: Mapping[str, Collection[str]] = MappingProxyType({})) -> None:
+        self._roots = [os.path.abspath(root) for root in roots]
+        self._written = written
+        self._found: dict[Lookup, str | None] = {}
+        self._listed: dict[str, frozenset[str]] = {}
+        self._directories: dict[str, str] = {}
+        self._packages: dict[str, str] = {}
+        self.asked: dict[Lookup, str | None] = {}
+        """What was looked for on the disk, and where it is. Whoever wants to know clears it before."""
+
+    def find(self, dotted: str, importer: str) -> str | None:
+        """The file of an absolute module name, looked for beside the importer, then under the roots."""
+        return self.look(dotted, self._directory_of(importer))
+
+    def look(self, name: str, directory: str) -> str | None:
+        """The file of a module for the importers in a directory: of an absolute name, or of one after a dot that is
+        looked for there and nowhere else."""
+        key = Lookup(name, directory)
+        if key not in self._found:
+            if name.startswith("."):
+                self._found[key] = self._module_file(directory, name[1:].split(".") if name != "." else [])
+            else:
+                self._found[key] = self._look(name, directory)
+        self._note(key, self._found[key])
+        return self._found[key]
+
+    def _note(self, lookup: Lookup, found: str | None) -> None:
+        """Keep what was asked of the disk: what a notebook writes follows from the notebook."""
+        name, directory = lookup
+        if found is not None and os.path.dirname(found) in self._written:
+            return
+        while directory in self._written:
+            if name.startswith("."):
+                return
+            directory = os.path.dirname(directory)
+        self.asked[Lookup(name, directory)] = found
+
+    def _directory_of(self, path: str) -> str:
+        if path not in self._directories:
+            self._directories[path] = path if path in self._written else os.path.dirname(os.path.abspath(path))
+        return self._directories[path]
+
+    def _names_in(self, directory: str) -> frozenset[str]:
+        """What a directory holds, read once."""
+        if directory not in self._listed:
+            try:
+                self._listed[directory] = frozenset(os.listdir(directory))
+            except OSError:
+                self._listed[directory] = frozenset(self._written.get(directory, ()))
+        return self._listed[directory]
+
+    def _is_file(self, path: str) -> bool:
+        folder, name = os.path.split(path)
+        return name in self._written.get(folder, ()) or os.path.isfile(path)
+
+    def _look(self, dotted: str, here: str) -> str | None:
+        parts = dotted.split(".")
+        bases = []
+        while here in self._written:  # a notebook finds what it wrote, and what stands beside it
+            bases.append(here)
+            here = os.path.dirname(here)
+        if here not in self._packages:
+            self._packages[here] = package_root(here)
+        for base in (*bases, here, self._packages[here], *self._roots):
+            if found := self._module_file(base, parts):
+                return found
+        return None
+
+    def find_relative(self, module: str, level: int, importer: str) -> str | None:
+        """The file of `from ..module import`, by directories."""
+        base = self._directory_of(importer)
+        for _ in range(level - 1):
+            base = os.path.dirname(base)
+        return self.look(f".{module}", base)
+
+    def _module_file(self, base: str, parts: Sequence[str]) -> str | None:
+        """The file of a module below a directory: `a/b.py` or `a/b/__init__.py`."""
+        directory = base
+        for part in parts[:-1]:
+            if part not in self._names_in(directory):
+                return None
+            directory = os.path.join(directory, part)
+        names = self._names_in(directory)
+        last = parts[-1] if parts else ""
+        if last and f"{last}.py" in names and self._is_file(found := os.path.join(directory, f"{last}.py")):
+            return found
+        package = os.path.join(directory, last) if last else directory
+        if (not last or last in names) and "__init__.py" in self._names_in(package):
+            return os.path.join(package, "__init__.py")
+        return None
+
+
+def package_root(directory: str) -> str:
+    """The directory that holds the outermost package around `directory`."""
+    while os.path.isfile(os.path.join(directory, "__init__.py")):
+        parent = os.path.dirname(directory)
+        if parent == directory:
+            break
+        directory = parent
+    return directory

@@ -1,0 +1,160 @@
+"""Whatever is edited, a check that remembers finds what one does that remembers nothing."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gpulint.api import Plan, Report, Rule, Severity, Site
+from gpulint.linting.engine import Checker
+from gpulint.linting.examined import Examined
+from gpulint.linting.selection import Catalogue
+from gpulint.sources.modules import Lookup
+from gpulint.sources.states import MadeFrom
+from tests.caching.projects import CALLERS, CATALOGUE, FILES, HELPERS, LIBRARY, MAIN, check, essence, make, write
+
+edits = st.sampled_from(sorted(FILES)).flatmap(
+    lambda name: st.tuples(st.just(name), st.sampled_from([None, *FILES[name]]))
+)
+subsets = st.sampled_from([(), (), ("main.py",), ("helpers.py",), ("pkg",)])
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.sampled_from([MAIN, LIBRARY]), st.lists(st.tuples(edits, subsets), min_size=1, max_size=12))
+def test_any_edits_give_the_same_findings_with_and_without_a_cache(
+    first: Mapping[str, str], steps: list[tuple[tuple[str, str | None], tuple[str, ...]]]
+) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory)
+        make(root, first)
+        check(root, True)
+        for (name, content), paths in steps:
+            write(root, name, content)
+            remembering = essence(check(root, True, paths))
+            assert remembering == essence(check(root, False, paths))
+            assert remembering == essence(check(root, True, paths))
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+@pytest.mark.parametrize("first", [MAIN, LIBRARY], ids=["main", "library"])
+def test_each_single_edit_gives_the_same_findings_with_and_without_a_cache(
+    tmp_path: Path, first: Mapping[str, str], name: str
+) -> None:
+    for content in (None, *FILES[name]):
+        root = tmp_path / "project"
+        root.mkdir()
+        make(root, first)
+        before = essence(check(root, True))
+        write(root, name, content)
+        assert essence(check(root, True)) == essence(check(root, False))
+        write(root, name, first.get(name))
+        assert essence(check(root, True)) == before
+        shutil.rmtree(root)
+
+
+def test_a_file_that_is_checked_again_with_others_has_its_findings_in_them(tmp_path: Path) -> None:
+    make(tmp_path, MAIN)
+    alone = check(tmp_path, True, ["main.py"])
+    assert essence(alone) == essence(check(tmp_path, False, ["main.py"]))
+    together = check(tmp_path, True, ["main.py", "helpers.py"])
+    assert essence(together) == essence(check(tmp_path, False, ["main.py", "helpers.py"]))
+    assert {Path(one.span.path).name for one in together.findings} > {
+        Path(one.span.path).name for one in alone.findings
+    }
+
+
+def test_a_changed_helper_redoes_exactly_the_files_that_look_into_it(tmp_path: Path) -> None:
+    callers = {f"caller_{number}.py": CALLERS[0] for number in range(3)}
+    others = {f"other_{number}.py": CALLERS[8] + "import tensorflow\nimport deeper\n" for number in range(4)}
+    make(tmp_path, {**callers, **others, "helpers.py": HELPERS[0], "deeper.py": HELPERS[0]})
+    assert check(tmp_path, True).remembered == 0
+    again = check(tmp_path, True)
+    assert again.remembered == again.analysed == 9
+    write(tmp_path, "helpers.py", HELPERS[1])
+    changed = check(tmp_path, True)
+    assert changed.analysed - changed.remembered == len(callers) + 1
+    assert essence(changed) == essence(check(tmp_path, False))
+
+
+def test_a_module_that_now_shadows_another_is_seen(tmp_path: Path) -> None:
+    make(tmp_path, LIBRARY)
+    check(tmp_path, True)
+    write(tmp_path, "helpers.py", HELPERS[1])
+    shadowed = check(tmp_path, True)
+    assert shadowed.analysed - shadowed.remembered == 4  # itself, the two programs that import it, the notebook
+    assert essence(shadowed) == essence(check(tmp_path, False))
+
+
+def test_a_file_of_which_another_program_now_calls_a_function_is_judged_by_that_call(tmp_path: Path) -> None:
+    inner = "import tensorflow as tf\n\n\ndef place(d='/gpu:0'):\n    with tf.device(d):\n        return tf.zeros(4)\n"
+    make(tmp_path, {"helpers.py": inner, "main.py": CALLERS[8]})
+    before = check(tmp_path, True)
+    write(tmp_path, "main.py", CALLERS[1])
+    after = check(tmp_path, True)
+    assert after.analysed - after.remembered == 1
+    assert essence(after) == essence(check(tmp_path, False)) != essence(before)
+
+
+class Explains(Rule):
+    """Explains programs by what they call elsewhere."""
+
+    code, name, severity, why, instead = "TST001", "explains", Severity.WARNING, "none", "none"
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        for site in sorted(plan.borrowed):
+            yield Report(site, "explains", supersedes=(Site(plan.path, 1),))
+
+
+class Yields(Rule):
+    """Reports programs that nothing explains."""
+
+    code, name, severity, why, instead = "TST002", "yields", Severity.WARNING, "none", "none"
+    yields_to = ("TST001",)
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        yield Report(Site(plan.path, 1), "unexplained")
+
+
+def test_what_is_said_of_a_file_that_is_not_checked_now_explains_nothing(tmp_path: Path) -> None:
+    make(tmp_path, {"main.py": CALLERS[0], "helpers.py": HELPERS[0]})
+    catalogue = Catalogue((*CATALOGUE.pack, Explains, Yields))
+    select = {"lint": {"select": ["TST"]}}
+    for paths in ((), ("main.py",), ("helpers.py",), ("main.py",), ()):
+        remembering = check(tmp_path, True, paths, catalogue, select)
+        assert essence(remembering) == essence(check(tmp_path, False, paths, catalogue, select))
+        assert ("TST001" in {one.code for one in remembering.findings}) == (paths == ())
+
+
+@pytest.mark.parametrize("edited", ["main.py", "helpers.py"])
+def test_what_changes_while_it_is_checked_is_not_remembered_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edited: str
+) -> None:
+    make(tmp_path, MAIN)
+    examine = Checker.examine
+
+    def disturbed(checker: Checker, *arguments: Any) -> list[Examined]:
+        examined = examine(checker, *arguments)
+        write(tmp_path, edited, HELPERS[1] + "place(0)\n")
+        return examined
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Checker, "examine", disturbed)
+        check(tmp_path, True)
+    assert essence(check(tmp_path, True)) == essence(check(tmp_path, False))
+    write(tmp_path, edited, MAIN[edited])
+    assert essence(check(tmp_path, True)) == essence(check(tmp_path, False))
+
+
+def test_answers_that_saw_different_contents_come_from_none() -> None:
+    lookup = Lookup("helpers", "/p")
+    one = MadeFrom({"/p/a.py": "1"}, {("/p",): {lookup: None}})
+    assert MadeFrom.all_of([one, MadeFrom({"/p/b.py": "1"}, {("/q",): {lookup: "/q/helpers.py"}})]) is not None
+    assert MadeFrom.all_of([one, MadeFrom({"/p/a.py": "2"})]) is None
+    assert MadeFrom.all_of([one, MadeFrom({}, {("/p",): {lookup: "/p/helpers.py"}})]) is None
