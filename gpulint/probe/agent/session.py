@@ -356,6 +356,7 @@ class Session:
             self._profile.end()
             self.inline.look_again()
             self.write_down()
+            guarded("memory", self.fault, self._memory.write)()
             self.inline.write_down()  # also where TensorFlow was never imported
             self._witnesses.moment("end")
             self._writer.write("modules", paths=self._places.modules()[:MAX_MODULES])
