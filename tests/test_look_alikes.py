@@ -132,16 +132,6 @@ STEPS = [
         set(),
     ),
     ("the number of an epoch", "for epoch in tf.range(1, 1000):\n    step(tf.zeros((8, 4)))\n    print(epoch)", set()),
-    (
-        "one step an epoch, over a range of epochs",
-        "epochs = 2000\nfor i in range(1, 1 + epochs):\n    print(step(tf.zeros((8, 4))))",
-        set(),
-    ),
-    (
-        "as many steps as a product of epochs gives",
-        "epochs = 20\nfor i in range(epochs * 100):\n    print(step(tf.zeros((8, 4))))",
-        {"GPU501"},
-    ),
     ("a few batches", "for x in data.take(3):\n    print(step(x))", set()),
     ("formatted outside print", "def show(text): ...\nfor x in data:\n    show('%.3f' % step(x))", {"GPU501"}),
     ("ends at once", "for x in data:\n    print(step(x))\n    break", set()),

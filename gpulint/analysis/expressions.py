@@ -273,9 +273,7 @@ def _fold(interp: Interpreter, left: Constant, sign: str, right: Constant, node:
     if not sizes and not heavy and sign in _ARITHMETIC:
         try:
             if not (sign == "*" and isinstance(a, (str, bytes))):
-                result = Constant(_ARITHMETIC[sign](a, b), interp.site(node), (*left.named, *right.named)[:8])
-                result.is_product = left.is_product or right.is_product or sign in ("*", "**")
-                return result
+                return Constant(_ARITHMETIC[sign](a, b), interp.site(node), (*left.named, *right.named)[:8])
         except (TypeError, ValueError, ArithmeticError):
             pass
     return Unknown(("binary", sign, symbol_of(left), symbol_of(right)))
