@@ -93,3 +93,34 @@ def test_a_strategy_with_a_fall_back_initialises_the_runtime_either_way(tmp_path
         main()
     """
     assert codes_in(tmp_path, main=program) == {"GPU301"}
+
+
+AGENT = """
+    import tensorflow as tf
+
+
+    class Agent:
+        def __init__(self):
+            self.network = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(2)])
+            self.optimizer = tf.keras.optimizers.Adam(1e-3)
+
+        def learn(self, states):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(self.network(states) ** 2)
+            weights = self.network.trainable_variables
+            self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "expected"), [("for states in play(): agent.learn(states)", {"GPU508"}), ("agent.learn(play())", set())]
+)
+def test_a_main_file_that_never_names_tensorflow_is_read(loop: str, expected: set[str], tmp_path: Path) -> None:
+    imports = "from agent import Agent\nfrom world import play\n"
+    main = f"{imports}if __name__ == '__main__':\n    agent = Agent()\n    {loop}\n"
+    assert codes_in(tmp_path, agent=AGENT, main=main) == expected
+
+
+def test_names_that_are_gone_are_told_of_whoever_calls(tmp_path: Path) -> None:
+    old = "import tensorflow as tf\n\n\ndef old(way):\n    if way:\n        tf.keras.utils.multi_gpu_model(0)\n"
+    assert codes_in(tmp_path, old=old, main="import tensorflow as tf\nfrom old import old\nold(False)\n") == {"GPU901"}

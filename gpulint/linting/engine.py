@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from gpulint.analysis import Plan, Project, analyse
 from gpulint.analysis.questions import is_test
+from gpulint.analysis.relevance import imported_paths
 from gpulint.linting.dispatch import Raised, reports_of, without_explained, without_guessed, without_repeated
 from gpulint.linting.examined import Candidate, Examined, Memory
 from gpulint.linting.files import Files
@@ -226,11 +227,20 @@ class Checker:
         for source, broken in programs.broken:
             what = "block" if source.cells is None else "cell"
             self._cannot_parse(part, source, broken, f"nothing in this {what} was checked", f"mend the {what}")
-        if speaks_of_tensorflow(programs.main.data):
+        if speaks_of_tensorflow(programs.main.data) or self._starts_tensorflow(programs.main):
             part.analysed = 1
             for source in programs.all:
                 self._check_program(part, source)
         return True
+
+    def _starts_tensorflow(self, source: Source) -> bool:
+        """Whether a file is run as a program and imports a file of the project that is about TensorFlow, as the
+        `main.py` beside the modules of an agent does."""
+        if b"__main__" not in source.data:
+            return False
+        project = self._project(self._finder.of_file(source.file))
+        imported = (self.files.read(path) for path in sorted(imported_paths(project, source.path)))
+        return any(one is not None and speaks_of_tensorflow(one.data) for one in imported)
 
     def _check_program(self, part: Examined, source: Source) -> None:
         settings = self._finder.of_file(source.file)

@@ -35,7 +35,7 @@ class _File:
 
     def __init__(self, stamp: object, data: bytes) -> None:
         self.stamp = stamp
-        statements = _IMPORT.findall(data) if speaks_of_tensorflow(data) else []
+        statements = _IMPORT.findall(data) if speaks_of_tensorflow(data) or b"__main__" in data else []
         self.words = {word for one in statements for word in _WORD.findall(one)}
         if any(map(_RELATIVE.match, statements)):
             self.words.add(_PACKAGE)
