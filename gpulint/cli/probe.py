@@ -6,29 +6,27 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
-from importlib.util import find_spec
 
 import click
 
 from gpulint.cli import options, sizes
 from gpulint.cli.options import UserError
+from gpulint.cli.probing import probed
 from gpulint.linting import pack
 from gpulint.linting.selection import Catalogue, Selection
-from gpulint.probe import levels, preflight
-from gpulint.probe.capture import Capture, CaptureError, read
-from gpulint.probe.cluster.folder import capture_of, read_members
+from gpulint.probe import levels
+from gpulint.probe.capture import CaptureError, read
+from gpulint.probe.cluster.folder import read_members
 from gpulint.probe.cluster.joined import joined
 from gpulint.probe.cluster.judged import verify_all
 from gpulint.probe.expectation import Run, Wanted
 from gpulint.probe.log_file import capture_of_log
 from gpulint.probe.report import FORMATS, Report, render, tensorboard
 from gpulint.probe.report.file import check_writable, write
-from gpulint.probe.run import Profile, Simulated, Target, command_line, findings_of
+from gpulint.probe.run import Profile, Simulated, Target, findings_of
 from gpulint.probe.verify import exit_status, verify
 from gpulint.probe.wanted import wanted
 from gpulint.settings import Settings, SettingsError, SettingsFinder
-from gpulint.sources.decoding import Undecodable
-from gpulint.sources.notebook import PYTHON_2, read_notebook
 
 
 @click.command("probe", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -162,7 +160,7 @@ def command(
             given = (script, *arguments) if module and script else arguments
             target = Target(module or script or "", module is not None, tuple(given))
             simulated = Simulated(simulate_gpus or 0, simulate_memory or 0)
-            capture = _probed(target, finder, capture_path, settings, no_jit, simulated, profile, local_workers)
+            capture = probed(target, finder, capture_path, settings, no_jit, simulated, profile, local_workers)
     except CaptureError as error:
         raise UserError(str(error)) from None
     except OSError as error:
@@ -243,87 +241,3 @@ def _catalogue(finder: SettingsFinder, isolated: bool) -> Catalogue:
     except (SettingsError, pack.PackError) as error:
         raise UserError(str(error)) from None
     return catalogue
-
-
-def _probed(
-    target: Target,
-    finder: SettingsFinder,
-    capture_path: str | None,
-    settings: Settings,
-    no_jit: bool,
-    simulated: Simulated,
-    profile: Profile,
-    local_workers: int | None,
-) -> Capture:
-    from gpulint.probe import launch  # POSIX only, as far as there are pseudo-terminals
-    from gpulint.probe.cards import Cards
-    from gpulint.probe.channel import standard_error
-    from gpulint.probe.cluster import local
-    from gpulint.probe.progress import ProgressLine
-
-    if not target.is_module and not os.path.isfile(target.name):
-        raise UserError(f"{target.name}: no such file")
-    if target.is_notebook:
-        _require_notebook(target)
-        if local_workers is not None:
-            raise UserError(f"{target.name}: a notebook is one program; --local-workers needs a script or a module")
-    opened = Cards.open()
-    cards = opened if isinstance(opened, Cards) else None
-    gpus = simulated.gpus or preflight.gpus_here(cards, os.environ)
-    if gpus is not None and not target.is_module:
-        for line in preflight.missing_devices(target.name, finder, gpus):
-            options.say(line)
-    environment = simulated.environment(os.environ)
-    timeout, hang_after = settings.probe_timeout or None, settings.probe_hang_after or None
-
-    def command(path: str) -> list[str]:
-        return command_line(target, path, settings.probe_steps, settings.probe_warmup, no_jit, simulated, profile)
-
-    with tempfile.TemporaryDirectory(prefix="gpulint-") as temporary:
-        if local_workers is not None:
-            shared = 0 if simulated.gpus else gpus or 0
-            for line in local.told_before(local_workers, shared, environment):
-                options.say(line)
-            directory = os.path.abspath(capture_path or temporary)
-            os.makedirs(directory, exist_ok=True)
-            job = local.Job(command, target.words, environment)
-            result = local.run(local_workers, job, directory, gpus=shared, timeout=timeout, hang_after=hang_after)
-            faults, capture = result.faults, joined(result.members)
-        else:
-            path, worker = capture_of(capture_path or f"{temporary}/", environment)
-            if worker is None and capture_path and os.path.dirname(path) == os.path.abspath(capture_path):
-                options.say(f"nothing says which worker this is; its capture is {path}")
-            ended = launch.run(
-                command(path),
-                capture_path=path,
-                program=target.words,
-                environment=environment,
-                timeout=timeout,
-                hang_after=hang_after,
-                progress=ProgressLine.on(standard_error()),
-                cards=cards,
-                worker=worker,
-            )
-            faults, capture = list(ended.faults), read(path)
-    for fault in faults:
-        options.say(fault)
-    if profile.directory and not os.listdir(profile.directory):
-        options.say("no profile was made: no training step after the warm-up was seen")
-    return capture
-
-
-def _require_notebook(target: Target) -> None:
-    """Raises UserError where a notebook cannot be run."""
-    if target.arguments:
-        raise UserError(f"{target.name}: a notebook takes no arguments")
-    try:
-        with open(target.name, "rb") as file:
-            notebook = read_notebook(target.name, file.read())
-    except Undecodable as error:
-        raise UserError(f"{target.name}:{error.row}:{error.column}: {error.message}") from None
-    if not notebook.is_python or notebook.language == PYTHON_2:
-        raise UserError(f"{target.name}: its kernel is {notebook.language}; only Python 3 can be probed")
-    missing = [name for name in ("nbclient", "nbformat", "ipykernel") if find_spec(name) is None]
-    if missing:
-        needed = f"needs {' and '.join(missing)} to be run: pip install 'gpulint[notebook]'"
-        raise UserError(f"{target.name}: a notebook {needed}")

@@ -1,0 +1,104 @@
+"""Running the user's program for `gpulint probe`."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from importlib.util import find_spec
+
+from gpulint.cli import options
+from gpulint.cli.options import UserError
+from gpulint.probe import preflight
+from gpulint.probe.capture import Capture, read
+from gpulint.probe.cluster.folder import capture_of
+from gpulint.probe.cluster.joined import joined
+from gpulint.probe.run import Profile, Simulated, Target, command_line
+from gpulint.settings import Settings, SettingsFinder
+from gpulint.sources.decoding import Undecodable
+from gpulint.sources.notebook import PYTHON_2, read_notebook
+
+
+def probed(
+    target: Target,
+    finder: SettingsFinder,
+    capture_path: str | None,
+    settings: Settings,
+    no_jit: bool,
+    simulated: Simulated,
+    profile: Profile,
+    local_workers: int | None,
+) -> Capture:
+    """What was seen of a run that had this process's streams. Raises UserError where the program cannot be
+    run."""
+    from gpulint.probe import launch  # POSIX only, as far as there are pseudo-terminals
+    from gpulint.probe.cards import Cards
+    from gpulint.probe.channel import standard_error
+    from gpulint.probe.cluster import local
+    from gpulint.probe.progress import ProgressLine
+
+    if not target.is_module and not os.path.isfile(target.name):
+        raise UserError(f"{target.name}: no such file")
+    if target.is_notebook:
+        _require_notebook(target)
+        if local_workers is not None:
+            raise UserError(f"{target.name}: a notebook is one program; --local-workers needs a script or a module")
+    opened = Cards.open()
+    cards = opened if isinstance(opened, Cards) else None
+    gpus = simulated.gpus or preflight.gpus_here(cards, os.environ)
+    if gpus is not None and not target.is_module:
+        for line in preflight.missing_devices(target.name, finder, gpus):
+            options.say(line)
+    environment = simulated.environment(os.environ)
+    timeout, hang_after = settings.probe_timeout or None, settings.probe_hang_after or None
+
+    def command(path: str) -> list[str]:
+        return command_line(target, path, settings.probe_steps, settings.probe_warmup, no_jit, simulated, profile)
+
+    with tempfile.TemporaryDirectory(prefix="gpulint-") as temporary:
+        if local_workers is not None:
+            shared = 0 if simulated.gpus else gpus or 0
+            for line in local.told_before(local_workers, shared, environment):
+                options.say(line)
+            directory = os.path.abspath(capture_path or temporary)
+            os.makedirs(directory, exist_ok=True)
+            job = local.Job(command, target.words, environment)
+            result = local.run(local_workers, job, directory, gpus=shared, timeout=timeout, hang_after=hang_after)
+            faults, capture = result.faults, joined(result.members)
+        else:
+            path, worker = capture_of(capture_path or f"{temporary}/", environment)
+            if worker is None and capture_path and os.path.dirname(path) == os.path.abspath(capture_path):
+                options.say(f"nothing says which worker this is; its capture is {path}")
+            ended = launch.run(
+                command(path),
+                capture_path=path,
+                program=target.words,
+                environment=environment,
+                timeout=timeout,
+                hang_after=hang_after,
+                progress=ProgressLine.on(standard_error()),
+                cards=cards,
+                worker=worker,
+            )
+            faults, capture = list(ended.faults), read(path)
+    for fault in faults:
+        options.say(fault)
+    if profile.directory and not os.listdir(profile.directory):
+        options.say("no profile was made: no training step after the warm-up was seen")
+    return capture
+
+
+def _require_notebook(target: Target) -> None:
+    """Raises UserError where a notebook cannot be run."""
+    if target.arguments:
+        raise UserError(f"{target.name}: a notebook takes no arguments")
+    try:
+        with open(target.name, "rb") as file:
+            notebook = read_notebook(target.name, file.read())
+    except Undecodable as error:
+        raise UserError(f"{target.name}:{error.row}:{error.column}: {error.message}") from None
+    if not notebook.is_python or notebook.language == PYTHON_2:
+        raise UserError(f"{target.name}: its kernel is {notebook.language}; only Python 3 can be probed")
+    missing = [name for name in ("nbclient", "nbformat", "ipykernel") if find_spec(name) is None]
+    if missing:
+        needed = f"needs {' and '.join(missing)} to be run: pip install 'gpulint[notebook]'"
+        raise UserError(f"{target.name}: a notebook {needed}")
