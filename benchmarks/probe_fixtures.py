@@ -4,6 +4,11 @@
 
 From the repository's root; needs TensorFlow. A program is run for each of its `# run:` lines, or, without one, on two
 logical CPUs that stand for GPUs. Some 200 runs of about 8 seconds; the processors are shared between two.
+
+The families clusters, legacy, memory, pipelines and placement with TensorFlow 2.21 on a CPU: of 94 expected findings 47
+were confirmed on their lines, none was refuted, and the probe had no fault in any run. What stays undecided needs a GPU
+(105, 603), a package that was not there (704), more than one process (703), an end that another error came before
+(901), or shows in no single run (308, 402, 403, 404, 601, 602).
 """
 
 from __future__ import annotations

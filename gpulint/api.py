@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from gpulint.analysis import events, pipelines, values
 from gpulint.analysis.contexts import Caller, Context, DeviceScope, Loop, Replica, StrategyScope, Where, callers
+from gpulint.analysis.counters import COUNTER
 from gpulint.analysis.names import words
 from gpulint.analysis.paths import Condition, Literal, Path, compatible, length_of, mentions, words_of
 from gpulint.analysis.plan import Plan
@@ -71,6 +72,7 @@ __all__ = [
     "CLEARS_SESSION",
     "CLUSTER_WORDS",
     "CONFIG_WORDS",
+    "COUNTER",
     "DATASET_WORDS",
     "DEVICE_NAMES",
     "DEVICE_WORDS",

@@ -74,6 +74,31 @@ STEPS = [
         set(),
     ),
     (
+        "a step behind a buffer that other methods fill",
+        """
+        class Agent:
+            def __init__(self):
+                self.filled = 0
+
+            def remember(self, x):
+                self.filled += 1
+
+            def learn(self, x):
+                if self.filled < 64:
+                    return
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(model(x) ** 2)
+                weights = model.trainable_variables
+                optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+
+        agent = Agent()
+        for x in data:
+            agent.remember(x)
+            agent.learn(x)
+        """,
+        {"GPU508"},
+    ),
+    (
         "a pool that a count keeps small",
         """
         class Pool:
@@ -105,6 +130,17 @@ STEPS = [
         train(np.load("batches.npy"))
         """,
         set(),
+    ),
+    ("the number of an epoch", "for epoch in tf.range(1, 1000):\n    step(tf.zeros((8, 4)))\n    print(epoch)", set()),
+    (
+        "one step an epoch, over a range of epochs",
+        "epochs = 2000\nfor i in range(1, 1 + epochs):\n    print(step(tf.zeros((8, 4))))",
+        set(),
+    ),
+    (
+        "as many steps as a product of epochs gives",
+        "epochs = 20\nfor i in range(epochs * 100):\n    print(step(tf.zeros((8, 4))))",
+        {"GPU501"},
     ),
     ("a few batches", "for x in data.take(3):\n    print(step(x))", set()),
     ("formatted outside print", "def show(text): ...\nfor x in data:\n    show('%.3f' % step(x))", {"GPU501"}),
@@ -431,6 +467,38 @@ def trained(data, **options):
 
 FITS = [
     (
+        "the members of an ensemble whose number is one of two things",
+        """
+        class Ensemble:
+            def __init__(self, num_estimators=None, paths=None):
+                if paths is None:
+                    self.num_estimators = num_estimators
+                else:
+                    self.num_estimators = len(paths)
+
+            def fit(self, data):
+                for i in range(self.num_estimators):
+                    trained(data).save_weights(f"{i}.weights.h5")
+        """,
+        set(),
+    ),
+    (
+        "a model of each round of a loop whose number is one of two things",
+        """
+        class Search:
+            def __init__(self, trials=None, paths=None):
+                if paths is None:
+                    self.trials = trials
+                else:
+                    self.trials = len(paths)
+
+            def fit(self, data):
+                for i in range(self.trials):
+                    trained(data).save_weights(f"{i}.weights.h5")
+        """,
+        {"GPU305"},
+    ),
+    (
         "a fixed batch on the one GPU that there is",
         """
         os.environ["CUDA_VISIBLE_DEVICES"] = "6"
@@ -535,6 +603,34 @@ FITS = [
         "predict for each",
         "m = network()\nfor x in os.listdir():\n    m.predict(tf.expand_dims(read(x), 0))",
         {"GPU503"},
+    ),
+    (
+        "predict of two inputs of one example",
+        "m = network()\nfor x in os.listdir():\n    x = read(x)\n    m.predict([x[None], x[None]])",
+        {"GPU503"},
+    ),
+    (
+        "predict in each training step",
+        """
+        m = network()
+        m.compile("sgd", "mse")
+        memory = np.load("memory.npy")
+        for _ in range(1000):
+            chosen = memory[np.random.choice(len(memory), 32)]
+            m.train_on_batch(chosen, m.predict(chosen))
+        """,
+        {"GPU503"},
+    ),
+    (
+        "predict before each fit",
+        """
+        m = network()
+        m.compile("sgd", "mse")
+        memory = np.load("memory.npy")
+        for _ in range(1000):
+            m.fit(memory, m.predict(memory))
+        """,
+        set(),
     ),
     (
         "predict_on_batch of one example after another",
@@ -693,6 +789,18 @@ PIPELINES = [
         "randomness in a Lambda layer",
         "fit(images.map(lambda x: tf.keras.layers.Lambda(noisy)(x)).batch(8))",
         {"GPU402"},
+    ),
+    (
+        "a generator of names",
+        "names = tf.data.Dataset.from_generator(lambda: iter(open('names')), output_types=tf.string)\n"
+        "fit(names.map(lambda x: tf.io.decode_png(tf.io.read_file(x)), tf.data.AUTOTUNE).batch(8))",
+        set(),
+    ),
+    (
+        "a generator of images",
+        "read = tf.data.Dataset.from_generator(lambda: iter(open('images')), output_types=tf.float32)\n"
+        "fit(read.map(lambda x: x / 255.0, tf.data.AUTOTUNE).batch(8))",
+        {"GPU404"},
     ),
     ("a random map in parallel", "fit(images.map(noisy, tf.data.AUTOTUNE).batch(8))", set()),
     ("a random map by keywords", "fit(images.map(noisy, **{'num_parallel_calls': 8}).batch(8))", set()),
@@ -867,6 +975,22 @@ REMOVED = [
         {"GPU901"},
     ),
     ("behind a network that is long to build", LONG, {"GPU901"}),
+    (
+        "where the import of TensorFlow 1 failed",
+        """
+        try:
+            import tensorflow.compat.v1 as tf
+        except ImportError:
+            import tensorflow as tf
+
+        try:
+            with tf.Session() as session:
+                session.run(tf.global_variables_initializer())
+        finally:
+            print("done")
+        """,
+        set(),
+    ),
     ("behind a version", "import tensorflow as tf\nif tf.__version__ < '2':\n    tf.Session()", set()),
     (
         "behind another package's flag",

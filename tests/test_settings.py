@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpulint.probe import memory
+from gpulint.probe import leaks, memory
 from gpulint.settings import Settings, SettingsError, SettingsFinder, load, parse_override
 from gpulint.settings_text import shown
 
@@ -163,7 +163,7 @@ def test_a_key_that_another_tool_has_too_is_found_in_gpulints_table(tmp_path: Pa
 def test_thresholds_are_by_default_those_of_the_detectors() -> None:
     settings = Settings()
     assert (settings.probe_leak, settings.probe_imbalance, settings.probe_headroom) == (
-        memory.LEAK,
+        leaks.LEAK,
         memory.UNEVEN,
         memory.TIGHT,
     )

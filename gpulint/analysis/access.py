@@ -6,7 +6,19 @@ import builtins
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from gpulint.analysis import builtin, datasets, events, host, imports, mappings, members, removed, runtime, symbols
+from gpulint.analysis import (
+    builtin,
+    counters,
+    datasets,
+    events,
+    host,
+    imports,
+    mappings,
+    members,
+    removed,
+    runtime,
+    symbols,
+)
 from gpulint.analysis.control import Halts
 from gpulint.analysis.state import MISSING, alternatives
 from gpulint.analysis.values import (
@@ -163,7 +175,8 @@ def _assign_attribute(interp: Interpreter, target: ir.Attribute, value: Value) -
     if isinstance(receiver, Object):
         members.stored(interp, receiver, target.name, value, interp.site(target))
         _replaced(interp, receiver.attributes.get(target.name), target)
-        interp.state.write(receiver.attributes, target.name, named(value, target.name))
+        value = counters.kept(receiver, target.name, named(value, target.name), interp.site(target))
+        interp.state.write(receiver.attributes, target.name, value)
     elif isinstance(receiver, ModuleValue):
         interp.state.write(receiver.scope.globals, target.name, value)
     elif isinstance(receiver, UserClass):

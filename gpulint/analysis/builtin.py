@@ -123,7 +123,10 @@ def _convert(kind: str) -> Callable[..., Value]:
 
 
 def _range(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
-    name = ("range", tuple(symbol_of(value) for value in values))
+    named = tuple(
+        name for value in values if isinstance(value, Constant) and not value.is_product for name in value.named
+    )
+    name = ("range", tuple(symbol_of(value) for value in values), *([named] if named else []))
     bounds = [value.value for value in values if isinstance(value, Constant) and isinstance(value.value, int)]
     if len(bounds) == len(values) and 0 < len(bounds) < 4 and (len(bounds) < 3 or bounds[2] != 0):
         numbers = range(*bounds)

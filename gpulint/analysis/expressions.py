@@ -273,7 +273,9 @@ def _fold(interp: Interpreter, left: Constant, sign: str, right: Constant, node:
     if not sizes and not heavy and sign in _ARITHMETIC:
         try:
             if not (sign == "*" and isinstance(a, (str, bytes))):
-                return Constant(_ARITHMETIC[sign](a, b), interp.site(node), (*left.named, *right.named)[:8])
+                result = Constant(_ARITHMETIC[sign](a, b), interp.site(node), (*left.named, *right.named)[:8])
+                result.is_product = left.is_product or right.is_product or sign in ("*", "**")
+                return result
         except (TypeError, ValueError, ArithmeticError):
             pass
     return Unknown(("binary", sign, symbol_of(left), symbol_of(right)))
@@ -499,7 +501,7 @@ def iterate(interp: Interpreter, iterable: Value, node: ir.Node) -> tuple[list[V
     if isinstance(iterable, Mapping) and iterable.state["complete"] and len(iterable.entries) <= MAX_UNROLL:
         return [Constant(key) for key in iterable.entries], True
     if isinstance(iterable, Tensor):
-        return [Tensor(interp.site(node), iterable.device, iterable.dtype)], False
+        return [Tensor(interp.site(node), iterable.device, iterable.dtype, on_host=iterable.on_host)], False
     return [Unknown(("item", symbol_of(iterable), interp.site(node)))], False
 
 

@@ -415,20 +415,13 @@ def _defining_class(cls: UserClass, definition: object) -> UserClass | None:
     return None
 
 
-def words_in(node: object) -> Iterator[str]:
+def words_in(node: ir.Node) -> Iterator[str]:
     """Names and attribute names below a syntax node."""
-    stack = [node]
-    while stack:
-        present = stack.pop()
+    for present in ir.below(node):
         if isinstance(present, ir.Name):
             yield present.id
-        elif isinstance(present, (tuple, list)):
-            stack += present
-        elif isinstance(present, ir.Node):
-            if isinstance(present, ir.Attribute):
-                yield present.name
-            for cls in type(present).__mro__:
-                stack += [getattr(present, slot) for slot in getattr(cls, "__slots__", ()) if slot != "number"]
+        elif isinstance(present, ir.Attribute):
+            yield present.name
 
 
 def _compound(yes: list[Path], no: list[Path]) -> tuple[Path | None, Path | None]:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from gpulint.analysis import host
+from gpulint.analysis.counters import COUNTER
 from gpulint.analysis.symbols import Symbol, is_next, symbol
 from gpulint.analysis.values import Items, Mapping, Tensor, Unknown, Value
 from gpulint.places import Site
@@ -122,7 +123,7 @@ def _changes(name: Any) -> bool:
     head, *rest = name.parts
     if head == "turn":
         return _changes(rest[1])
-    if head == "index":
+    if head in ("index", COUNTER):
         return True
     if head == "item":
         return isinstance(rest[0], Symbol) and rest[0].parts[0] == "range"

@@ -180,15 +180,7 @@ def _changes(block: Sequence[ir.Statement], test: ir.Expr) -> bool:
             else ()
         )
     ]
-    return any(_same_place(side, target) for side in (test.left, test.rest[0][1]) for target in targets)
-
-
-def _same_place(a: ir.Expr, b: ir.Expr) -> bool:
-    if isinstance(a, ir.Name) and isinstance(b, ir.Name):
-        return a.id == b.id
-    if isinstance(a, ir.Attribute) and isinstance(b, ir.Attribute):
-        return a.name == b.name and _same_place(a.value, b.value)
-    return False
+    return any(ir.is_same_place(side, target) for side in (test.left, test.rest[0][1]) for target in targets)
 
 
 def for_(interp: Interpreter, node: ir.For) -> int:

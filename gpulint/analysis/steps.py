@@ -65,8 +65,10 @@ def _batch_methods(plan: Plan) -> frozenset[Site]:
 
 
 def is_over_epochs(loop: Loop) -> bool:
-    """Whether a loop says that its rounds are epochs."""
-    return any(words(name) & _EPOCHS for name in loop.names)
+    """Whether a loop says that its rounds are epochs: by its variable, or by what it counts to (not a product)."""
+    counted = isinstance(loop.iterable, Items) and loop.iterable.kind == "range"
+    said = loop.iterable.symbol.words if counted and isinstance(loop.iterable, Items) else frozenset()
+    return any(words(name) & _EPOCHS for name in (*loop.names, *(() if "*" in said else said)))
 
 
 def goes_over_data(iterable: Value | None) -> bool:

@@ -52,10 +52,10 @@ class Constant(Value):
 
     `named` are the variables and parameters that it went through; `origin` is where the literal stands;
     `is_default` says that it is the default of a parameter, which callers can override; `is_passed` that a caller
-    gave it as an argument.
+    gave it as an argument; `is_product` that it was multiplied, so that it is no longer what it is named after.
     """
 
-    __slots__ = ("_symbol", "is_default", "is_passed", "named", "origin", "value")
+    __slots__ = ("_symbol", "is_default", "is_passed", "is_product", "named", "origin", "value")
 
     def __init__(
         self,
@@ -69,12 +69,13 @@ class Constant(Value):
         self.named = named
         self.is_default = is_default
         self.is_passed = False
+        self.is_product = False
         self._symbol: Symbol | None = None
 
     def through(self, name: str) -> Constant:
         """It, after it went through one more variable, parameter, attribute or key."""
         passed_on = Constant(self.value, self.origin, (*self.named[:7], name))
-        passed_on.is_passed = self.is_passed
+        passed_on.is_passed, passed_on.is_product = self.is_passed, self.is_product
         return passed_on
 
     @property

@@ -65,10 +65,14 @@ def _entry_of(site: Site, plan: Plan) -> Site | None:
     return entries.pop() if len(entries) == 1 else None
 
 
-def without_guessed(candidates: list[Candidate], called: Container[Site]) -> list[Candidate]:
+def without_guessed(candidates: list[Candidate], called: Container[Site], catalogue: Catalogue) -> list[Candidate]:
     """Reports of a run without those of functions run with unknown arguments that another file does call: what its
-    calls lead to has been reported where it was run."""
-    return [one for one in candidates if one.entry is None or one.entry not in called]
+    calls lead to has been reported where it was run. Names are wrong whoever calls."""
+    return [
+        one
+        for one in candidates
+        if one.entry is None or one.entry not in called or catalogue.holds_whoever_calls(one.finding.code)
+    ]
 
 
 def without_explained(candidates: list[Candidate], catalogue: Catalogue) -> list[Candidate]:

@@ -336,7 +336,7 @@ class Checker:
             self._result.errors += part.errors
             self._result.analysed += part.analysed
             self._result.stopped |= part.stopped
-        told = without_explained(without_guessed(candidates, called), self._catalogue)
+        told = without_explained(without_guessed(candidates, called, self._catalogue), self._catalogue)
         for candidate in without_repeated(told, self._catalogue):
             by_file[candidate.finding.span.path].append(candidate)
         for path in shown:

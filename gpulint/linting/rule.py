@@ -72,6 +72,8 @@ class Rule:
     """Whether it also reads TF1 graph-mode files."""
     in_one_replica: ClassVar[bool] = True
     """Whether it also reads events on paths where the program has seen that there is only one replica or GPU."""
+    whoever_calls: ClassVar[bool] = False
+    """Whether a place is wrong whatever a function is given, so that it counts also where no caller leads to it."""
     once_a_row: ClassVar[bool] = False
     """Whether several places of one row are one thing to mend: only the first is reported."""
     speaks_of: ClassVar[frozenset[str] | None] = None

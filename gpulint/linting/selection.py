@@ -40,6 +40,11 @@ class Catalogue:
         rule = self._by_code.get(code)
         return rule.yields_to if rule is not None else ()
 
+    def holds_whoever_calls(self, code: str) -> bool:
+        """Whether what a rule says of a function does not depend on its callers."""
+        rule = self._by_code.get(code)
+        return rule is not None and rule.whoever_calls
+
     def is_once_a_row(self, code: str) -> bool:
         """Whether a rule says its piece once for a row."""
         rule = self._by_code.get(code)

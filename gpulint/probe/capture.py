@@ -19,6 +19,7 @@ from gpulint.probe.records import (
     Function,
     Happened,
     InnerDevice,
+    Kept,
     Kernel,
     Lines,
     ModelCall,
@@ -52,6 +53,7 @@ __all__ = [
     "Function",
     "Happened",
     "InnerDevice",
+    "Kept",
     "Kernel",
     "Lines",
     "Log",
@@ -150,6 +152,7 @@ def _exit(capture: Capture, record: dict[str, Any], files: _Files) -> None:
 
 def _devices(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.physical, capture.logical = tuple(record["physical"]), tuple(record["logical"])
+    capture.visible, capture.growth = tuple(record.get("visible", record["physical"])), record.get("growth")
     capture.limits = {device: int(limit) for device, limit in record.get("limits", {}).items()}
 
 
@@ -270,6 +273,9 @@ def _variable(capture: Capture, record: dict[str, Any], files: _Files) -> None:
             record["bytes"],
             record["device"],
             _where(record["where"]),
+            tuple(place for one in record.get("callers", ()) if (place := _place(files, *one)) is not None),
+            record.get("round", 0),
+            record.get("older", 0),
         )
     )
 
@@ -329,6 +335,10 @@ def _expectation(capture: Capture, record: dict[str, Any], files: _Files) -> Non
         record["traces"],
         record["missing"],
     )
+
+
+def _kept_tensors(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.kept = [Kept(_place(files, file, row), *counted) for file, row, *counted in record["rows"]]
 
 
 def _memory(capture: Capture, record: dict[str, Any], files: _Files) -> None:
@@ -409,6 +419,7 @@ _HANDLERS = {
     "expectation": _expectation,
     "phase": _phase,
     "steps": _steps,
+    "kept": _kept_tensors,
     "memory": _memory,
     "host": _host,
     "cards": _cards,

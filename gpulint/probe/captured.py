@@ -17,6 +17,7 @@ from gpulint.probe.records import (
     Function,
     Happened,
     InnerDevice,
+    Kept,
     Kernel,
     ModelCall,
     Node,
@@ -73,7 +74,11 @@ class Capture:
     limits: dict[str, int] = field(default_factory=dict)
     """Bytes that each simulated GPU may take, where it is known."""
     physical: tuple[str, ...] = ()
+    visible: tuple[str, ...] = ()
+    """Those of the physical devices that the program uses."""
     logical: tuple[str, ...] = ()
+    growth: bool | None = None
+    """Whether the runtime was told to take the memory of GPUs as it needs it, None where that is not known."""
     strategies: list[Strategy] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     executions: Counter[Execution] = field(default_factory=Counter)
@@ -112,6 +117,8 @@ class Capture:
     """Moment ("query", "runtime", "end") → variables that devices depend on."""
     keras: str = ""
     """Version of the Keras that the program imported, "" for none."""
+    kept: list[Kept] = field(default_factory=list)
+    """Tensors of steps that were looked at again later, those that were gone among them."""
     memory: list[Sample] = field(default_factory=list)
     resident: list[tuple[float, int]] = field(default_factory=list)
     cards: list[Card] = field(default_factory=list)

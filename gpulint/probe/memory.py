@@ -10,21 +10,17 @@ Empirical Study on Low GPU Utilization of Deep Learning Jobs").
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
-from gpulint.probe.capture import MEASURED, Card, Sample, Strategy, Variable
+from gpulint.probe.capture import MEASURED, Card, Sample, Strategy
 from gpulint.probe.cards import on_bus
-from gpulint.probe.trend import NEEDED, Trend, trend
 
 Verdict = Literal["pass", "fail", "warn", "info", "inconclusive"]
 
-LEAK = 0.05
-"""Share of the limit that steady growth over the steps must exceed."""
 
 UNEVEN = 1.2
 """Greatest peak by least peak of the devices of a strategy."""
@@ -49,101 +45,6 @@ HELD = 100 << 20
 
 FOREIGN = 300 << 20
 """Bytes of other programs on a card: about one idle process with a context of CUDA and its libraries."""
-
-MIRRORED = frozenset({"MirroredStrategy", "MultiWorkerMirroredStrategy", "CollectiveAllReduceStrategy"})
-"""Strategies that keep a copy of each variable on every replica's device."""
-
-_REPLICA = re.compile(r"/replica_\d+")
-
-
-@dataclass(frozen=True, slots=True)
-class Growth:
-    """How the memory in use of a device, or of the program, runs over the steps."""
-
-    subject: str
-    verdict: Verdict
-    reason: str
-    """Why it is inconclusive, else ""."""
-    samples: int
-    trend: Trend | None
-    steps: int
-    """Training steps that were taken meanwhile, 0 where nobody counted."""
-    limit: int | None
-    in_use: int
-    """At the last sample."""
-    share: float = LEAK
-    """Of the limit, that the growth must exceed."""
-
-    @property
-    def growth(self) -> float:
-        """Bytes that the slope adds up to over the time seen."""
-        return self.trend.growth if self.trend else 0.0
-
-    @property
-    def threshold(self) -> float | None:
-        return self.share * self.limit if self.limit is not None else None
-
-    @property
-    def per_second(self) -> float:
-        return self.trend.slope if self.trend else 0.0
-
-    @property
-    def per_step(self) -> float | None:
-        return self.growth / self.steps if self.steps else None
-
-    @property
-    def steady(self) -> bool:
-        """Whether it rises all the time and never comes back, however slowly."""
-        return self.trend is not None and self.trend.steady
-
-    @property
-    def full_after(self) -> float | None:
-        """Seconds from the last sample on until the limit is reached, where the growth is steady."""
-        if self.limit is None or not self.steady:
-            return None
-        return max(0.0, self.limit - self.in_use) / self.per_second
-
-
-def leaks(samples: Iterable[Sample], limits: Mapping[str, int], steps: int = 0, share: float = LEAK) -> list[Growth]:
-    """The growth of each device over the steps. `limits` are those that are known, `steps` the training steps."""
-    curves: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
-    for sample in samples:
-        curves.update({device: curves[device] for device in sample.devices})
-        if sample.phase == MEASURED:
-            for device, (current, _) in sample.devices.items():
-                curves[device].append((sample.t, current))
-    return [_growth(device, curve, limits.get(device), steps, share) for device, curve in sorted(curves.items())]
-
-
-def host_growth(
-    resident: Iterable[tuple[float, int]], limit: int | None, since: float, steps: int = 0, share: float = LEAK
-) -> Growth:
-    """The growth of the program's own memory from a moment on. `limit` is the memory of the machine, or what the
-    program may take of it."""
-    return _growth("host", [(t, size) for t, size in resident if t >= since], limit, steps, share)
-
-
-def steps_began(samples: Iterable[Sample]) -> float | None:
-    """When the first sample of the steps was taken."""
-    return min((sample.t for sample in samples if sample.phase == MEASURED), default=None)
-
-
-def _growth(
-    subject: str, curve: Sequence[tuple[float, int]], limit: int | None, steps: int, share: float = LEAK
-) -> Growth:
-    seen = trend(curve)
-    in_use = max(curve)[1] if curve else 0
-    verdict: Verdict = "pass"
-    reason = ""
-    if seen is None:
-        verdict, reason = "inconclusive", f"{len(curve)} samples after warm-up, {NEEDED} are needed"
-        if len(curve) >= NEEDED:
-            reason = "all samples are of the same moment"
-    elif seen.steady and limit is None:
-        verdict, reason = "inconclusive", "it grows, and its limit is not known"
-    elif seen.steady and limit is not None and seen.growth > share * limit:
-        verdict = "fail"
-    return Growth(subject, verdict, reason, len(curve), seen, steps, limit, in_use, share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,44 +81,6 @@ def balance(
     least, greatest = min(peaks.values()), max(peaks.values())
     broken = greatest > uneven * least and greatest - least >= UNEVEN_BYTES
     return Balance(strategy, "fail" if broken else "pass", "", peaks, uneven)
-
-
-@dataclass(frozen=True, slots=True)
-class VariableBalance:
-    """The bytes of variables on each device of a mirrored strategy, which must be the same."""
-
-    strategy: Strategy
-    verdict: Verdict
-    reason: str
-    sizes: dict[str, int]
-    uneven: tuple[Variable, ...]
-    """One of each variable that some device has not, or has in other size."""
-
-    threshold = 0
-
-
-def variable_balance(strategy: Strategy, variables: Iterable[Variable]) -> VariableBalance | None:
-    """Whether a mirrored strategy has every variable on each of its devices. None for other strategies.
-
-    Scalars are counters and rates, which Keras makes for itself on one device, when it saves a model.
-    """
-    if strategy.cls not in MIRRORED or len(strategy.devices) < 2:
-        return None
-    groups: defaultdict[str, list[Variable]] = defaultdict(list)
-    for variable in variables:
-        if variable.device in strategy.devices:
-            groups[_REPLICA.sub("", variable.name)].append(variable)
-    sizes = dict.fromkeys(strategy.devices, 0)
-    uneven: list[Variable] = []
-    for group in groups.values():
-        by_device = {device: Counter(v.bytes for v in group if v.device == device) for device in strategy.devices}
-        for variable in group:
-            sizes[variable.device] += variable.bytes
-        if group[0].shape and len({frozenset(sizes.items()) for sizes in by_device.values()}) > 1:
-            uneven.append(group[0])
-    if not groups:
-        return VariableBalance(strategy, "inconclusive", "no variable was seen on its devices", sizes, ())
-    return VariableBalance(strategy, "fail" if uneven else "pass", "", sizes, tuple(uneven))
 
 
 Kind = Literal["tight", "batch too small", "memory-limited"]

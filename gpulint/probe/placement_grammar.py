@@ -146,7 +146,7 @@ def _beginnings() -> tuple[bytes, bytes, bytes]:
     return (
         _COLOUR + rb"(?:\x1b(?:\[[\d;]*)?|" + start + rb")?",
         rb"|".join((headed, ran)),
-        prefixes(_OPEN + rb"\(", *with_op),
+        prefixes(_OPEN + rb"\(", *with_op) + rb"|(?<![\w.\\/>-])" + prefixes(_NAME, rb":", rb" ", rb"\(", *with_op),
     )
 
 

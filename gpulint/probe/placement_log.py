@@ -19,9 +19,15 @@ from gpulint.probe.placement_records import Execution, Mapping, NoMapping, Place
 MAX_LINE = 16_384
 """The longest line, without its end, that is read. The longest one of TensorFlow's in the recordings has 229 bytes."""
 
+MAX_NODES = 20_000
+"""Names of nodes that are remembered."""
+
 _MARKS = (b"/job:", b"): /", b": (", b"Executing op ", b".cc:", b".h:", b"Device mapping:", *MARKS)
 _MARKED = re.compile(b"|".join(map(re.escape, _MARKS)))
 _HINTED = re.compile(b"|".join(map(re.escape, MARKS)))
+_behind_number = re.compile(rb"(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:e[+-][0-9]+)?(?=[A-Za-z])").match
+"""Names of nodes begin with a letter, as a rule; where a number stands before it, that was printed before."""
+
 _NAME_CHARACTER = re.compile(rb"[\w.\\/>-]")
 
 
@@ -75,6 +81,8 @@ class PlacementLogParser:
         """Whether the end of a torn line is still to come."""
         self._names: dict[bytes, str] = {}
         """Ops and devices, each made a string once."""
+        self._nodes: set[bytes] = set()
+        """Names of nodes that were read whole."""
         self._lines = self._placements = self._recovered = self._doubtful = self._torn = 0
 
     @property
@@ -193,6 +201,15 @@ class PlacementLogParser:
                     self._trusted = False
                 continue
             header, node, op, ran, where = found.groups()
+            if header is None and node is not None:
+                if _behind_number(node) and node not in self._nodes:
+                    if first >= 0:
+                        spans.append((first, last))
+                        first = -1
+                    self._read_other(line, position, records, spans)
+                    continue
+                if self._trusted and len(self._nodes) < MAX_NODES:
+                    self._nodes.add(node)
             device = names.get(where) or self._named(where)
             if node is None:
                 records.append(Execution(names.get(ran) or self._named(ran), device))
@@ -263,10 +280,11 @@ class PlacementLogParser:
                     start, whole = behind + (header.start() if header[1] else len(before)), True
                 elif op is None:
                     continue  # what people print, as likely
-                elif node and behind == 0 and not before:
+                elif node and behind == 0 and not before and not _behind_number(node):
                     start, whole = 0, self._trusted
                 else:
-                    node, whole = b"", False
+                    node, whole = self._node_in(node), False
+                    start -= len(node) + len(b": ") if node else 0
                 record = Placement(str(node, "ascii"), self._named(op or b""), self._named(device), whole)
                 self._doubtful += not whole
                 ended = header is None
@@ -280,6 +298,15 @@ class PlacementLogParser:
             self._recovered += 1
         self._count_torn(line[behind:], behind == 0)
         return ended
+
+    def _node_in(self, text: bytes) -> bytes:
+        """The name of a node that a text ends with, where something else stands before it: one that was read before, or
+        what comes behind a number, as it does behind the progress of an epoch. b"" where it cannot be told."""
+        for start in range(len(text)):
+            if text[start:] in self._nodes and text[max(0, start - 1) : start] != b"/":
+                return text[start:]
+        number = _behind_number(text)
+        return text[number.end() :] if number else b""
 
     def _count_torn(self, text: bytes, at_start: bool) -> None:
         """Counts the torn lines that left their beginning or their end in a text."""

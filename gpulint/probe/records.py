@@ -68,7 +68,9 @@ class Kernel(NamedTuple):
 
 
 class Variable(NamedTuple):
-    """A variable that was made, or one replica's copy of it."""
+    """A variable that was made, or one replica's copy of it. `callers` are the calls that led to `where`, from the
+    innermost outwards, as far as they are known. `round`: the training steps and calls of models before it; `older`: of
+    how many earlier rounds variables were still there that were made in the same place."""
 
     name: str
     shape: tuple[int, ...]
@@ -76,6 +78,9 @@ class Variable(NamedTuple):
     bytes: int
     device: str
     where: Where | None
+    callers: tuple[Where, ...] = ()
+    round: int = 0
+    older: int = 0
 
 
 class Strategy(NamedTuple):
@@ -292,6 +297,18 @@ class ReplicaRun(NamedTuple):
     divided: bool
     whole: bool
     batch: int | None
+
+
+class Kept(NamedTuple):
+    """Tensors of one origin in the steps that were looked at: in how many they were `made`, in how many of these some
+    were `left` when at least as many steps had followed, and the bytes of those in all."""
+
+    where: Where | None
+    op: str
+    device: str
+    made: int
+    left: int
+    bytes: int
 
 
 class Batch(NamedTuple):

@@ -82,10 +82,13 @@ def trend(points: Iterable[Point]) -> Trend | None:
 
 
 def _thinned(points: Sequence[Point]) -> Sequence[Point]:
-    """At most MOST of the points, evenly spaced, the first and the last among them."""
-    if len(points) <= MOST:
-        return points
-    return [points[number * (len(points) - 1) // (MOST - 1)] for number in range(MOST)]
+    """At most MOST of the points, the first and the last among them: where they are denser than even spacing, some."""
+    gap = (points[-1][0] - points[0][0]) / (MOST - 1)
+    kept = list(points[:1])
+    for point in points[1:-1]:
+        if point[0] - kept[-1][0] >= gap:
+            kept.append(point)
+    return [*kept, points[-1]]
 
 
 def _kendall(points: Sequence[Point], balance: int) -> tuple[float, float]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
+from dataclasses import replace
 
+from gpulint.probe.capture import Where
 from gpulint.probe.checks import (
     configuration,
     copies,
@@ -76,6 +78,8 @@ def verify(run: Run, checks: Iterable[Check] = CHECKS) -> list[Expectation]:
         for one in check(run)
         if not run.capture.simulated or one.id not in simulated.UNSAID or one.status is Status.SKIP
     ]
+    broken = {(one.code, one.where) for one in found if one.code and one.status is Status.FAIL}
+    found = [_as_broken(one, broken) if one.id == "prediction" else one for one in found]
     confirmed = {
         (one.code, one.where) for one in found if one.id == "prediction" and one.status in (Status.FAIL, Status.WARN)
     }
@@ -94,6 +98,13 @@ def verify(run: Run, checks: Iterable[Check] = CHECKS) -> list[Expectation]:
 def in_order(expectations: Iterable[Expectation]) -> list[Expectation]:
     """By status: broken ones first."""
     return sorted(expectations, key=lambda one: _ORDER.index(one.status))
+
+
+def _as_broken(predicted: Expectation, broken: Container[tuple[str, Where | None]]) -> Expectation:
+    """A confirmed prediction, which is an error where the check that it takes the place of says so."""
+    if predicted.status is Status.WARN and (predicted.code, predicted.where) in broken:
+        return replace(predicted, status=Status.FAIL, level=Level.ERROR)
+    return predicted
 
 
 def exit_status(expectations: list[Expectation], end: dict[str, object], strict: bool) -> int:

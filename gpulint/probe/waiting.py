@@ -38,7 +38,8 @@ class Judged:
     def text(self) -> str:
         """What was seen."""
         degree = ", moderate" if MODERATE <= self.share < HIGH else ""
-        return f"{self.share:.0%} of the time{degree}, {self.each * 1e3:.1f} ms for each of {self.elements} elements"
+        share = int(self.share * 100 + 1e-6)  # rounded up it might be the threshold that it is below
+        return f"{share}% of the time{degree}, {self.each * 1e3:.1f} ms for each of {self.elements} elements"
 
 
 def judge(wait: Wait) -> Judged:

@@ -10,7 +10,7 @@ again gives the same numbers, so a number is all that a `Site` must remember.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 
@@ -638,3 +638,26 @@ class Module:
         self.body = body
         self.docstring = docstring
         self.words = words
+
+
+def below(node: object) -> Iterator[Node]:
+    """Every node below one, in no order."""
+    stack = [node]
+    while stack:
+        present = stack.pop()
+        if isinstance(present, (tuple, list)):
+            stack += present
+        elif isinstance(present, Node):
+            if present is not node:
+                yield present
+            for cls in type(present).__mro__:
+                stack += [getattr(present, slot) for slot in getattr(cls, "__slots__", ()) if slot != "number"]
+
+
+def is_same_place(a: Expr, b: Expr) -> bool:
+    """Whether two expressions are the same name or attribute of it."""
+    if isinstance(a, Name) and isinstance(b, Name):
+        return a.id == b.id
+    if isinstance(a, Attribute) and isinstance(b, Attribute):
+        return a.name == b.name and is_same_place(a.value, b.value)
+    return False

@@ -69,6 +69,7 @@ class RemovedApi(Rule):
 
     code = "GPU901"
     name = "removed-api"
+    whoever_calls = True
     severity = Severity.ERROR
     in_graph_mode = True
     speaks_of = frozenset()
@@ -222,7 +223,7 @@ def _is_checked(where: Where) -> bool:
     handlers = where.context.handlers
     if any(caught & _CAUGHT for caught in handlers):
         return True
-    if any(literal.condition.operator in ("handler", "completes") for literal in where.path) and not handlers:
+    if any(literal.condition.operator in ("handler", "completes") for literal in where.path):
         return True
     return any(
         word.startswith(_CHECKS) or _VERSION_FLAG.search(word)

@@ -15,12 +15,14 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
+    Where,
     are_few,
     callers,
     confidence,
     events,
     in_every_turn,
     names,
+    possible,
     statements,
     symbol_of,
     unsafe,
@@ -72,7 +74,7 @@ class ModelInLoop(Rule):
     their graphs, and names of layers count from the start again.
 
     ## At run time
-    Memory climbs with each round.
+    The variables of how many of the models were there at once.
     """
 
     code = "GPU305"
@@ -123,7 +125,7 @@ class ModelInLoop(Rule):
                 continue
             if are_few(event.where.context.loops, FEW) or not in_every_turn(event, loop, self._built):
                 continue
-            if _is_ensemble(loop) or any(one.site in self._cleared for one in event.where.context.loops):
+            if _is_ensemble(loop, event.where) or any(one.site in self._cleared for one in event.where.context.loops):
                 continue
             place = _in_loop(event)
             if loop.site in told and place not in told:
@@ -138,10 +140,10 @@ class ModelInLoop(Rule):
             )
 
 
-def _is_ensemble(loop: Loop) -> bool:
+def _is_ensemble(loop: Loop, where: Where) -> bool:
     """Whether a loop makes the members of an ensemble, as it says itself."""
-    iterable = [] if loop.iterable is None else symbol_of(loop.iterable).words
-    return any(words(name) & _MEMBERS for name in (*loop.names, *iterable))
+    over = [name for option in possible(loop.iterable, where) for name in symbol_of(option).words]
+    return any(words(name) & _MEMBERS for name in (*loop.names, *over))
 
 
 _MEMBERS = frozenset({"ensemble", "estimator", "estimators", "member", "members"})

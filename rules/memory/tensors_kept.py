@@ -6,13 +6,16 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gpulint.api import (
+    COUNTER,
     TRAINING_WORDS,
+    Literal,
     Loop,
     Plan,
     Report,
     Rule,
     Severity,
     Site,
+    Symbol,
     are_few,
     confidence,
     events,
@@ -93,7 +96,7 @@ class TensorsKept(Rule):
     the host, additions that a condition guards, tensors inside a `tf.function`.
 
     ## At run time
-    Memory climbs with each step.
+    Of some steps that are looked at, how many have left tensors that were made on these lines.
     """
 
     code = "GPU307"
@@ -141,10 +144,19 @@ class TensorsKept(Rule):
         """Whether the length of the container, or a count, decides that more is put into it, in some round."""
         return any(
             one.site == event.site
-            and literal.condition.subject in (length_of(symbol_of(one.container)), *_counted_to(event.site, self._kept))
+            and (
+                literal.condition.subject in (length_of(symbol_of(one.container)), *_counted_to(event.site, self._kept))
+                or _is_below(literal)
+            )
             for one in self._kept
             for literal in one.where.path
         )
+
+
+def _is_below(literal: Literal) -> bool:
+    """Whether a condition says that a count has not come to its end yet."""
+    counts = isinstance(literal.condition.subject, Symbol) and literal.condition.subject.parts[0] == COUNTER
+    return counts and literal.condition.operator in (">", ">=") and not literal.holds
 
 
 def _counted_to(site: Site, kept: list[events.TensorKept]) -> list[object]:

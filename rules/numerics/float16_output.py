@@ -22,6 +22,7 @@ from gpulint.api import (
     possible,
     safe,
     together,
+    unsafe,
     values,
 )
 
@@ -66,7 +67,8 @@ class Float16Output(Rule):
 
     ## Fix
     Safe: adds `dtype="float32"` to the call that makes the layer, where that makes nothing but outputs. The layer
-    computes the same with more digits.
+    computes the same with more digits. Unsafe where the program itself makes something float16: labels, say, that the
+    loss compares with the output.
 
     ## At run time
     Losses that are NaN, a falling loss scale.
@@ -101,7 +103,9 @@ class Float16Output(Rule):
                 "an output in float16 goes into the loss",
                 confidence=confidence(layer.where),
                 related=((event.site, "here"),),
-                fix=safe('Add `dtype="float32"`', _in_float32, layer.site),
+                fix=unsafe('Add `dtype="float32"`: labels in float16 must become float32, too', _in_float32, layer.site)
+                if plan.mentions(".float16")
+                else safe('Add `dtype="float32"`', _in_float32, layer.site),
             )
             self._outputs[layer.site].setdefault(layer.serial, report)
         return iter(())

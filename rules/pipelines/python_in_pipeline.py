@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import TRAINING_WORDS, Plan, Report, Rule, Severity, confidence, pipelines, values
+from gpulint.api import TRAINING_WORDS, Plan, Report, Rule, Severity, confidence, pipelines, symbol_of, values
 
 
 class PythonInPipeline(Rule):
@@ -47,8 +47,8 @@ class PythonInPipeline(Rule):
     ```
 
     ## What is not reported
-    Generators of whole batches, a handful of elements, Python functions in a map with `num_parallel_calls`, maps
-    before a `cache`, what only evaluation reads.
+    Generators of whole batches or of names that a parallel map reads, a handful of elements, Python functions in a map
+    with `num_parallel_calls`, maps before a `cache`, what only evaluation reads.
 
     ## At run time
     Steps that wait for input.
@@ -69,7 +69,7 @@ class PythonInPipeline(Rule):
                 fresh = pipelines.after_cache(one.steps)
                 read = (event.site, "training reads it here")
                 from_generator = one.source.endswith(".from_generator") and len(fresh) == len(one.steps)
-                if from_generator and batched and not pipelines.is_toy(one):
+                if from_generator and batched and not pipelines.is_toy(one) and not _gives_names(one):
                     yield Report(
                         one.site,
                         "a generator gives single elements",
@@ -85,6 +85,12 @@ class PythonInPipeline(Rule):
                             confidence=confidence(event.where),
                             related=((step.site, "by this step"), read),
                         )
+
+
+def _gives_names(dataset: values.Dataset) -> bool:
+    """Whether a generator gives names, for a parallel map to read what they name."""
+    names = any("tensorflow.string" in symbol_of(value).words for value in dataset.arguments.all())
+    return names and any(step.name == "map" and pipelines.is_parallel(step) for step in dataset.steps)
 
 
 def _all(dataset: values.Dataset, batched: bool = False) -> Iterator[tuple[values.Dataset, bool]]:

@@ -68,6 +68,7 @@ class MalformedDevice(Rule):
     why = "TensorFlow raises ValueError when it parses the name"
     instead = "write it as `/GPU:0`, or with the job and task in front"
     in_graph_mode = True
+    whoever_calls = True
     speaks_of = DEVICE_WORDS | STRATEGY_WORDS
     itself = DEVICE_NAMES
 

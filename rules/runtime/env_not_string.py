@@ -62,6 +62,7 @@ class EnvNotString(Rule):
     severity = Severity.ERROR
     why = "Python raises TypeError: environment values are strings"
     instead = "put quotes around it, or `str(…)`"
+    whoever_calls = True
     speaks_of = ENVIRONMENT_WORDS
     itself = r"environ|putenv"
     in_graph_mode = True

@@ -40,7 +40,7 @@ class GrowthWithLimit(Rule):
     The two on different GPUs, growth that is switched off.
 
     ## At run time
-    The error's text.
+    The error's text, or that growth was asked for and is not in force.
     """
 
     code = "GPU306"

@@ -19,8 +19,10 @@ from gpulint.api import (
     is_given,
     is_rare,
     is_single,
+    leaves,
     possible,
     rounds,
+    step_loops,
     values,
     varies,
     words,
@@ -31,8 +33,9 @@ class PredictInLoop(Rule):
     """predict or evaluate for each sample
 
     ## What it does
-    Finds `model.predict(…)` and `model.evaluate(…)` of one sample, or of one batch of a dataset, in a loop; and
-    `model.predict_on_batch(…)` of one sample after another of a collection.
+    Finds `model.predict(…)` and `model.evaluate(…)` of one sample, or of one batch of a dataset, in a loop;
+    `model.predict(…)` in every training step; and `model.predict_on_batch(…)` of one sample after another of a
+    collection.
 
     ## Why is this bad
     Each call makes a dataset, an iterator and the callbacks anew. Measured on a small network: 53 ms a call, against
@@ -94,6 +97,7 @@ class PredictInLoop(Rule):
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
+        steps = step_loops(plan) if self._calls else frozenset()
         for event in self._calls:
             around = event.where.context.loops
             loop = next((one for one in reversed(around) if rounds(one) != 1), around[-1])
@@ -101,19 +105,24 @@ class PredictInLoop(Rule):
                 continue
             if not in_every_turn(event, loop, self._calls):
                 continue
-            given = possible(event.arguments.get("x", 0), event.where)
+            given = [leaf for value in possible(event.arguments.get("x", 0), event.where) for leaf in leaves(value)]
             one = any(is_single(value) for value in given)
             batch = any(isinstance(value, values.Tensor) and value.from_data for value in given)
-            if not one and not (batch and goes_over_data(loop.iterable)):
+            in_step = event.how == "predict" and loop.site in steps and loop.site not in self._fits
+            if not one and not in_step and not (batch and goes_over_data(loop.iterable)):
                 continue
             if event.how == "predict_on_batch" and not any(is_single(value) and is_given(value) for value in given):
                 continue
-            per_epoch = loop.site in self._fits or any(words(name) & _ROUNDS for name in loop.names)
+            per_epoch = not in_step and (loop.site in self._fits or any(words(name) & _ROUNDS for name in loop.names))
             if per_epoch and not any(varies(value) for value in given):
                 continue
             yield Report(
                 event.site,
-                f"`{event.how}` of one {'sample' if one else 'batch'} in each round of a loop",
+                f"`{event.how}` of one sample in each round of a loop"
+                if one
+                else f"`{event.how}` in each training step"
+                if in_step
+                else f"`{event.how}` of one batch in each round of a loop",
                 why=_OF_BATCHES if event.how == "predict_on_batch" else "",
                 instead=_INSTEAD[event.how],
                 confidence=confidence(event.where),

@@ -24,12 +24,12 @@ tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfigur
 
 
 def probed(
-    tmp_path: Path, text: str, *arguments: str, steps: int = 0
+    tmp_path: Path, text: str, *arguments: str, steps: int = 0, warmup: int = 1
 ) -> tuple[subprocess.CompletedProcess[str], Capture]:
     """Run a program under the agent, in its own directory; what it printed, and the capture."""
     (tmp_path / "prog.py").write_text(text)
     capture = tmp_path / "run.jsonl"
-    line = command_line(Target("prog.py", arguments=arguments), str(capture), steps, 1, False)
+    line = command_line(Target("prog.py", arguments=arguments), str(capture), steps, warmup, False)
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
     done = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     return done, read(str(capture))
@@ -163,6 +163,12 @@ def test_the_program_ends_after_the_steps_that_were_asked_for(tmp_path: Path) ->
     assert done.returncode == 0
     assert "tidied" in done.stdout
     assert sum(one.taken for one in capture.steps.values()) == 5
+
+
+def test_without_warm_up_all_steps_count(tmp_path: Path) -> None:
+    _, capture = probed(tmp_path, FIT, warmup=0)
+    assert capture.phase == "steps"
+    assert set(capture.taken) == {"steps"}
 
 
 def test_threads_of_the_program_are_watched(tmp_path: Path) -> None:

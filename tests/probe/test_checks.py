@@ -19,6 +19,7 @@ from gpulint.probe.capture import (
     Execution,
     Function,
     InnerDevice,
+    Kept,
     Log,
     Node,
     ReplicaRun,
@@ -79,6 +80,9 @@ def test_a_variable_of_one_replica_that_another_uses_is_found_where_it_was_made(
     capture = spread(variable("CPU:0"), variable("CPU:1"), variable("CPU:0", 128, USED, "other"))
     (alone,) = [one for one in verify(Run(capture)) if one.id == "variables-mirrored"]
     assert alone.status is Status.INCONCLUSIVE
+    capture.nodes[Node(USED, "ReadVariableOp", "", "CPU:1", "", replica=1)] = 2
+    (alone,) = [one for one in verify(Run(capture)) if one.id == "variables-mirrored"]
+    assert alone.status is Status.PASS
     capture.nodes[Node(USED, "ReadVariableOp", "", "CPU:0", "", replica=1)] = 2
     (broken,) = [one for one in verify(Run(capture)) if one.status is Status.FAIL]
     assert (broken.id, broken.code, broken.where) == ("variables-mirrored", "GPU201", USED)
@@ -153,11 +157,31 @@ def prediction(capture: Capture, of: Finding) -> Expectation:
     return found
 
 
+def built(device: str, caller: Where = USED) -> Variable:
+    """A variable that a builder has made which was called in another line."""
+    return variable(device)._replace(callers=(caller,))
+
+
+def test_a_builder_that_is_called_in_the_scope_too_decides_nothing() -> None:
+    inside = Where("/p/a.py", 30)
+    of_both = spread(built("CPU:0"), built("CPU:0", inside), built("CPU:1", inside))
+    assert prediction(of_both, finding("GPU201", USED.row, MADE.row)).status is Status.FAIL
+    assert prediction(of_both, finding("GPU201", inside.row, MADE.row)).status is Status.PASS
+
+
+def test_the_variables_of_an_optimizer_are_not_those_of_the_model() -> None:
+    compiled = Where("/p/a.py", 30)
+    mirrored = [variable(device, where=compiled, name="momentum") for device in MIRRORED.devices]
+    assert (
+        prediction(spread(built("CPU:0"), *mirrored), finding("GPU201", USED.row, compiled.row)).status is Status.FAIL
+    )
+
+
 def test_a_model_outside_the_scope_is_confirmed_by_its_variables() -> None:
-    alone = prediction(spread(variable("CPU:0")), finding("GPU201", 9, MADE.row))
+    alone = prediction(spread(built("CPU:0")), finding("GPU201", 9, MADE.row))
     assert alone.status is Status.FAIL
     assert alone.observed == "confirmed: variables on CPU:0 only"
-    mirrored = prediction(spread(variable("CPU:0"), variable("CPU:1")), finding("GPU201", 9, MADE.row))
+    mirrored = prediction(spread(built("CPU:0"), built("CPU:1")), finding("GPU201", 9, MADE.row))
     assert mirrored.status is Status.PASS
     assert mirrored.observed == "refuted: variables on CPU:0, CPU:1"
 
@@ -224,6 +248,38 @@ def test_memory_that_grows_with_every_step_is_found() -> None:
     level = said(over_steps(*[GIB] * 40))
     assert level["mem-leak"] == (Status.PASS, "")
     assert said(over_steps(GIB, GIB))["mem-leak"] == (Status.INCONCLUSIVE, "")
+
+
+def kept(size: int, where: Where = USED) -> Kept:
+    """What a line of each of eight steps has left behind."""
+    return Kept(where, "AddV2", "GPU:0", 8, 8, 8 * size)
+
+
+def test_growth_is_told_of_the_line_that_accounts_for_most_of_it() -> None:
+    capture = over_steps(*(GIB + step * 40 * 2**20 for step in range(40)))
+    capture.steps = stepped(40)
+    for size, where in ((39 << 20, USED), (1 << 20, None)):
+        capture.kept = [kept(size)]
+        (leak,) = [one for one in verify(Run(capture)) if one.id == "mem-leak"]
+        assert (leak.status, leak.where) == (Status.FAIL, where)
+    capture.kept = [kept(1 << 20, MADE), kept(39 << 20)]
+    (leak,) = [one for one in verify(Run(capture)) if one.id == "mem-leak"]
+    assert leak.evidence == (
+        "a.py:9 outlives its step: AddV2, 40,894,464 bytes a step",
+        "a.py:4 outlives its step: AddV2, 1,048,576 bytes a step",
+    )
+
+
+def test_a_warning_that_the_run_shows_to_be_an_error_is_told_once_as_one() -> None:
+    capture = over_steps(*(GIB + step * 40 * 2**20 for step in range(40)))
+    capture.steps, capture.kept = stepped(40), [kept(39 << 20)]
+    predicted = finding("GPU307", USED.row, severity=Severity.WARNING)
+    broken = [one for one in verify(Run(capture, [predicted])) if one.code == "GPU307"]
+    assert [(one.id, one.status, one.level) for one in broken] == [("prediction", Status.FAIL, Level.ERROR)]
+
+
+def test_without_steps_nothing_is_said_of_growth() -> None:
+    assert "mem-leak" not in said(Capture(memory=[Sample(1.0, "build", {"GPU:0": (1, 1)})], logical=("GPU:0",)))
 
 
 def test_memory_near_the_limit_is_told_of() -> None:
@@ -380,6 +436,11 @@ def test_steps_of_many_eager_operations_are_found() -> None:
     assert found.observed == "40 for each of 48 steps of 50"
     assert said(eager(5, 50))["eager-hot-loop"] == (Status.PASS, "")
     assert said(eager(3, 3))["eager-hot-loop"] == (Status.INCONCLUSIVE, "")
+    assert said(eager(0, 3))["eager-hot-loop"] == (Status.PASS, "")
+    few = eager(3, 3, EAGER_STEP)
+    few.executions = Counter({Execution(USED, "MatMul", "", "CPU:0"): 300})
+    assert "eager-hot-loop" not in said(few, finding("GPU508", USED.row, severity=Severity.WARNING))
+    assert "eager-hot-loop" not in said(eager(0, 1))
 
 
 def test_what_makes_steps_eager_is_named() -> None:
@@ -411,11 +472,26 @@ def growth(*devices: str, error: str = "") -> list[Call]:
 
 
 def test_growth_that_is_set_for_all_gpus_holds() -> None:
-    two = {"physical": ("CPU:0", "GPU:0", "GPU:1"), "logical": ("CPU:0", "GPU:0", "GPU:1")}
+    two = {"visible": ("CPU:0", "GPU:0", "GPU:1"), "logical": ("CPU:0", "GPU:0", "GPU:1")}
     assert said(Capture(**two, calls=growth("GPU:0", "GPU:1")))["growth-set"] == (Status.PASS, "")
     assert said(Capture(**two, calls=growth("GPU:0")))["growth-set"] == (Status.FAIL, "GPU303")
     assert "growth-set" not in said(Capture(**two, calls=growth("GPU:0", error="RuntimeError: late")))
     assert "growth-set" not in said(Capture(**two))
+
+
+def test_a_gpu_that_the_program_does_not_see_needs_no_growth() -> None:
+    one = {"physical": ("CPU:0", "GPU:0", "GPU:1"), "visible": ("CPU:0", "GPU:0"), "logical": ("CPU:0", "GPU:0")}
+    assert said(Capture(**one, calls=growth("GPU:0")))["growth-set"] == (Status.PASS, "")
+
+
+def test_growth_that_is_dropped_for_a_limit_is_not_in_force() -> None:
+    gpu = {"visible": ("CPU:0", "GPU:0"), "logical": ("CPU:0", "GPU:0"), "growth": False}
+    split = Call("tf.config.set_logical_device_configuration", {"0": "GPU:0"}, "", MADE)
+    capture = Capture(**gpu, calls=[*growth("GPU:0"), split])
+    (broken,) = [one for one in verify(Run(capture)) if one.id == "growth-set"]
+    assert (broken.status, broken.code, broken.where) == (Status.FAIL, "GPU306", MADE)
+    forced = {"runtime": {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}}
+    assert said(Capture(**gpu, calls=capture.calls, environment=forced))["growth-set"] == (Status.PASS, "")
 
 
 RUN = ReplicaRun(USED, "step", 2, False, False, True, False, 8)

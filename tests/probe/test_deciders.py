@@ -18,6 +18,7 @@ from gpulint.probe.capture import (
     Copy,
     Execution,
     Function,
+    Kept,
     ModelCall,
     Node,
     Read,
@@ -250,11 +251,52 @@ def test_a_variable_that_changed_after_it_was_read_came_too_late(
     assert said("GPU302", seen, "`TF_GPU_ALLOCATOR` set after it was read") is expected
 
 
-def test_models_that_pile_up_are_counted_in_the_rows_of_the_loop() -> None:
-    made = [variable("CPU:0", BELOW, f"dense_{number}/kernel") for number in range(5)]
-    related = [(ROW, "the loop")]
-    assert observed("GPU305", capture(variables=made), related=related).startswith("5 models were made, 320 bytes")
-    assert said("GPU305", capture(variables=made[:2]), related=related) is None
+def models(*older: int, layers: int = 3) -> list[Variable]:
+    """The variables of models that one line has built, each before something was done with it."""
+    one = variable("CPU:0", BELOW)._replace(callers=(HERE,))
+    return [one._replace(round=round, older=left) for round, left in enumerate(older) for _ in range(layers)]
+
+
+def test_models_that_pile_up_are_counted_by_what_was_done_between_them() -> None:
+    piled = capture(variables=models(0, 1, 2, 3, 4))
+    assert (
+        observed("GPU305", piled) == "5 models were made, 960 bytes of variables in all; those of 5 were there at once"
+    )
+    of_loop = [(ROW - 9, "the loop")]
+    late = [one._replace(callers=()) for one in models(0, 1, 2)]
+    assert said("GPU305", capture(variables=late)) is None
+    assert said("GPU305", capture(variables=late), related=of_loop) is True
+    assert said("GPU305", capture(variables=models(0, 1))) is None
+    assert said("GPU305", capture(variables=models(0, layers=9))) is None
+
+
+def test_models_that_are_gone_when_the_next_is_built_do_not_pile_up() -> None:
+    assert said("GPU305", capture(variables=models(0, 0, 1, 0, 1))) is False
+    assert said("GPU305", capture(variables=models(0, 1, 2, 0, 1, 2, 0, 1))) is None
+
+
+def test_tensors_that_outlive_their_step_are_kept() -> None:
+    related = [(BELOW.row, "the tensor comes from here")]
+    kept = capture(kept=[Kept(BELOW, "step", "CPU:0", 8, 8, 8000)])
+    said_of = "of 8 steps that were looked at, 8 had left tensors on CPU:0 for as long again: step, 1,000 bytes a step"
+    assert observed("GPU307", kept, related=related) == said_of
+    assert said("GPU307", capture(kept=[Kept(BELOW, "step", "CPU:0", 8, 0, 0)]), related=related) is False
+    assert said("GPU307", capture(kept=[Kept(BELOW, "step", "CPU:0", 8, 1, 9)]), related=related) is None
+    assert said("GPU307", capture(kept=[Kept(ELSEWHERE, "step", "CPU:0", 8, 8, 9)]), related=related) is None
+    of_loop = [(ELSEWHERE.row - 1, "the step loop"), *related]
+    assert said("GPU307", capture(kept=[Kept(ELSEWHERE, "step", "CPU:0", 8, 8, 9)]), related=of_loop) is True
+
+
+def test_growth_that_was_dropped_for_a_limit_is_confirmed() -> None:
+    calls = [
+        Call("tf.config.experimental.set_memory_growth", {"0": "GPU:0", "1": "True"}, "", BELOW),
+        Call("tf.config.set_logical_device_configuration", {"0": "GPU:0", "1": "[…]"}, "", HERE),
+    ]
+    assert said("GPU306", capture(calls=calls, growth=False)) is True
+    assert said("GPU306", capture(calls=calls)) is None
+    forced = {"runtime": {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}}
+    assert said("GPU306", capture(calls=calls, growth=False, environment=forced)) is False
+    assert said("GPU306", capture(calls=calls[1:], growth=False)) is None
 
 
 def test_steps_that_wait_confirm_a_slow_pipeline() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from gpulint.probe.agent.device_memory import DeviceMemory
 from gpulint.probe.capture import Sample
-from gpulint.probe.memory import Growth, leaks
+from gpulint.probe.leaks import Growth, leaks
 from gpulint.probe.memory_limits import cpu_limit
 from gpulint.probe.placement_records import Hint, OutOfMemory
 from gpulint.probe.placements import short_device

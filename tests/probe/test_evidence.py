@@ -233,3 +233,63 @@ def test_modules_of_the_program_are_named(tmp_path: Path) -> None:
     _, capture = probed(tmp_path, "import beside\nimport tensorflow as tf\n")
     assert str(tmp_path / "beside.py") in capture.modules
     assert not any("site-packages" in path or "json" in path for path in capture.modules)
+
+
+KEPT = """
+import tensorflow as tf
+
+weights = tf.Variable(tf.ones((4, 4)))
+
+
+@tf.function
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(tf.matmul(x, weights))
+    weights.assign_sub(0.01 * tape.gradient(loss, weights))
+    return loss
+
+
+def train():
+    history = []
+    for _ in range(20):
+        history.append(step(tf.ones((4, 4))) + 1.0)  # the sum is kept
+        last = tf.square(3.0)  # this is not
+
+
+train()
+"""
+
+
+def test_tensors_that_outlive_their_step_are_told_from_those_that_do_not(tmp_path: Path) -> None:
+    _, capture = probed(tmp_path, KEPT)
+    seen = {(one.where.row, one.op): (one.made, one.left, one.bytes) for one in capture.kept if one.where is not None}
+    kept, gone = row_of(KEPT, "is kept"), row_of(KEPT, "this is not")
+    made, left, size = seen[kept, "AddV2"]
+    assert made == left >= 3
+    assert size == 4 * left
+    assert seen[kept, "step"][1] == 0
+    assert seen[gone, "Square"][1] == 0
+
+
+PILED = """
+import tensorflow as tf
+
+
+def build():
+    return tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(3), tf.keras.layers.Dense(3)])
+
+
+for _ in range(4):
+    model = build()  # piled
+    model.compile("sgd", "mse")
+    model.fit(tf.zeros((8, 4)), tf.zeros((8, 3)), verbose=0)
+"""
+
+
+def test_models_of_one_line_are_counted_by_those_that_are_still_there(tmp_path: Path) -> None:
+    _, capture = probed(tmp_path, PILED)
+    row = row_of(PILED, "# piled")
+    made = [one for one in capture.variables if row in {where.row for where in one.callers}]
+    assert {one.where.row for one in made if one.where} == {row_of(PILED, "Sequential")}
+    assert len({one.round for one in made}) == 4
+    assert max(one.older for one in made) == 3

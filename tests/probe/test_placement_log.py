@@ -240,6 +240,19 @@ def test_a_name_that_may_lack_its_beginning_is_marked() -> None:
     assert outcome.records == [Placement("my_add", "Mul", CPU0)]
 
 
+@pytest.mark.parametrize("printed", ["loss: 2.5224", "loss: 2.0354 ", "\x1b[1m3s\x1b[0m 1.5e-05", "0.5"])
+def test_a_node_behind_the_progress_of_an_epoch_is_taken_out_with_its_name(printed: str) -> None:
+    node = f"args_0: (_Arg): {CPU0}\n"
+    outcome = parse(f"{node}{printed}{node}{node}\b\b".encode())
+    assert outcome.text == f"{printed}\b\b".encode()
+    assert [record.node for record in outcome.records if isinstance(record, Placement)] == ["args_0"] * 3
+
+
+def test_a_name_that_begins_as_one_that_is_known_is_left_whole() -> None:
+    outcome = parse(f"x: (_Arg): {CPU0}\nmodel/x: (Mul): {CPU0}\nmax: (Max): {CPU0}\n".encode())
+    assert [record.node for record in outcome.records if isinstance(record, Placement)] == ["x", "model/x", "max"]
+
+
 @pytest.mark.parametrize(
     ("line", "since"),
     [
@@ -272,10 +285,13 @@ def test_only_what_can_become_placement_log_is_held_back() -> None:
     assert parser.feed(b" 60%|###").text == b" 60%|###"
     assert parser.feed(b"2026-11").text == b""
     assert parser.pending == b"2026-11"
-    assert parser.feed(b" is a date").text == b"2026-11 is a date"
-    assert parser.feed(b"\nLoading").text == b"\n"
+    assert parser.feed(b" is a date").text == b"2026-11 is a "
+    assert parser.pending == b"date"  # to which a node may come
+    assert parser.feed(b"\nLoading").text == b"date\n"
     assert parser.pending == b"Loading"
-    assert parser.feed(b" data").text == b"Loading data"
+    assert parser.feed(b" data").text == b"Loading "
+    assert parser.pending == b"data"
+    assert parser.feed(b"!").text == b"data!"
 
 
 def test_a_line_is_read_although_its_beginning_was_given_up() -> None:

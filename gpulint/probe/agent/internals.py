@@ -88,6 +88,15 @@ class Internals:
         return self._context is not None and self._context.context()._context_handle is not None
 
     @property
+    def growth(self) -> bool | None:
+        """Whether the runtime was told to take the memory of GPUs as it needs it: `set_memory_growth` is dropped where
+        anything is split into logical devices. None where the configuration cannot be read."""
+        try:
+            return bool(self._context.context().config.gpu_options.allow_growth)
+        except (AttributeError, ValueError):
+            return None
+
+    @property
     def requested_device(self) -> str:
         """The device that `tf.device` asks for at this moment, "" for none."""
         return (self._context.context().device_name or "") if self._context is not None else ""

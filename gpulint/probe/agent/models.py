@@ -27,6 +27,8 @@ class Models:
         self._writer, self._places, self._hooks = writer, places, hooks
         self._note = guarded("models", fault, self._count)
         self.calls = Tally("models")
+        self.begun = 0
+        """Calls that were begun so far, of all methods."""
 
     def imported(self, keras: Any) -> None:
         """Keras has just been imported."""
@@ -38,6 +40,7 @@ class Models:
     def _counted(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
         def counted(*arguments: Any, **keywords: Any) -> Any:
+            self.begun += 1
             began = time.perf_counter()
             try:
                 return method(*arguments, **keywords)

@@ -11,7 +11,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpulint.probe.agent.devices import short
+from gpulint.probe.agent.guard import guarded
 from gpulint.probe.agent.internals import Internals
+from gpulint.probe.agent.kept import Kept, Origin
 from gpulint.probe.agent.places import Place, Places
 
 if TYPE_CHECKING:
@@ -71,6 +73,7 @@ QUESTION = "IteratorGetModelProto"
 _ON_HOST = frozenset({0, 7, 20, 21})
 """`DataType` of what is not copied between devices with an operation: none, texts, resources and variants."""
 
+_RESOURCE = 20
 _INTEGERS = frozenset({3, 9})
 _SMALL = 1024
 """Bytes up to which integers are shapes and the like, which kernels take from host memory."""
@@ -91,7 +94,7 @@ class Operations:
         on_fault: Callable[[str, BaseException], None],
         on_live: Callable[[], None],
         on_step: Callable[[str, Place | None, float], None],
-        on_variable: Callable[[dict[str, Any]], None],
+        on_variable: Callable[[Any, Any, Any, str, list[Place | None]], None],
         on_rebuilt: Callable[[], None],
         on_batch: Callable[[Place | None, int], None],
     ) -> None:
@@ -102,6 +105,9 @@ class Operations:
         self._on_batch = on_batch
         self.several_devices = False
         """Whether the runtime has more than one device, so that something can be copied."""
+        self.kept = Kept()
+        """What outlives its training step."""
+        self._note_kept = guarded("tensors that are kept", on_fault, self._keep)
         self.eager = 0
         """Eager operations so far."""
         self.compiled: set[str] = set()
@@ -153,6 +159,8 @@ class Operations:
             self._on_fault("operations", error)
         if step is not None:
             self._on_step(*step)
+        if self.kept.is_looking and graph is None:
+            self._note_kept(op_type, outputs)
 
     def take(self) -> tuple[Counter[Ran], Counter[Copied]]:
         """The eager operations since the last call, and the copies that they made."""
@@ -183,15 +191,15 @@ class Operations:
             return self._function_ran(function, op_type, outputs)
         if op_type == QUESTION:
             return None
-        place, device = self._places.here(3), _device_of(outputs)
+        place, device = self._places.here(3), _device_of(outputs) or self._device_of_resource(inputs)
         if op_type == "VarHandleOp":
-            self._variable(op_name, attrs, device, place)
+            self._on_variable(op_name, attrs, outputs[0], device, [place, *self._places.callers(3)])
         elif op_type == "ComputeBatchSize":
             self._on_batch(place, int(self._internals.value_of(outputs[0])))
         requested = short(self._internals.requested_device)
         dtype = self._internals.dtype_of(inputs[0]) if inputs else 0
         copied = []
-        if self.several_devices and device:
+        if self.several_devices and outputs and device:
             copied = list(self._copies(op_type, inputs, outputs[0].device, place, requested))
         with self._lock:
             self.eager += 1
@@ -201,6 +209,10 @@ class Operations:
             block.add(op_type, device, copied)
         return None
 
+    def _device_of_resource(self, inputs: Any) -> str:
+        """Where an operation without outputs is put: with its variable, or its iterator."""
+        return next((short(one.device) for one in inputs or () if self._internals.dtype_of(one) == _RESOURCE), "")
+
     def _copies(self, op: str, inputs: Any, device: str, place: Place | None, requested: str) -> Iterator[Copied]:
         """The transfers that an eager operation on a device needs: each tensor is copied once."""
         dtype_of = self._internals.dtype_of
@@ -209,7 +221,7 @@ class Operations:
             return
         mixed = len({tensor.device for tensor in inputs if dtype_of(tensor) not in _ON_HOST}) > 1
         for tensor in apart.values():
-            dtype, size = dtype_of(tensor), int(tensor.shape.num_elements() or 0) * tensor.dtype.size
+            dtype, size = dtype_of(tensor), _bytes(tensor)
             if dtype not in _ON_HOST and (dtype not in _INTEGERS or size > _SMALL):
                 source, target = short(tensor.device), short(device)
                 yield Copied(place, EAGER_COPY, source, target, op, requested, size, False, mixed)
@@ -228,23 +240,13 @@ class Operations:
         self._last[function] = now
         return function, self._places.here(4), now - before if before is not None else 0.0
 
-    def _variable(self, name: Any, attrs: Any, device: str, place: Place | None) -> None:
-        given = dict(zip(attrs[::2], attrs[1::2])) if attrs else {}  # noqa: B905
-        dtype, shape = given.get("dtype"), given.get("shape")
-        sizes = list(shape.as_list()) if shape is not None and getattr(shape, "rank", None) is not None else []
-        size = getattr(dtype, "size", 0)
-        for length in sizes:
-            size *= length if length is not None else 0
-        self._on_variable(
-            {
-                "name": str(name or given.get("debug_name") or given.get("shared_name") or "").rstrip("/"),
-                "shape": [length if length is not None else -1 for length in sizes],
-                "dtype": str(getattr(dtype, "name", dtype)),
-                "bytes": size,
-                "device": device,
-                "where": place,
-            }
-        )
+    def _keep(self, op_type: str | bytes, outputs: Any) -> None:
+        """Tell of what was made in a step that is looked at."""
+        dtype_of = self._internals.dtype_of
+        tensors = [(one, _bytes(one)) for one in outputs or () if dtype_of(one) not in _ON_HOST]
+        if tensors:
+            op = op_type.decode() if isinstance(op_type, bytes) else op_type
+            self.kept.add(Origin(self._places.here(3), graph_of(op) or op, _device_of(outputs)), tensors)
 
     # ----------------------------------------------------------------------------- graphs
 
@@ -289,6 +291,11 @@ class Operations:
 def _device_of(outputs: Any) -> str:
     """The device of an operation, by its first output; "" where it has none."""
     return short(outputs[0].device) if outputs and getattr(outputs[0], "device", None) else ""
+
+
+def _bytes(tensor: Any) -> int:
+    """Bytes of an eager tensor."""
+    return int(tensor.shape.num_elements() or 0) * int(tensor.dtype.size)
 
 
 def _size(outputs: Any) -> int | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import sys
 import sysconfig
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any, TypeAlias
 
@@ -16,6 +18,9 @@ Place: TypeAlias = "tuple[str, int] | tuple[str, int, int]"
 
 CellRows: TypeAlias = "tuple[str, int, list[int]]"
 """A notebook, the index of a cell and, for each row of its code, the row of the cell."""
+
+MOST_CALLERS = 8
+"""Calls of the user's that are told of, from the innermost outwards."""
 
 _GENERATED = "__autograph_generated_file"
 _GPULINT = os.path.join(os.path.dirname(os.path.abspath(gpulint.__file__)), "")
@@ -50,6 +55,19 @@ class Places:
                 return self._original() if _GENERATED in path else self.at(path, frame.f_lineno)
             frame = frame.f_back
         return None
+
+    def callers(self, depth: int = 1) -> list[Place]:
+        """The places of the user's, from the innermost outwards, that led to `here(depth)`, which is not among them."""
+        found: list[Place] = []
+        frame: FrameType | None = sys._getframe(depth)
+        while frame is not None and len(found) <= MOST_CALLERS:
+            path = frame.f_code.co_filename
+            if not self.is_foreign(path):
+                if _GENERATED in path:
+                    return list(itertools.islice(self._originals(), 1, 1 + MOST_CALLERS))
+                found.append(self.at(path, frame.f_lineno))
+            frame = frame.f_back
+        return found[1:]
 
     def of(self, error: BaseException) -> Place | None:
         """The place from which an exception came: what TensorFlow says of traced code, or the innermost frame of the
@@ -98,9 +116,10 @@ class Places:
         return os.path.join(self._directory, path), row
 
     def _original(self) -> Place | None:
-        if self.extract_stack is None:
-            return None
-        for frame in reversed(self.extract_stack()):
+        return next(self._originals(), None)
+
+    def _originals(self) -> Iterator[Place]:
+        """The places of the user's as TensorFlow knows them, from the innermost outwards."""
+        for frame in reversed(self.extract_stack() if self.extract_stack is not None else ()):
             if not self.is_foreign(frame.filename) and _GENERATED not in frame.filename:
-                return self.at(frame.filename, frame.lineno)
-        return None
+                yield self.at(frame.filename, frame.lineno)

@@ -5,24 +5,26 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from gpulint.probe.agent import active, graphs, models
+from gpulint.probe.agent import active, models
 from gpulint.probe.agent.calls import Calls
 from gpulint.probe.agent.device_memory import DeviceMemory
 from gpulint.probe.agent.devices import short
 from gpulint.probe.agent.functions import FunctionWriter
 from gpulint.probe.agent.gradients import EAGER_STEP
+from gpulint.probe.agent.graphs import Graph
 from gpulint.probe.agent.guard import guarded
+from gpulint.probe.agent.harvest import Harvest
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.inline import Inline
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.kernels import Kernels
-from gpulint.probe.agent.operations import Copied, Operations
+from gpulint.probe.agent.memory_samples import MEASURED, MemoryWriter
+from gpulint.probe.agent.operations import Operations
 from gpulint.probe.agent.pace import Pace
 from gpulint.probe.agent.placed import PlacedWriter
 from gpulint.probe.agent.places import Place, Places
@@ -31,6 +33,7 @@ from gpulint.probe.agent.simulation import Simulation
 from gpulint.probe.agent.simulation.pieces import Unsupported, missing
 from gpulint.probe.agent.steps import Steps
 from gpulint.probe.agent.threads import OWN, watch_threads
+from gpulint.probe.agent.variables import Variables
 from gpulint.probe.agent.witnesses import Witnesses
 from gpulint.probe.agent.writer import Writer
 
@@ -63,6 +66,11 @@ class Options:
     profile_steps: int = 0
 
 
+def _names(devices: Iterable[Any]) -> list[str]:
+    """The short names of physical devices."""
+    return [short(device.name.replace("physical_device:", "device:")) for device in devices]
+
+
 class Session:
     """Watches one process from the import of TensorFlow to its end."""
 
@@ -76,15 +84,15 @@ class Session:
         self._operations: Operations | None = None
         self._internals: Internals | None = None
         self._tensorflow: Any = None
-        self._keeps_graphs = False
-        self._memory: DeviceMemory | None = None
+        self._harvest: Harvest | None = None
+        self._memory = MemoryWriter(self._writer)
         self._simulation: Simulation | None = None
-        self._phase = "build"
         self._steps = Steps()
         self._pace = Pace()
         self._witnesses = Witnesses(
             self._writer, self._places, self._hooks, self.fault, self._stepped, lambda: self._steps.taken
         )
+        self._variables = Variables(lambda: self._steps.taken + self._witnesses.calls, self._variable_made)
         self._functions = FunctionWriter(self._writer, self._calls)
         self._profile = Profile(
             options.profile,
@@ -93,17 +101,12 @@ class Session:
             lambda reason: self._writer.write("lost", evidence="profile", reason=reason),
             self.fault,
         )
-        self._lock = threading.Lock()
         self._faults: set[tuple[str, str]] = set()
         self._stopped = threading.Event()
         self._inner_told = 0
         self._process = os.getpid()
         self._writing: threading.Thread | None = None
         self._unwatch_threads: Callable[[], None] | None = None
-        self._placed: Counter[graphs.Placed] = Counter()
-        self._copied: Counter[Copied] = Counter()
-        self.graphs: dict[str, graphs.Graph] = {}
-        """Function → what its graphs hold."""
         self.inline = Inline(self._places, self, self._writer.write, self.fault)
         """What the program itself expects."""
 
@@ -170,11 +173,12 @@ class Session:
             self.fault,
             self._became_live,
             self._stepped,
-            self._variable_made,
+            self._variables.made,
             self.harvest,
             self._batch_found,
         )
         self._operations.compiled = self._calls.compiled
+        self._harvest = Harvest(self._internals, self._calls.compiled)
         simulation = self._simulation
         cuda = simulation.built_with_cuda if simulation is not None else bool(tensorflow.test.is_built_with_cuda())
         self._placements = PlacedWriter(self._writer, tensorflow, Kernels(self._internals, cuda, simulation))
@@ -204,16 +208,21 @@ class Session:
 
     def _became_live(self) -> None:
         assert self._internals is not None and self._operations is not None
-        self._keeps_graphs = self._internals.keep_graphs()
-        self._memory = DeviceMemory(self._tensorflow, lambda: True)
+        if self._harvest is not None:
+            self._harvest.begin()
+        self._memory.begin(DeviceMemory(self._tensorflow, lambda: True))
         config = self._tensorflow.config
-        physical = [
-            short(device.name.replace("physical_device:", "device:")) for device in config.list_physical_devices()
-        ]
         logical = [short(device.name) for device in config.list_logical_devices()]
-        limits = self._simulation.limits() if self._simulation is not None else {}
+        simulation = self._simulation
         self._operations.several_devices = len(logical) > 1
-        self._writer.write("devices", physical=physical, logical=logical, limits=limits)
+        self._writer.write(
+            "devices",
+            physical=_names(config.list_physical_devices()),
+            visible=_names(config.get_visible_devices()),
+            logical=logical,
+            limits=simulation.limits() if simulation is not None else {},
+            growth=simulation.growth if simulation is not None else self._internals.growth,
+        )
         self._witnesses.moment("runtime")
 
     # ---------------------------------------------------------------------------- running
@@ -223,18 +232,13 @@ class Session:
             self._write_operations(self._operations)
             self._steps.write(self._writer)
             self._pace.write(self._writer)
-        self._write_memory()
-        self._phase = phase
+        self._memory.write()
         self._writer.write("phase", name=phase)
-        if self._memory is not None:
-            self._memory.reset_peaks()
-
-    def _write_memory(self) -> None:
-        if self._memory is not None and (devices := self._memory.sample()):
-            self._writer.write("memory", phase=self._phase, devices=devices)
+        self._memory.enter(phase)
 
     def _variable_made(self, fields: dict[str, Any]) -> None:
-        self._writer.write("variable", **fields)
+        callers = [self._writer.numbered(place) for place in fields.pop("callers")]
+        self._writer.write("variable", **fields, callers=callers)
 
     def _batch_found(self, place: Place | None, size: int) -> None:
         """A dataset is divided among replicas: the size of the batches that it gives, -1 where it gives no such."""
@@ -243,14 +247,19 @@ class Session:
     def _stepped(self, function: str, place: Place | None, seconds: float) -> None:
         taken = self._steps.taken + 1
         try:
-            if taken == 1:
+            if taken == self._options.warmup + 1:
+                self._enter(MEASURED)
+                if self._operations is not None:
+                    self._operations.kept.begin(taken)
+            elif taken == 1:
                 self._enter("warm-up")
-            elif taken == self._options.warmup + 1:
-                self._enter("steps")
             self._steps.add(function, place, seconds, self._operations.eager if self._operations else 0)
             if function != EAGER_STEP:
                 self._pace.add(self._witnesses.waited)
             self._witnesses.stepped(place)
+            self._memory.stepped()
+            if self._operations is not None:
+                self._operations.kept.stepped(taken)
         except Exception as error:
             self.fault("steps", error)
         self._profile.stepped(taken)
@@ -273,7 +282,8 @@ class Session:
             self._pace.write(self._writer)
             self.harvest()
             self._functions.write(operations, self.graphs)
-            self._write_memory()
+            operations.kept.write(self._writer)
+            self._memory.write_on()
             self._write_graphs()
             self.inline.write_down()
         except Exception as error:
@@ -298,46 +308,25 @@ class Session:
     def compiled(self) -> set[str]:
         return self._calls.compiled
 
+    @property
+    def graphs(self) -> Mapping[str, Graph]:
+        """Function → what its graphs hold."""
+        return self._harvest.graphs if self._harvest is not None else {}
+
     def harvest(self) -> None:
         """Take the graphs that were run since the last time, for every session: TensorFlow gives each once."""
-        operations = self._operations
-        if operations is None or self._internals is None or not self._is_own:
-            return
-        if not (operations.fresh_functions and self._keeps_graphs):
-            return
-        with active.HARVEST:
-            operations.fresh_functions = False
-            for graph in self._internals.graphs():
-                for session in active.SESSIONS:
-                    session.take_graph(graph)
+        if self._operations is not None and self._harvest is not None and self._is_own:
+            if self._harvest.fresh(self._operations):
+                self._harvest.of_all(self._operations)
 
     def take_graph(self, graph: Any) -> None:
-        """A graph was run: count its nodes and copies."""
-        operations = self._operations
-        if operations is None:
-            return
-        awaited = [name for name in operations.awaited if name not in self.compiled]
-        built = graphs.Built(
-            operations.created, operations.graphs_of, operations.sizes, awaited, operations.is_training
-        )
-        own, placed, copied = graphs.nodes(graph, built)
-        if not own:
-            return
-        if own in awaited:
-            operations.awaited.remove(own)
-        known = self.graphs.setdefault(own, graphs.Graph(Counter(), Counter()))
-        for node, count in placed.items():
-            known.placed[node.op, node.assigned] += count
-        known.copied.update(copied)
-        with self._lock:
-            self._placed.update(placed)
-            self._copied.update(copied)
+        """A graph was run."""
+        if self._operations is not None and self._harvest is not None:
+            self._harvest.add(graph, self._operations)
 
     def _write_graphs(self) -> None:
-        with self._lock:
-            placed, self._placed = self._placed, Counter()
-            copied, self._copied = self._copied, Counter()
-        if self._placements is not None:
+        if self._placements is not None and self._harvest is not None:
+            placed, copied = self._harvest.take()
             self._placements.nodes(placed)
             self._placements.copies(copied)
 
@@ -384,6 +373,6 @@ class Session:
             self._internals.forget_operations(self._operations)
             if self._unwatch_threads is not None:
                 self._unwatch_threads()
-            if self._keeps_graphs and not active.SESSIONS:
-                self._internals.drop_graphs()
+            if self._harvest is not None:
+                self._harvest.end()
         self._writer.close()

@@ -41,6 +41,11 @@ class Witnesses:
         self._gradients = Gradients(places, hooks, fault, on_step)
         self._inputs = Inputs(places, hooks, fault, steps)
 
+    @property
+    def calls(self) -> int:
+        """How many calls of models' methods have begun."""
+        return self._models.begun
+
     def keras_imported(self, keras: Any) -> None:
         """Keras has just been imported."""
         self._models.imported(keras)

@@ -14,8 +14,11 @@ from gpulint.probe.reasons import is_bookkeeping
 _ID = "eager-hot-loop"
 _SUBJECT = "operations that Python runs one by one"
 _EXPECTED = f"at most {FEW} for each step"
+SEEN = 2
+"""Steps below which there is nothing to be seen: what comes before the first is no step's."""
+
 NEEDED = 10
-"""Steps below which nothing is said."""
+"""Steps below which many operations may come from the beginning of epochs, and are no violation yet."""
 
 MOST = 0.5
 """Share of the steps that may come after many operations: the first of each epoch, and those that are validated."""
@@ -29,14 +32,15 @@ def check(run: Run) -> Iterator[Expectation]:
     capture = run.capture
     if not capture.steps:
         return
-    enough = [one for one in capture.steps.values() if one.taken >= NEEDED]
-    if not enough:
-        most = max(one.taken for one in capture.steps.values())
-        reason = f"{most} training steps, {NEEDED} are needed"
-        yield undecided(_ID, Status.INCONCLUSIVE, _SUBJECT, _EXPECTED, reason)
-    for one in enough:
+    for one in capture.steps.values():
+        if one.taken < SEEN:
+            continue
         if one.busy <= MOST * one.taken:
             yield held(_ID, _SUBJECT, _EXPECTED, f"more after {one.busy} of {one.taken} steps", where=one.where)
+            continue
+        if one.taken < NEEDED:
+            reason = f"more after {one.busy} of {one.taken} training steps; {NEEDED} steps are needed"
+            yield undecided(_ID, Status.INCONCLUSIVE, _SUBJECT, _EXPECTED, reason, _code(capture, one))
             continue
         hot = _often(capture, one)
         yield violated(

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
-from gpulint.probe import memory, memory_limits
-from gpulint.probe.capture import Capture
+from gpulint.probe import leaks, memory, memory_limits
+from gpulint.probe.capture import Capture, Kept
 from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
 
 _LEAK, _HOST, _BALANCE, _HEADROOM = "mem-leak", "host-growth", "mem-balance", "mem-headroom"
 _IDLE, _TAKEN, _FOREIGN = "gpu-idle-held", "mem-preallocated", "mem-foreign"
+
+SHOWN = 3
+"""Lines that are named as evidence."""
 
 
 def check(run: Run) -> Iterator[Expectation]:
@@ -41,29 +45,41 @@ def _growths(run: Run, limits: dict[str, int]) -> Iterator[Expectation]:
     if machine.get("CPU"):
         limits = {**limits, **dict.fromkeys(cpus, machine["CPU"])}
     # Logical CPUs share one allocator and its numbers.
-    growths = [one for one in memory.leaks(capture.memory, limits, steps, share) if one.subject not in cpus[1:]]
+    growths = [one for one in leaks.leaks(capture.memory, limits, steps, share) if one.subject not in cpus[1:]]
     for growth in growths:
-        if growth.verdict != "inconclusive" or growth.subject not in cpus:
-            yield _of_growth(growth)
-    since = memory.steps_began(capture.memory)
+        if growth.verdict != "inconclusive" or (growth.samples and growth.subject not in cpus):
+            yield _of_growth(growth, capture)
+    since = leaks.steps_began(capture.memory)
     if since is None or any(one.verdict == "fail" and one.subject in cpus for one in growths):
         return  # what the CPU's allocator keeps is memory of the host
-    host = memory.host_growth(capture.resident, machine.get("host"), since, steps, share)
+    host = leaks.host_growth(capture.resident, machine.get("host"), since, steps, share)
     if host.verdict != "inconclusive":  # nobody expects a short run to say anything of the host
         yield _of_host(host)
 
 
-def _of_growth(growth: memory.Growth) -> Expectation:
+def _place(kept: Kept) -> str:
+    return f"{os.path.basename(kept.where.path)}:{kept.where.row}" if kept.where is not None else "library code"
+
+
+def each_step(kept: Kept) -> str:
+    """What a line leaves behind."""
+    return f"{kept.op}, {kept.bytes / kept.made:,.0f} bytes a step"
+
+
+def _of_growth(growth: leaks.Growth, capture: Capture) -> Expectation:
     subject, expected, observed = f"memory of {growth.subject} over the steps", "does not grow", _grown(growth)
     if growth.verdict == "fail":
         fix = "keep no tensor of a step longer than the step"
-        return violated(_LEAK, subject, expected, observed, code="GPU307", fix=fix)
+        kept = leaks.explained(growth, capture.kept)
+        where = kept[0].where if kept else None
+        evidence = tuple(f"{_place(one)} outlives its step: {each_step(one)}" for one in kept[:SHOWN])
+        return violated(_LEAK, subject, expected, observed, code="GPU307", where=where, evidence=evidence, fix=fix)
     if growth.verdict == "inconclusive":
         return undecided(_LEAK, Status.INCONCLUSIVE, subject, expected, growth.reason)
     return held(_LEAK, subject, expected, observed)
 
 
-def _of_host(growth: memory.Growth) -> Expectation:
+def _of_host(growth: leaks.Growth) -> Expectation:
     subject, expected = "memory of the program on the host over the steps", "does not grow"
     if growth.verdict == "fail":
         fix = "let go of what each step adds: results that are kept, histories, functions that are traced again"
@@ -71,7 +87,7 @@ def _of_host(growth: memory.Growth) -> Expectation:
     return held(_HOST, subject, expected, _grown(growth))
 
 
-def _grown(growth: memory.Growth) -> str:
+def _grown(growth: leaks.Growth) -> str:
     return f"{growth.growth / 2**20:+.1f} MiB over {growth.samples} samples"
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from gpulint.probe.capture import Capture, Task
 from gpulint.probe.cluster.told import by_value
 from gpulint.probe.expectation import Expectation, Level, Run, held, violated
-from gpulint.probe.memory import MIRRORED
 from gpulint.probe.reasons import is_bookkeeping
+from gpulint.probe.variable_balance import MIRRORED
 
 _ID = "replica-balance"
 

@@ -7,12 +7,18 @@ from collections.abc import Iterator
 
 from gpulint.probe.capture import Capture, Strategy
 from gpulint.probe.expectation import Expectation, Run, Status, held, undecided, violated
-from gpulint.probe.memory import variable_balance
+from gpulint.probe.variable_balance import variable_balance
 
 _SPREAD = "strategy-spread"
 _MIRRORED = "variables-mirrored"
-MIXED = ("Mixing different tf.distribute.Strategy", "must only be passed a variable created in this")
+MIXED = (
+    "Mixing different tf.distribute.Strategy",
+    "must only be passed a variable created in this",
+    'Need to be inside "with strategy.scope()"',
+)
 """What TensorFlow and Keras raise for a variable that a strategy has not made."""
+
+_READS = ("ReadVariableOp", "ResourceGather")
 
 SHOWN = 3
 """Variables that are named as evidence."""
@@ -69,8 +75,11 @@ def _mirrored(capture: Capture, strategy: Strategy, subject: str) -> Iterator[Ex
     uneven = sorted(found.uneven, key=lambda variable: -variable.bytes)
     reached = _reached(capture, strategy)
     if not reached and not any(text in capture.error for text in MIXED):
-        reason = f"{observed}; the replicas were not seen to use what is on one device only"
-        yield undecided(_MIRRORED, Status.INCONCLUSIVE, subject, expected, reason)
+        told = f"{observed}; no replica was seen to use what is on one device only"
+        if any(node.replica and node.op in _READS for node in capture.nodes):
+            yield held(_MIRRORED, subject, expected, told, where=strategy.where)
+        else:
+            yield undecided(_MIRRORED, Status.INCONCLUSIVE, subject, expected, told)
         return
     yield violated(
         _MIRRORED,

@@ -14,8 +14,8 @@ def check(run: Run) -> Iterator[Expectation]:
     most = run.settings.probe_max_traces
     for function in run.capture.functions.values():
         subject = f"traces of `{function.name}`"
-        expected = f"at most {most}"
-        several = f" of {function.made} functions" if function.made > 1 else ""
+        expected = f"at most {most}" + (" for each" if function.made > 1 else "")
+        several = f", {function.traces_of_each:.3g} for each of {function.made} functions" if function.made > 1 else ""
         observed = f"{function.traces}{several}"
         if function.traces_of_each > most:
             yield violated(

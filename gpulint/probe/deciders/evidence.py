@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from gpulint.linting.finding import Finding
 from gpulint.places import Span
-from gpulint.probe.capture import Capture, Strategy, Where
+from gpulint.probe.capture import Capture, Strategy, Variable, Where
 from gpulint.probe.reasons import is_bookkeeping
 
 
@@ -21,6 +22,8 @@ class Said(NamedTuple):
 
 Decider = Callable[[Finding, Capture], "Said | None"]
 """What a run says of a finding; None where it shows neither that nor the contrary."""
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 NEAR = 3
 """Rows between a finding and the call that shows it: a call over several rows has one place."""
@@ -60,6 +63,11 @@ def is_in(where: Where | None, span: Span, after: int = 0) -> bool:
     return span.row <= where.row <= span.end_row + after
 
 
+def made_by(span: Span, capture: Capture) -> list[Variable]:
+    """The variables that were made in the rows of a span, or by what was called there."""
+    return [one for one in capture.variables if any(is_in(where, span) for where in (one.where, *one.callers))]
+
+
 def is_near(where: Where | None, span: Span) -> bool:
     """Whether a place is in the rows of a span, or a few before or after."""
     return is_in(where, span._replace(row=span.row - NEAR), NEAR)
@@ -87,7 +95,7 @@ def counted(devices: Counter[str]) -> str:
 
 def first_line(error: str) -> str:
     """What an error says, as far as it fits on a line."""
-    return error.splitlines()[0][:200] if error else ""
+    return _ADDRESS.sub("", error.splitlines()[0])[:200] if error else ""
 
 
 def ended_with(*texts: str) -> Decider:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import defaultdict
 
 from gpulint.linting.finding import Finding
-from gpulint.probe import memory
-from gpulint.probe.capture import Capture
+from gpulint.probe import leaks
+from gpulint.probe.capture import Capture, Variable, Where
+from gpulint.probe.checks import growth
 from gpulint.probe.checks.configuration import code_of
+from gpulint.probe.checks.memory import each_step
 from gpulint.probe.deciders.evidence import (
     STEP,
     Decider,
@@ -18,12 +20,13 @@ from gpulint.probe.deciders.evidence import (
     first_of,
     is_in,
     is_near,
+    made_by,
     raised_here,
 )
 
 _NAME = re.compile(r"`(\w+)`")
 BUILT = 3
-"""Models made on one line that are a pile rather than a pair."""
+"""Models of one line, there at the same time, that are a pile rather than a pair."""
 
 
 def _refused(finding: Finding, capture: Capture) -> Said | None:
@@ -39,6 +42,20 @@ def _accepted(finding: Finding, capture: Capture) -> Said | None:
     return Said(False, f"{made[0].name} was accepted")
 
 
+def _dropped(finding: Finding, capture: Capture) -> Said | None:
+    """Growth and a limit were both accepted: the runtime says whether memory grows."""
+    made = [one for one in capture.calls if is_in(one.where, finding.span)]
+    both = next((growth.device_of(one) for one in made if growth.is_split(one)), "")
+    if both not in growth.enabled_for(capture):
+        return None
+    in_force = growth.in_force(capture)
+    if in_force is None:
+        return None
+    if in_force:
+        return Said(False, f"the memory of {both} grows all the same")
+    return Said(True, f"growth was asked for on {both}, was dropped for the limit, and is not in force")
+
+
 def _late_variable(finding: Finding, capture: Capture) -> Said | None:
     named = _NAME.search(finding.message)
     read, end = capture.environment.get("query", capture.environment.get("runtime")), capture.environment.get("end")
@@ -52,23 +69,40 @@ def _late_variable(finding: Finding, capture: Capture) -> Said | None:
 
 
 def _piled_up(finding: Finding, capture: Capture) -> Said | None:
-    spans = [(finding.span, 0), *((one.span, STEP if "loop" in one.message else 0) for one in finding.related)]
-    made = [one for one in capture.variables if any(is_in(one.where, span, after) for span, after in spans)]
-    alike = Counter((one.where, re.sub(r"_\d+", "", one.name), one.shape, one.device) for one in made)
-    rounds = max(alike.values(), default=0)
+    """By the variables that were made from the same line in several rounds: whether the older ones were still there.
+    A model that is built when it is first used has them from another line of the loop."""
+    loops = [one.span._replace(end_row=one.span.end_row + STEP) for one in finding.related if "loop" in one.message]
+    by_place: defaultdict[tuple[Where | None, ...], list[Variable]] = defaultdict(list)
+    for one in made_by(finding.span, capture) or [one for span in loops for one in made_by(span, capture)]:
+        by_place[(one.where, *one.callers)].append(one)
+    made = max(by_place.values(), key=_rounds, default=[])
+    rounds, there = _rounds(made), 1 + max((one.older for one in made), default=0)
     if rounds < BUILT:
         return None
     size = sum(one.bytes for one in made)
-    return Said(True, f"{rounds} models were made, {size:,} bytes of variables in all")
+    told = f"{rounds} models were made, {size:,} bytes of variables in all"
+    if there >= BUILT and 2 * there > rounds:
+        return Said(True, f"{told}; those of {there} were there at once")
+    return Said(False, f"{told}; never were those of more than {there} there") if there < BUILT else None
 
 
-def _climbs(finding: Finding, capture: Capture) -> Said | None:
-    steps = sum(one.taken for one in capture.steps.values())
-    grown = [one for one in memory.leaks(capture.memory, {}, steps) if one.steady]
-    if grown:
-        worst = max(grown, key=lambda one: one.growth)
-        return Said(True, f"memory of {worst.subject} rose by {worst.growth / 2**20:.1f} MiB, without a fall")
-    return None
+def _rounds(made: list[Variable]) -> int:
+    return len({one.round for one in made})
+
+
+def _kept(finding: Finding, capture: Capture) -> Said | None:
+    """By what was left, later on, of the tensors that come from the lines of the finding, or of its loop: those that a
+    function returns come from the line that calls it."""
+    spans = [(finding.span, 0), *((one.span, STEP if "loop" in one.message else 0) for one in finding.related)]
+    here = [one for one in capture.kept if any(is_in(one.where, span, after) for span, after in spans)]
+    if not here:
+        return None
+    worst = max(here, key=lambda one: (leaks.is_kept(one), one.bytes))
+    looked = f"of {worst.made} steps that were looked at"
+    if leaks.is_kept(worst):
+        left = f"{worst.left} had left tensors on {worst.device} for as long again"
+        return Said(True, f"{looked}, {left}: {each_step(worst)}")
+    return None if any(one.left for one in here) else Said(False, f"{looked}, none had left a tensor from here")
 
 
 def _one_worker(finding: Finding, capture: Capture) -> Said | None:
@@ -97,8 +131,8 @@ DECIDERS: dict[str, Decider] = {
     "GPU303": first_of(_refused, ended_with("Memory growth cannot differ")),
     "GPU304": raised_here("TypeError"),
     "GPU305": _piled_up,
-    "GPU306": first_of(_refused, raised_here("ValueError")),
-    "GPU307": _climbs,
+    "GPU306": first_of(_refused, raised_here("ValueError"), _dropped),
+    "GPU307": _kept,
     "GPU701": _one_worker,
     "GPU702": ended_with("Collective ops must be configured at program startup"),
     "GPU901": first_of(raised_here(*_GONE), _gone),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
 
 from gpulint.linting.finding import Finding
 from gpulint.probe.agent.gradients import EAGER_STEP
-from gpulint.probe.capture import Capture, Strategy
+from gpulint.probe.capture import Capture, Strategy, Variable
 from gpulint.probe.deciders.evidence import (
     Decider,
     Said,
@@ -18,17 +17,22 @@ from gpulint.probe.deciders.evidence import (
     first_of,
     is_in,
     is_near,
+    made_by,
     of_replicas,
     peers,
     placed,
     raised_here,
 )
 from gpulint.probe.reasons import is_heavy
+from gpulint.probe.variable_balance import uneven
 
 _MIXED = "Mixing different tf.distribute.Strategy"
 _OTHER_STRATEGY = ("different strategy", "must only be passed a variable created in this")
 _OUTSIDE = ('Need to be inside "with strategy.scope()"',)
 _UPDATES = ("AssignAddVariableOp", "AssignSubVariableOp", "AssignVariableOp")
+_USES = ("compiled", "fitted", "used")
+"""What a finding about a model says of the line that uses it."""
+
 _SIZE = re.compile(r"\bbatch of (\d+)")
 
 
@@ -42,22 +46,33 @@ def _variables_of_one_replica(finding: Finding, capture: Capture) -> Said | None
     strategy = of_replicas(capture)
     if strategy is None:
         return None
-    strategy_row = strategy.where.row if strategy.where is not None else 0
-    spans = [finding.span, *(related.span for related in finding.related if related.span.row != strategy_row)]
-    devices = sorted({one.device for one in capture.variables if any(is_in(one.where, span) for span in spans)})
-    if not devices:
+    made = made_by(finding.span, capture) or _made_in_use(finding, capture)
+    if not made:
         return None
-    on = ", ".join(devices)
-    idle = _idle(strategy, capture)
-    if len(devices) == 1:
+    alone = made if len(_devices(made)) == 1 else uneven(made, strategy.devices)
+    if alone:
+        idle = _idle(strategy, capture)
+        on = ", ".join(_devices(alone))
         return Said(True, f"variables on {on} only" + (f", {', '.join(idle)} idle" if idle else ""))
-    return Said(False, f"variables on {on}")
+    return Said(False, f"variables on {', '.join(_devices(made))}")
+
+
+def _made_in_use(finding: Finding, capture: Capture) -> list[Variable]:
+    """The variables of a model that is built when it is first used, in the rows that use it."""
+    uses = [related.span for related in finding.related if related.message.startswith(_USES)]
+    return [one for span in uses for one in made_by(span, capture)]
+
+
+def _devices(variables: list[Variable]) -> list[str]:
+    return sorted({one.device for one in variables})
 
 
 def _optimizer_of_one_replica(finding: Finding, capture: Capture) -> Said | None:
     """Its counters, too, are on each device where it is made in the scope."""
-    said = _variables_of_one_replica(replace(finding, related=()), capture)
-    return said if said is not None and said.confirmed else None
+    made = made_by(finding.span, capture)
+    if of_replicas(capture) is None or len(_devices(made)) != 1:
+        return None
+    return Said(True, f"variables on {made[0].device} only")
 
 
 def _idle(strategy: Strategy, capture: Capture) -> list[str]:
@@ -155,11 +170,11 @@ def _applied_each_time(finding: Finding, capture: Capture) -> Said | None:
 
 def _updated_by_each(finding: Finding, capture: Capture) -> Said | None:
     strategy = of_replicas(capture)
-    devices = {one.device for one in capture.variables if is_in(one.where, finding.span)}
+    devices = _devices(made_by(finding.span, capture))
     if strategy is None or not devices:
         return None
     if len(devices) > 1:
-        return Said(False, f"it has a copy on each of {', '.join(sorted(devices))}")
+        return Said(False, f"it has a copy on each of {', '.join(devices)}")
     updates = Counter[str]()
     for one in placed(capture):
         if one.op in _UPDATES and any(is_in(one.where, related.span) for related in finding.related):

@@ -55,6 +55,11 @@ class Simulation:
         """Bytes that each simulated GPU may take, by its name; nothing for those of which nothing is said."""
         return self._listing.limits() if self._listing is not None else {}
 
+    @property
+    def growth(self) -> bool | None:
+        """Whether the runtime of GPUs would have been told to take memory as it needs it; None before it was asked."""
+        return self._listing.growth if self._listing is not None else None
+
     def told(self, graph: Any) -> None:
         """Put the program's names of devices into a graph of RunMetadata."""
         if self._graphs is not None:

@@ -34,6 +34,8 @@ class Listing:
         self._ledger = ledger
         self._pieces = pieces
         self._mask = os.environ.get(_MASK)
+        self.growth: bool | None = None
+        """Whether the last configuration that was made says that memory grows."""
 
     def install(self) -> None:
         """Put everything in place."""
@@ -112,6 +114,7 @@ class Listing:
             names.set(counts["CPU"], counts["GPU"])
             self._placing.forget()
             counts["CPU"], counts["GPU"] = names.cpus + names.gpus, 0
+            self.growth = bool(plan.gpu_options.allow_growth)
             plan.ClearField("gpu_options")
             plan.experimental.collective_nccl = False
             return plan

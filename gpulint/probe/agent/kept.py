@@ -1,0 +1,97 @@
+"""Tensors that outlive the training step they were made in: by their line, what fills memory step by step.
+
+Steps are looked at by sample, so that it costs next to nothing: the first few, and from then on ever fewer. What the
+tensors of a step left behind is counted when at least as many steps have followed as went before it.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from gpulint.probe.agent.places import Place
+from gpulint.probe.agent.writer import Writer
+
+FIRST = 8
+"""Steps that are looked at one after the other; then those whose number is a power of two."""
+
+NEEDED = 3
+"""Steps that must have been looked at for anything to be told."""
+
+MOST = 5000
+"""Tensors of a step that are remembered."""
+
+
+class Origin(NamedTuple):
+    """Where a tensor came from."""
+
+    place: Place | None
+    op: str
+    device: str
+
+
+class Kept:
+    """Remembers the tensors of some steps, weakly."""
+
+    def __init__(self) -> None:
+        self.is_looking = False
+        """Whether the tensors of this step are to be told of."""
+        self._lock = threading.Lock()
+        self._began = 0
+        self._taken = 0
+        self._next = NEEDED
+        self._steps: dict[int, list[tuple[Origin, int, weakref.ref[Any]]]] = {}
+        self._most: dict[Origin, tuple[int, int, int]] = {}
+        """(steps in which it was made, those that left something, bytes of that), when most had left something."""
+        self._is_fresh = False
+
+    def begin(self, taken: int) -> None:
+        """The steps that count begin after so many."""
+        self._began = taken
+
+    def add(self, origin: Origin, tensors: Iterable[tuple[Any, int]]) -> None:
+        """Tensors that were made in this step, with their sizes in bytes."""
+        with self._lock:
+            known = self._steps.get(self._taken)
+            if known is not None and len(known) < MOST:
+                known += [(origin, size, weakref.ref(tensor)) for tensor, size in tensors]
+
+    def stepped(self, taken: int) -> None:
+        """Another step has ended: so many in all. What comes now is of the next one."""
+        if not self._began:
+            return
+        with self._lock:
+            self._taken = taken - self._began + 1
+            self.is_looking = self._taken <= FIRST or self._taken & (self._taken - 1) == 0
+            if self.is_looking:
+                self._steps[self._taken] = []
+            if self._taken > 2 * self._next:
+                self._count()
+                self._next += max(1, self._next // 2)
+
+    def _count(self) -> None:
+        """Sum up what is there of the steps up to `_next`."""
+        made, left, size = Counter[Origin](), Counter[Origin](), Counter[Origin]()
+        looked = [tensors for number, tensors in self._steps.items() if number <= self._next]
+        for tensors in looked:
+            alive = [(origin, bytes) for origin, bytes, reference in tensors if reference() is not None]
+            made.update({origin for origin, _, _ in tensors})
+            left.update({origin for origin, _ in alive})
+            for origin, bytes in alive:
+                size[origin] += bytes
+        for origin in made:
+            if left[origin] >= self._most.get(origin, (0, 0, 0))[1]:
+                self._most[origin] = made[origin], left[origin], size[origin]
+        self._is_fresh = True
+
+    def write(self, writer: Writer) -> None:
+        """Write what was counted, where that is new."""
+        with self._lock:
+            most = list(self._most.items()) if self._is_fresh else []
+            self._is_fresh = False
+        if most:
+            rows = [[*writer.numbered(origin.place), origin.op, origin.device, *seen] for origin, seen in most]
+            writer.write("kept", rows=rows)
