@@ -84,7 +84,7 @@ def test_every_option_of_a_command_is_told_of(name: str) -> None:
     if name == "explain":
         return
     for option in (one for one in command.params if isinstance(one, click.Option)):
-        (row,) = [line for line in section.splitlines() if re.match(rf"\| `(\S+ )*?{option.opts[0]}[ ,`]", line)]
+        (row,) = [line for line in section.splitlines() if re.match(rf"\| `([^`\s]+ )*?{option.opts[0]}[ ,`]", line)]
         assert all(spelling in row for spelling in (*option.opts, *option.secondary_opts))
         assert option.help and option.help.split("|")[0].replace("*", "\\*") in row
 
