@@ -165,6 +165,8 @@ def command(
         raise UserError(str(error)) from None
     except OSError as error:
         raise UserError(f"{error.filename or replay or merge or log_path}: {error.strerror or error}") from None
+    except Exception as error:
+        raise _damaged(replay or merge, error) from None
     if capture.refused:
         raise UserError(f"GPUs cannot be simulated: {capture.refused}")
     try:
@@ -178,10 +180,8 @@ def command(
         text = render(output_format, report, not output_file and options.use_color(color))
         shown = _page(report) if html_path else ""
         traced = _trace(report) if trace_path else ""
-    except Exception as error:  # a file from elsewhere can hold anything; of a program just run it is our own fault
-        if replay is None and merge is None:
-            raise
-        raise UserError(f"{replay or merge}: a damaged capture: {type(error).__name__}: {error}") from None
+    except Exception as error:
+        raise _damaged(replay or merge, error) from None
     if output_file:
         _file(write, output_file, text)
     else:
@@ -193,6 +193,11 @@ def command(
     if log_directory:
         _file(lambda path: tensorboard.write(path, report, profile.directory), log_directory)
     sys.exit(0 if exit_zero else status)
+
+
+def _damaged(given: str | None, error: Exception) -> Exception:
+    """What is said of an error: a file from elsewhere can hold anything; of a program just run it is our own fault."""
+    return error if given is None else UserError(f"{given}: a damaged capture: {type(error).__name__}: {error}")
 
 
 def _page(report: Report) -> str:

@@ -121,6 +121,7 @@ def essence(result: CheckResult) -> dict[str, Any]:
         "errors": result.errors,
         "programs": result.programs,
         "files": (result.files, result.analysed),
+        "stopped": result.stopped,
     }
 
 

@@ -122,7 +122,10 @@ class Yields(Rule):
         yield Report(Site(plan.path, 1), "unexplained")
 
 
-def test_what_is_said_of_a_file_that_is_not_checked_now_explains_nothing(tmp_path: Path) -> None:
+def test_what_is_said_of_a_file_that_is_not_checked_now_explains_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpulint.linting.workers.FORKS", False)  # other processes have none of these rules
     make(tmp_path, {"main.py": CALLERS[0], "helpers.py": HELPERS[0]})
     catalogue = Catalogue((*CATALOGUE.pack, Explains, Yields))
     select = {"lint": {"select": ["TST"]}}

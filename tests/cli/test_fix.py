@@ -83,10 +83,10 @@ def test_a_diff_can_be_applied_with_patch(project: Path) -> None:
 
 
 def test_standard_input_is_printed_fixed_and_findings_go_to_the_other_stream(project: Path) -> None:
-    both = NUMBER + "tf.keras.utils.multi_gpu_model(0)\n"
+    both = NUMBER + 'with tf.device("/gpu:1"):\n    x = tf.zeros(4)\n'
     done = check("--fix", "--stdin-filename", "both.py", "-", stdin=both)
     assert done.stdout == both.replace("= 0", '= "0"')
-    assert "GPU901" in done.stderr and done.exit_code == 1
+    assert "GPU107" in done.stderr and done.exit_code == 1
     assert not (project / "both.py").exists()
 
 

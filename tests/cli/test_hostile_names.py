@@ -128,7 +128,7 @@ def test_a_diff_is_applied_by_git_whatever_the_files_are_called(project: Path, t
         (copy / os.fsdecode(name)).write_text(FIXABLE)
     before = {path.name: path.read_bytes() for path in copy.iterdir()}
     done = subprocess.run(
-        [sys.executable, "-m", "gpulint", "check", "--isolated", "--diff", "--unsafe-fixes"],
+        [sys.executable, "-m", "gpulint", "check", "--isolated", "-n", "--diff", "--unsafe-fixes"],
         cwd=copy, capture_output=True, check=False,
     )  # fmt: skip
     assert done.returncode == 1 and b"Traceback" not in done.stderr

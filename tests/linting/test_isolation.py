@@ -31,7 +31,7 @@ in_worker = multiprocessing.parent_process() is not None
 
 
 def parse(source):
-    if "KILLS_THE_PARSER" in source.text and in_worker:
+    if "KILLS_THE_PARSER" in source.text and in_worker and not os.path.exists("spares_all"):
         os.kill(os.getpid(), signal.SIGKILL)
     return real_parse(source)
 
@@ -147,6 +147,17 @@ def test_a_module_that_kills_the_parser_costs_those_that_import_it_nothing(proje
     for name in NAMES:
         (project / name).write_text(f"from zz import KILLS_THE_OTHERS as k\n{PINNED}y = k()\n")
     assert "SIGKILL" in only_lost(check("-j", jobs), "zz.py", [*NAMES, "zz.py"])
+
+
+def test_what_was_found_without_a_module_that_was_given_up_is_not_remembered(project: Path) -> None:
+    (project / "zz.py").write_text(f"{PINNED}KILLS_THE_PARSER = 1\ndef k():\n    return tf.device('/gpu:1')\n")
+    (project / NAMES[0]).write_text(f"from zz import k\n{PINNED}with k():\n    y = tf.zeros(4)\n")
+    first, second = check("-v"), check("-v")
+    assert first.stdout == second.stdout and "SIGKILL" in first.stdout
+    assert "4 that speak of TensorFlow, 1 analysed in this run" in second.stderr
+    (project / "spares_all").touch()
+    spared = check()
+    assert "GPU001" not in spared.stdout and spared.stdout == check("-n").stdout == check().stdout
 
 
 def test_a_module_that_is_not_checked_itself_can_kill_the_parser_too(project: Path) -> None:

@@ -147,7 +147,7 @@ FULL = """
     cp {directory}/program.py {before}
     {prepare}
     cd {directory} || exit 77
-    {python} -m gpulint check --isolated --fix --unsafe-fixes program.py
+    {python} -m gpulint check --isolated -n --fix --unsafe-fixes program.py
     echo "status $?"
     cmp {directory}/program.py {before} && ls -A {directory}
 """
