@@ -7,6 +7,7 @@ command itself, once for every set of rules that a program asks for.
 from __future__ import annotations
 
 import json
+import pickle
 import subprocess
 import sys
 from collections import defaultdict
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from filelock import FileLock
 
 from tests.programs import Expectation, Program, programs
 from tests.spelling import Spelled, spellings
@@ -75,8 +77,19 @@ def check(directory: Path, select: str | None) -> dict[str, list[Reported]]:
 
 @pytest.fixture(scope="session")
 def findings(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Reported]]:
-    """What gpulint reports for each selected case, by the case's name."""
+    """What gpulint reports for each selected case, by the case's name. Found once for all processes of a test run."""
     selected = {item.callspec.id for item in request.session.items if hasattr(item, "callspec")}
+    if not hasattr(request.config, "workerinput"):
+        return found_in(selected, tmp_path_factory)
+    shared = tmp_path_factory.getbasetemp().parent / "findings.pickle"
+    with FileLock(f"{shared}.lock"):
+        if not shared.exists():
+            shared.write_bytes(pickle.dumps(found_in(selected, tmp_path_factory)))
+    found: dict[str, list[Reported]] = pickle.loads(shared.read_bytes())
+    return found
+
+
+def found_in(selected: set[str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Reported]]:
     groups: dict[str | None, list[int]] = defaultdict(list)
     for number, (program, _) in enumerate(CASES):
         if NAMES[number] in selected:
