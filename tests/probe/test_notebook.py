@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from gpulint.cli import probe as command
+from gpulint.cli import probing
 from gpulint.cli.main import main
 from gpulint.cli.options import UserError
 from gpulint.probe.agent.cells import Cells
@@ -145,11 +145,11 @@ def test_what_cannot_be_run_is_wrong_usage(tmp_path: Path, monkeypatch: pytest.M
     ]
     for target, message in cases:
         with pytest.raises(UserError) as caught:
-            command._require_notebook(target)
+            probing._require_notebook(target)
         assert caught.value.message == message
-    monkeypatch.setattr(command, "find_spec", lambda name: None if name == "nbclient" else object())
+    monkeypatch.setattr(probing, "find_spec", lambda name: None if name == "nbclient" else object())
     with pytest.raises(UserError) as caught:
-        command._require_notebook(Target("a.ipynb"))
+        probing._require_notebook(Target("a.ipynb"))
     assert caught.value.message == ("a.ipynb: a notebook needs nbclient to be run: pip install 'gpulint[notebook]'")
 
 
