@@ -9,7 +9,8 @@ from importlib.util import find_spec
 from gpulint.cli import options
 from gpulint.cli.options import UserError
 from gpulint.probe import preflight
-from gpulint.probe.capture import Capture, read
+from gpulint.probe.capture import read
+from gpulint.probe.captured import Capture
 from gpulint.probe.cluster.folder import capture_of
 from gpulint.probe.cluster.joined import joined
 from gpulint.probe.run import Profile, Simulated, Target, command_line

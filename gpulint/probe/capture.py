@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-from gpulint.probe.captured import Capture, Log, Member
+from gpulint.probe.captured import Capture
 from gpulint.probe.cluster.devices import localised
 from gpulint.probe.records import (
     Batch,
@@ -38,43 +38,6 @@ from gpulint.probe.records import (
     Where,
     Worker,
 )
-
-__all__ = [
-    "MEASURED",
-    "VERSION",
-    "Batch",
-    "Call",
-    "Capture",
-    "CaptureError",
-    "Card",
-    "Copy",
-    "Execution",
-    "Frame",
-    "Function",
-    "Happened",
-    "InnerDevice",
-    "Kept",
-    "Kernel",
-    "Lines",
-    "Log",
-    "Member",
-    "ModelCall",
-    "Node",
-    "Pace",
-    "Read",
-    "ReplicaRun",
-    "Sample",
-    "SourceText",
-    "Stated",
-    "Steps",
-    "Strategy",
-    "Task",
-    "Variable",
-    "Wait",
-    "Where",
-    "Worker",
-    "read",
-]
 
 VERSION = 1
 """Version of the form; grows when a field changes its meaning or goes."""

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from gpulint.probe.capture import Capture, Card
+from gpulint.probe.captured import Capture
 from gpulint.probe.memory_limits import places
+from gpulint.probe.records import Card
 
 Points = tuple[tuple[float, float], ...]
 """(seconds since the run began, value), in order."""

@@ -8,7 +8,8 @@ from enum import Enum
 from typing import Literal
 
 from gpulint.linting.finding import Finding
-from gpulint.probe.capture import Capture, Where
+from gpulint.probe.captured import Capture
+from gpulint.probe.records import Where
 from gpulint.settings import Settings
 
 

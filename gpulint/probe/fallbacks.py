@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from gpulint.probe.capture import Capture, Execution, Node
+from gpulint.probe.captured import Capture
 from gpulint.probe.reasons import NO_KERNEL, reason
+from gpulint.probe.records import Execution, Node
 
 
 def fallbacks(capture: Capture) -> Counter[str]:

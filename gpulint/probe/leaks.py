@@ -9,8 +9,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from gpulint.probe.capture import MEASURED, Kept, Sample
+from gpulint.probe.capture import MEASURED
 from gpulint.probe.memory import Verdict
+from gpulint.probe.records import Kept, Sample
 from gpulint.probe.trend import NEEDED, Trend, trend
 
 LEAK = 0.05

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.probe.capture import Capture, Log
+from gpulint.probe.captured import Capture, Log
 from gpulint.probe.log_summary import LogSummary
 
 _CHUNK = 1 << 20

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
-from gpulint.probe.capture import MEASURED, Card, Sample, Strategy
+from gpulint.probe.capture import MEASURED
 from gpulint.probe.cards import on_bus
+from gpulint.probe.records import Card, Sample, Strategy
 
 Verdict = Literal["pass", "fail", "warn", "info", "inconclusive"]
 

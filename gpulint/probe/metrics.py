@@ -15,9 +15,11 @@ from gpulint.probe import memory, memory_limits
 from gpulint.probe.agent.gradients import EAGER_STEP
 from gpulint.probe.agent.operations import EAGER_COPY
 from gpulint.probe.agent.session import BEFORE
-from gpulint.probe.capture import MEASURED, Capture, Copy
+from gpulint.probe.capture import MEASURED
+from gpulint.probe.captured import Capture
 from gpulint.probe.checks.simulated import REASON
 from gpulint.probe.reasons import is_bookkeeping, is_bound
+from gpulint.probe.records import Copy
 
 Kind = Literal["share", "bytes", "seconds", "number"]
 """What a metric is measured in."""

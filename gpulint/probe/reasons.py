@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gpulint.knowledge.table import op_kernels
-from gpulint.probe.capture import Capture, Execution, Kernel, Node
+from gpulint.probe.captured import Capture
+from gpulint.probe.records import Execution, Kernel, Node
 
 PIPELINE = "tf.data"
 BOOKKEEPING = "bookkeeping"

@@ -13,7 +13,8 @@ from gpulint.linting.finding import Finding
 from gpulint.linting.selection import Catalogue
 from gpulint.places import Span
 from gpulint.probe import agent
-from gpulint.probe.capture import Capture, Where
+from gpulint.probe.captured import Capture
+from gpulint.probe.records import Where
 from gpulint.settings import SettingsFinder
 from gpulint.sources.notebook import SUFFIX
 from gpulint.syntax.embedded import Programs

@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from gpulint.probe.capture import Strategy, Variable
 from gpulint.probe.memory import Verdict
+from gpulint.probe.records import Strategy, Variable
 
 MIRRORED = frozenset({"MirroredStrategy", "MultiWorkerMirroredStrategy", "CollectiveAllReduceStrategy"})
 """Strategies that keep a copy of each variable on every replica's device."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import replace
 
-from gpulint.probe.capture import Where
 from gpulint.probe.checks import (
     configuration,
     copies,
@@ -28,6 +27,7 @@ from gpulint.probe.checks import (
 )
 from gpulint.probe.expectation import Expectation, Level, Run, Status
 from gpulint.probe.levels import levelled
+from gpulint.probe.records import Where
 
 CHECKS = (
     inline.check,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpulint.probe.capture import Wait
+from gpulint.probe.records import Wait
 
 HIGH, MODERATE = 0.2, 0.05
 NEEDED = 50

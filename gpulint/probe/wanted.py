@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from gpulint.probe.capture import Where
 from gpulint.probe.expectation import Wanted
 from gpulint.probe.expression import ExpressionError, parse
+from gpulint.probe.records import Where
 from gpulint.settings import Settings, SettingsError, row_of
 
 

@@ -17,7 +17,8 @@ from gpulint.probe.agent.arming import arm, disarm
 from gpulint.probe.agent.session import Options, Session
 from gpulint.probe.agent.threads import OWN
 from gpulint.probe.beginning import write_start
-from gpulint.probe.capture import Capture, read
+from gpulint.probe.capture import read
+from gpulint.probe.captured import Capture
 from gpulint.probe.cards import Cards
 from gpulint.probe.expectation import Expectation, Level, Run, Status
 from gpulint.probe.process_tree import ProcessTree

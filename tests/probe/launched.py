@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from gpulint.probe.capture import Capture, read
+from gpulint.probe.capture import read
+from gpulint.probe.captured import Capture
 
 _LAUNCHER = """
 import json, sys

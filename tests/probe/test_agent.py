@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from gpulint.probe.capture import Capture, Where, read
+from gpulint.probe.capture import read
+from gpulint.probe.captured import Capture
+from gpulint.probe.records import Where
 from gpulint.probe.run import Target, command_line
 
 pytestmark = pytest.mark.tensorflow

@@ -10,17 +10,17 @@ import pytest
 from gpulint.linting.finding import Finding, Related, Severity
 from gpulint.places import Span
 from gpulint.probe.agent.gradients import EAGER_STEP
-from gpulint.probe.capture import (
+from gpulint.probe.captured import Capture, Log
+from gpulint.probe.expectation import Expectation, Level, Run, Status
+from gpulint.probe.records import (
     Batch,
     Call,
-    Capture,
     Card,
     Copy,
     Execution,
     Function,
     InnerDevice,
     Kept,
-    Log,
     Node,
     ReplicaRun,
     Sample,
@@ -30,7 +30,6 @@ from gpulint.probe.capture import (
     Wait,
     Where,
 )
-from gpulint.probe.expectation import Expectation, Level, Run, Status
 from gpulint.probe.verify import exit_status, verify
 
 MADE, USED = Where("/p/a.py", 4), Where("/p/a.py", 9)

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpulint.probe.capture import Capture, Card, Log, Sample, Strategy
+from gpulint.probe.captured import Capture, Log
 from gpulint.probe.curves import Span, curves, phases
+from gpulint.probe.records import Card, Sample, Strategy
 from gpulint.probe.report import Report, render
 from gpulint.probe.report.header import header, listed
 from gpulint.probe.report.page.highlight import highlighted

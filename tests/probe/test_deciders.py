@@ -11,10 +11,11 @@ import pytest
 from gpulint.linting.finding import Finding, Related, Severity
 from gpulint.places import Span
 from gpulint.probe.agent.gradients import EAGER_STEP
-from gpulint.probe.capture import (
+from gpulint.probe.captured import Capture
+from gpulint.probe.deciders import DECIDERS
+from gpulint.probe.records import (
     Batch,
     Call,
-    Capture,
     Copy,
     Execution,
     Function,
@@ -29,7 +30,6 @@ from gpulint.probe.capture import (
     Wait,
     Where,
 )
-from gpulint.probe.deciders import DECIDERS
 
 PATH = "/p/a.py"
 ROW = 20

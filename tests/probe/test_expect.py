@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import gpulint
-from gpulint.probe.capture import Where, read
+from gpulint.probe.capture import read
+from gpulint.probe.records import Where
 from gpulint.probe.run import Target, command_line
 from tests.probe.in_process import DEVICES, environment, row_of, said
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpulint.probe.capture import Card, Sample, Strategy, Variable, Where
 from gpulint.probe.leaks import host_growth, leaks, steps_began
 from gpulint.probe.memory import balance, cards_on, foreign, headroom, held, preallocation
 from gpulint.probe.memory_limits import Place, cpu_limit, places
+from gpulint.probe.records import Card, Sample, Strategy, Variable, Where
 from gpulint.probe.trend import NEEDED
 from gpulint.probe.variable_balance import variable_balance
 

@@ -8,22 +8,10 @@ from pathlib import Path
 import pytest
 
 from gpulint.probe.agent.gradients import EAGER_STEP
-from gpulint.probe.capture import (
-    Capture,
-    Card,
-    Copy,
-    Execution,
-    Function,
-    Log,
-    Node,
-    Sample,
-    Steps,
-    Strategy,
-    Variable,
-    Where,
-)
+from gpulint.probe.captured import Capture, Log
 from gpulint.probe.expression import parse
 from gpulint.probe.metrics import METRICS, Measured, Unknown
+from gpulint.probe.records import Card, Copy, Execution, Function, Node, Sample, Steps, Strategy, Variable, Where
 
 HERE = Where("/p/a.py", 3)
 GIB = 1 << 30

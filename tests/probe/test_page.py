@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from gpulint.probe.capture import (
+from gpulint.probe.captured import Capture, Log
+from gpulint.probe.expectation import Expectation, Level, Status
+from gpulint.probe.records import (
     Call,
-    Capture,
     Card,
     Copy,
     Execution,
     Function,
-    Log,
     Node,
     Sample,
     SourceText,
@@ -30,7 +30,6 @@ from gpulint.probe.capture import (
     Variable,
     Where,
 )
-from gpulint.probe.expectation import Expectation, Level, Status
 from gpulint.probe.report import Report, page
 from gpulint.probe.report.json import content
 from gpulint.probe.report.page import devices

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gpulint.probe.capture import Capture, Execution, Kernel, Node
+from gpulint.probe.captured import Capture
 from gpulint.probe.reasons import HOST_MEMORY, NO_GPU, REQUESTED, is_heavy, kernel_of, reason
+from gpulint.probe.records import Execution, Kernel, Node
 
 WITH_GPU = Capture(physical=("CPU:0", "GPU:0"), logical=("CPU:0", "GPU:0"))
 WITHOUT = Capture(physical=("CPU:0",), logical=("CPU:0", "CPU:1"))

@@ -8,8 +8,9 @@ from collections import Counter
 
 import pytest
 
-from gpulint.probe.capture import Capture, Execution, Strategy, Variable, Where
+from gpulint.probe.captured import Capture
 from gpulint.probe.expectation import Expectation, Level, Status
+from gpulint.probe.records import Execution, Strategy, Variable, Where
 from gpulint.probe.report import FORMATS, Report, render
 
 HOSTILE = 'a<b>&"\x1b[31m\x00é[bold]\u2028'

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from gpulint.probe.agent.writer import LONGEST, MOST, Writer
-from gpulint.probe.capture import Capture, SourceText, read
+from gpulint.probe.capture import read
+from gpulint.probe.captured import Capture
+from gpulint.probe.records import SourceText
 from gpulint.probe.report.source_text import SourceFile, source_file
 from tests.notebooks import notebook
 

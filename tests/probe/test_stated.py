@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from gpulint.probe import checks, levels
-from gpulint.probe.capture import Capture, Copy, Execution, Lines, Log, Node, Stated, Where
+from gpulint.probe.captured import Capture, Log
 from gpulint.probe.checks import simulated
 from gpulint.probe.expectation import Expectation, Level, Run, Status, Wanted
+from gpulint.probe.records import Copy, Execution, Lines, Node, Stated, Where
 from gpulint.probe.verify import STATED, exit_status, verify
 from gpulint.probe.wanted import wanted
 from gpulint.settings import Settings, SettingsError, load

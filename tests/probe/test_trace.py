@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpulint.probe.capture import (
+from gpulint.probe.captured import Capture
+from gpulint.probe.records import (
     Call,
-    Capture,
     Card,
     Copy,
     Execution,

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from gpulint.linting import pack
 from gpulint.linting.selection import Catalogue
-from gpulint.probe.capture import Capture, read
+from gpulint.probe.capture import read
+from gpulint.probe.captured import Capture
 from gpulint.probe.expectation import Expectation, Run
 from gpulint.probe.run import findings_of
 from gpulint.probe.verify import verify

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from gpulint.probe.capture import Capture
+from gpulint.probe.captured import Capture
 from gpulint.probe.expectation import Status
 from tests.simulation.conftest import Rehearse
 from tests.simulation.test_devices import said

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from gpulint.probe.capture import Capture
+from gpulint.probe.captured import Capture
 from gpulint.probe.cluster.told import by_value
 from gpulint.probe.expectation import Expectation, Level, Run, held, violated
 from gpulint.probe.records import SEVERAL_WORKERS

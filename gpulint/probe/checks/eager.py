@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from gpulint.probe.agent.gradients import EAGER_STEP
 from gpulint.probe.agent.steps import FEW
-from gpulint.probe.capture import Capture, Steps, Where
+from gpulint.probe.captured import Capture
 from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
 from gpulint.probe.reasons import is_bookkeeping
+from gpulint.probe.records import Steps, Where
 
 _ID = "eager-hot-loop"
 _SUBJECT = "operations that Python runs one by one"

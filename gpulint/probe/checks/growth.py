@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.probe.capture import Call, Capture
+from gpulint.probe.captured import Capture
 from gpulint.probe.expectation import Expectation, Run, held, violated
 from gpulint.probe.reasons import has_gpu
+from gpulint.probe.records import Call
 
 _ID = "growth-set"
 _SETTER = "tf.config.experimental.set_memory_growth"

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpulint.knowledge.devices import parse_device
-from gpulint.probe.capture import Capture, Stated
+from gpulint.probe.captured import Capture
 from gpulint.probe.checks.stated import NO_GPU, lacks_gpu
 from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
 from gpulint.probe.metrics import SHOWN, is_on, told
 from gpulint.probe.reasons import bound, is_bookkeeping
+from gpulint.probe.records import Stated
 
 _ON, _TRACES, _COPIES = "expect-on", "expect-traces", "expect-copies"
 

@@ -6,8 +6,9 @@ import os
 from collections.abc import Iterator
 
 from gpulint.probe import leaks, memory, memory_limits
-from gpulint.probe.capture import Capture, Kept
+from gpulint.probe.captured import Capture
 from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
+from gpulint.probe.records import Kept
 
 _LEAK, _HOST, _BALANCE, _HEADROOM = "mem-leak", "host-growth", "mem-balance", "mem-headroom"
 _IDLE, _TAKEN, _FOREIGN = "gpu-idle-held", "mem-preallocated", "mem-foreign"

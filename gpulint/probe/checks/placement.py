@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from gpulint.probe.capture import Where
 from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
 from gpulint.probe.reasons import has_gpu, is_free
+from gpulint.probe.records import Where
 
 _ID = "scope-placement"
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from gpulint.probe.capture import Capture, Task
+from gpulint.probe.captured import Capture
 from gpulint.probe.cluster.told import by_value
 from gpulint.probe.expectation import Expectation, Level, Run, held, violated
 from gpulint.probe.reasons import is_bookkeeping
+from gpulint.probe.records import Task
 from gpulint.probe.variable_balance import MIRRORED
 
 _ID = "replica-balance"

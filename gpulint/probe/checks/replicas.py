@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.probe.capture import Capture, ReplicaRun, Strategy, Where
+from gpulint.probe.captured import Capture
 from gpulint.probe.deciders.evidence import MANY
 from gpulint.probe.expectation import Expectation, Level, Run, held, violated
+from gpulint.probe.records import ReplicaRun, Strategy, Where
 
 _INPUTS, _BATCH = "replica-inputs", "replica-batch"
 SMALLEST = 2

@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from gpulint.probe.capture import Capture
+from gpulint.probe.captured import Capture
 from gpulint.probe.expectation import Expectation, Level, Run, violated
 from gpulint.probe.reasons import is_bookkeeping
 

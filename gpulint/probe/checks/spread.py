@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from gpulint.probe.capture import Capture, Strategy
+from gpulint.probe.captured import Capture
 from gpulint.probe.expectation import Expectation, Run, Status, held, undecided, violated
+from gpulint.probe.records import Strategy
 from gpulint.probe.variable_balance import variable_balance
 
 _SPREAD = "strategy-spread"

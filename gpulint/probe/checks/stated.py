@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.knowledge.devices import parse_device
-from gpulint.probe.capture import Capture, Where
+from gpulint.probe.captured import Capture
 from gpulint.probe.expectation import Expectation, Level, Run, Source, Status, Wanted, held, undecided, violated
 from gpulint.probe.expression import Bound, Expression, ExpressionError, parse, shown
 from gpulint.probe.metrics import Unknown
+from gpulint.probe.records import Where
 
 _ID = "expect"
 

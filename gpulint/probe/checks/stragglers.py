@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gpulint.probe.capture import Capture, Task
+from gpulint.probe.captured import Capture
 from gpulint.probe.cluster.told import names
 from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
+from gpulint.probe.records import Task
 
 _ID = "straggler"
 

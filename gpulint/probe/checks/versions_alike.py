@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from gpulint.probe.capture import Capture
+from gpulint.probe.captured import Capture
 from gpulint.probe.cluster.told import by_value
 from gpulint.probe.expectation import Expectation, Level, Run, held, violated
 

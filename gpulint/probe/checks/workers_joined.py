@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.probe.capture import Capture
+from gpulint.probe.captured import Capture
 from gpulint.probe.cluster.folder import tasks_of
 from gpulint.probe.cluster.told import by_value, how_it_ended, last_words, names
 from gpulint.probe.expectation import Expectation, Run, Status, held, undecided, violated

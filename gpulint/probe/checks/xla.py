@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.probe.capture import Capture, Where
+from gpulint.probe.captured import Capture
 from gpulint.probe.deciders.evidence import of_replicas
 from gpulint.probe.expectation import Expectation, Level, Run, Status, violated
+from gpulint.probe.records import Where
 
 _ID = "xla-opaque"
 

@@ -7,8 +7,8 @@ import re
 import socket
 from collections.abc import Mapping
 
-from gpulint.probe.capture import Capture, CaptureError, read
-from gpulint.probe.captured import Member
+from gpulint.probe.capture import CaptureError, read
+from gpulint.probe.captured import Capture, Member
 from gpulint.probe.cluster.identity import TF_CONFIG, file_name, identify, of_tf_config
 from gpulint.probe.records import Task, Worker
 

@@ -12,7 +12,8 @@ from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from gpulint.probe import launch
-from gpulint.probe.capture import Member, read
+from gpulint.probe.capture import read
+from gpulint.probe.captured import Member
 from gpulint.probe.channel import are_one, standard_error, standard_output
 from gpulint.probe.cluster.identity import TF_CONFIG, WORKER, file_name
 from gpulint.probe.cluster.prefixed import Prefixed

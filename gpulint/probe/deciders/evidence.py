@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from gpulint.linting.finding import Finding
 from gpulint.places import Span
-from gpulint.probe.capture import Capture, Strategy, Variable, Where
+from gpulint.probe.captured import Capture
 from gpulint.probe.reasons import is_bookkeeping
+from gpulint.probe.records import Strategy, Variable, Where
 
 
 class Said(NamedTuple):

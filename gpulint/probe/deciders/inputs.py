@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpulint.linting.finding import Finding
 from gpulint.probe import waiting
-from gpulint.probe.capture import Capture
+from gpulint.probe.captured import Capture
 from gpulint.probe.deciders.evidence import Decider, Said
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpulint.linting.finding import Finding
-from gpulint.probe.capture import Capture
+from gpulint.probe.captured import Capture
 from gpulint.probe.deciders.evidence import Decider, Said, placed
 from gpulint.probe.reasons import has_gpu, is_heavy
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from gpulint.linting.finding import Finding
-from gpulint.probe.capture import Capture, Execution, Node
+from gpulint.probe.captured import Capture
 from gpulint.probe.deciders.evidence import (
     STEP,
     Decider,
@@ -20,6 +20,7 @@ from gpulint.probe.deciders.evidence import (
     raised_here,
 )
 from gpulint.probe.reasons import NO_KERNEL, has_gpu, is_free, is_heavy, reason
+from gpulint.probe.records import Execution, Node
 
 
 def _asked_below(finding: Finding, capture: Capture) -> list[Placed]:

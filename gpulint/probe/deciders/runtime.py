@@ -7,7 +7,7 @@ from collections import defaultdict
 
 from gpulint.linting.finding import Finding
 from gpulint.probe import leaks
-from gpulint.probe.capture import Capture, Variable, Where
+from gpulint.probe.captured import Capture
 from gpulint.probe.checks import growth
 from gpulint.probe.checks.configuration import code_of
 from gpulint.probe.checks.memory import each_step
@@ -23,6 +23,7 @@ from gpulint.probe.deciders.evidence import (
     made_by,
     raised_here,
 )
+from gpulint.probe.records import Variable, Where
 
 _NAME = re.compile(r"`(\w+)`")
 BUILT = 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpulint.linting.finding import Finding
-from gpulint.probe.capture import Capture
+from gpulint.probe.captured import Capture
 from gpulint.probe.deciders.evidence import MANY, STEP, Decider, Said, is_in, is_near
 from gpulint.probe.reasons import is_bookkeeping
 

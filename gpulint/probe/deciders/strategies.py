@@ -7,7 +7,7 @@ from collections import Counter
 
 from gpulint.linting.finding import Finding
 from gpulint.probe.agent.gradients import EAGER_STEP
-from gpulint.probe.capture import Capture, Strategy, Variable
+from gpulint.probe.captured import Capture
 from gpulint.probe.deciders.evidence import (
     Decider,
     Said,
@@ -24,6 +24,7 @@ from gpulint.probe.deciders.evidence import (
     raised_here,
 )
 from gpulint.probe.reasons import is_heavy
+from gpulint.probe.records import Strategy, Variable
 from gpulint.probe.variable_balance import uneven
 
 _MIXED = "Mixing different tf.distribute.Strategy"

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
-from gpulint.probe.capture import Capture, Where
+from gpulint.probe.captured import Capture
 from gpulint.probe.expectation import Expectation
+from gpulint.probe.records import Where
 from gpulint.sources.decoding import Undecodable
 from gpulint.sources.notebook import read_notebook
 

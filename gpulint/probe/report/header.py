@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from gpulint.probe.capture import Capture, Card
+from gpulint.probe.captured import Capture
 from gpulint.probe.cards import on_bus
 from gpulint.probe.cluster.told import by_value
 from gpulint.probe.expectation import Status
 from gpulint.probe.fallbacks import fallbacks
 from gpulint.probe.memory_limits import places
+from gpulint.probe.records import Card
 from gpulint.probe.report import Report, workers
 from gpulint.probe.sizes import in_words
 

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gpulint.probe.capture import Capture, Log
+from gpulint.probe.captured import Capture, Log
 from gpulint.probe.reasons import is_bookkeeping
 
 

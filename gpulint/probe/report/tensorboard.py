@@ -16,10 +16,11 @@ from typing import NamedTuple
 from zlib import crc32
 
 from gpulint.output.escapes import printable
-from gpulint.probe.capture import Capture, Steps
+from gpulint.probe.captured import Capture
 from gpulint.probe.curves import beginning, curves
 from gpulint.probe.expectation import Expectation
 from gpulint.probe.metrics import METRICS, Measured
+from gpulint.probe.records import Steps
 from gpulint.probe.report import Report, located
 from gpulint.probe.report.header import header, verdict
 from gpulint.sources.writing import put

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from gpulint.output.escapes import printable
-from gpulint.probe.capture import Capture
+from gpulint.probe.captured import Capture
 from gpulint.probe.cluster.told import device_name
 from gpulint.probe.curves import curves
 from gpulint.probe.expectation import Expectation, Status

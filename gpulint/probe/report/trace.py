@@ -9,8 +9,8 @@ from typing import Any
 
 import gpulint
 from gpulint.output.escapes import encodable
-from gpulint.probe.capture import Call, Copy, Function, Happened, Steps, Strategy, Where
 from gpulint.probe.curves import Curve, beginning, curves, ending, phases
+from gpulint.probe.records import Call, Copy, Function, Happened, Steps, Strategy, Where
 from gpulint.probe.report import Report, located
 from gpulint.probe.report.header import SIMULATED, cards, verdict
 from gpulint.probe.sizes import in_words

@@ -7,9 +7,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from gpulint.probe.capture import Capture, Node, Pace, Strategy, Variable, Where
-from gpulint.probe.captured import Member
-from gpulint.probe.records import Task, Worker
+from gpulint.probe.captured import Capture, Member
+from gpulint.probe.records import Node, Pace, Strategy, Task, Variable, Where, Worker
 
 LINE = Where("/p/train.py", 7)
 

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from gpulint.probe.capture import Call, Capture, Node, ReplicaRun, Strategy, Variable
-from gpulint.probe.captured import Member
+from gpulint.probe.captured import Capture, Member
 from gpulint.probe.cluster.joined import joined
 from gpulint.probe.cluster.judged import CHECKS, merged, verify_all
 from gpulint.probe.expectation import Expectation, Level, Run, Status, Wanted, held, violated
-from gpulint.probe.records import Task, Worker
+from gpulint.probe.records import Call, Node, ReplicaRun, Strategy, Task, Variable, Worker
 from gpulint.probe.verify import exit_status, verify
 from gpulint.settings import Settings
 from tests.probe.cluster.clusters import LINE, members, worker

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from gpulint.probe.capture import Capture, CaptureError, Steps, read
-from gpulint.probe.captured import Member
+from gpulint.probe.capture import CaptureError, read
+from gpulint.probe.captured import Capture, Member
 from gpulint.probe.cluster.devices import localised
 from gpulint.probe.cluster.folder import read_members
 from gpulint.probe.cluster.joined import joined
 from gpulint.probe.cluster.local import reserved_ports, visible_gpus
 from gpulint.probe.cluster.told import by_value, culprits, names
-from gpulint.probe.records import Frame, Task
+from gpulint.probe.records import Frame, Steps, Task
 from gpulint.probe.report import Report, page, render
 from gpulint.probe.report.json import content
 from gpulint.probe.stacks import main_thread

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from gpulint.probe.capture import Capture, Steps, Where
+from gpulint.probe.captured import Capture
+from gpulint.probe.records import Steps, Where
 from gpulint.probe.report import Report
 from gpulint.probe.report.header import cards, lacking
 from gpulint.probe.report.matrices import Matrix, logged, operations, variables
