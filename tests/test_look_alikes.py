@@ -69,6 +69,115 @@ STEPS = [
         {"GPU501"},
     ),
     (
+        "a read in each step that an assertion lets through",
+        "import sys\nfor x in data:\n    loss = step(x)\n    assert len(sys.argv) > 1\n    print(loss)",
+        {"GPU501"},
+    ),
+    (
+        "a read in each step after which the program may end",
+        """
+        import sys
+
+        def checked(loss):
+            if len(sys.argv) > 3:
+                raise SystemExit
+            return loss
+
+        for x in data:
+            print(checked(step(x)))
+        """,
+        {"GPU501"},
+    ),
+    (
+        "a read in each step until the loop ends",
+        """
+        import sys
+        for i, x in enumerate(data):
+            loss = step(x)
+            if i > len(sys.argv):
+                break
+            print(loss)
+        """,
+        {"GPU501"},
+    ),
+    (
+        "a read in the steps that raise nothing",
+        """
+        import sys
+        for i, x in enumerate(data):
+            loss = step(x)
+            try:
+                if i % len(sys.argv):
+                    raise StopIteration
+                print(loss)
+            except StopIteration:
+                pass
+        """,
+        set(),
+    ),
+    (
+        "a read in each step of what an argument chooses",
+        """
+        import argparse
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--many", action="store_true")
+        if parser.parse_args().many:
+            strategy = tf.distribute.MirroredStrategy()
+        else:
+            strategy = tf.distribute.OneDeviceStrategy("/gpu:0")
+        with strategy.scope():
+            net = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+            adam = tf.keras.optimizers.Adam()
+
+        def replica(x):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(net(x)) / 32
+            adam.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
+            return loss
+
+        @tf.function
+        def all_step(x):
+            return strategy.reduce("SUM", strategy.run(replica, args=(x,)), axis=None)
+
+        for x in strategy.experimental_distribute_dataset(data):
+            print(all_step(x).numpy())
+        """,
+        {"GPU209", "GPU501"},
+    ),
+    (
+        "a read in the steps of which an argument says so",
+        """
+        import sys
+        verbose = "-v" in sys.argv
+        for x in data:
+            loss = step(x)
+            if verbose:
+                print(loss)
+        """,
+        set(),
+    ),
+    (
+        "predictions of an agent that fits in each step",
+        """
+        import gymnasium
+
+        env = gymnasium.make("CartPole-v1")
+        model.compile("adam", "mse")
+        memory = []
+        for episode in range(500):
+            state, done = env.reset(), False
+            while not done:
+                action = np.argmax(model.predict(state[None]))
+                state, reward, done, _, _ = env.step(action)
+                memory.append((state, reward))
+                if len(memory) < 32:
+                    continue
+                states, rewards = map(np.asarray, zip(*memory[-32:]))
+                model.fit(states, rewards + model.predict(states), epochs=1)
+        """,
+        {"GPU503"},
+    ),
+    (
         "a read in some steps, by skipping the others",
         "for i, x in enumerate(data):\n    loss = step(x)\n    if i % 100:\n        continue\n    print(loss)",
         set(),

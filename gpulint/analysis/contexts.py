@@ -43,7 +43,8 @@ class Loop(NamedTuple):
     `unrolled`: its elements are known and it was gone through one by one. `names` are what its target binds;
     `start` is the path at the start of the present round. A method that Keras calls for every batch counts as a
     loop that `is_batches`. `entry` tells one run of the loop from the next, `turn` the rounds of it that are gone
-    through, of which there are `turns`; `flags` counts the flags around it; `is_traced`: it is inside a `tf.function`.
+    through, of which there are `turns`; `flags` and `handlers` count what is around it; `is_traced`: it is inside a
+    `tf.function`.
     """
 
     site: Site
@@ -56,6 +57,7 @@ class Loop(NamedTuple):
     turn: int = 0
     turns: int = 1
     flags: int = 0
+    handlers: int = 0
     is_traced: bool = False
 
 
@@ -129,6 +131,9 @@ class Where(NamedTuple):
     caller: Caller
     graph_mode: bool = False
     """In a file of TF1 graph-mode code."""
+    assured: Path = EVERYWHERE
+    """Conditions that held wherever the program, or the loop, went on: what `assert`, and branches that raise or end
+    the loop, have seen to so far."""
 
 
 NOWHERE = Where(Context(), EVERYWHERE, Caller(None, "", None, True))

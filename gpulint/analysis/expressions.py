@@ -454,6 +454,7 @@ def _clauses(interp: Interpreter, node: ir.Comprehension, depth: int, collected:
         tuple(access.bound_names(clause.target)),
         interp.path,
         flags=len(before.flags),
+        handlers=len(before.handlers),
         is_traced=before.traced is not None,
     )
     interp.context = before._replace(loops=(*before.loops, loop))

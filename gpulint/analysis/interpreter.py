@@ -134,6 +134,7 @@ class Interpreter:
         self.plan = plan
         self.state = State()
         self.path: Path = EVERYWHERE
+        self.assured: Path = EVERYWHERE
         self.context = Context()
         self.runtime: dict[str, Any] = {"state": Constant("no"), "since": Constant(None)}
         self.environment: dict[str, Any] = {}
@@ -173,7 +174,7 @@ class Interpreter:
         return Site(self.frame.module.path, node.number)
 
     def where(self) -> Where:
-        return Where(self.context, self.path, self.frame.caller, self.frame.module.graph_mode)
+        return Where(self.context, self.path, self.frame.caller, self.frame.module.graph_mode, self.assured)
 
     def emit(self, event: Event) -> None:
         self.plan.events.append(event)
@@ -301,6 +302,12 @@ class Interpreter:
         """What of a value is possible on the present path."""
         return value if type(value) is not Join else choose(value, self.path)
 
+    def assure(self, guard: Path) -> None:
+        """Remember what holds wherever the loop goes on, unless an exception is caught inside it."""
+        loops = self.context.loops
+        if guard and len(self.context.handlers) == (loops[-1].handlers if loops else 0):
+            self.assured |= guard
+
     def fork(self, arms: list[tuple[Path, Callable[[], int]]]) -> int:
         """Run each arm from the present state on its own path, then join what they changed.
 
@@ -393,8 +400,10 @@ class Interpreter:
             return run
 
         arms = [(guard, arm(option, guard)) for guard, option in value.alternatives[:MAX_FORKS]]
+        base = self.path
         if self.fork(arms) == STOPS:
             raise Halts
+        self.assure(self.path - base)
         joined = join(results, ("joined", place.node if isinstance(place, Site) else place.number))
         return joined if isinstance(joined, Value) else Unknown(("joined", place))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpulint.analysis import access, builtin, calls, datasets, expressions, host, imports, managers, members, tensors
 from gpulint.analysis.contexts import Loop
-from gpulint.analysis.control import NORMAL, STOPS
+from gpulint.analysis.control import NORMAL, STOPS, Halts
 from gpulint.analysis.events import LoopEntered
 from gpulint.analysis.paths import EVERYWHERE, Literal, Path
 from gpulint.analysis.state import MISSING, Outcome
@@ -94,6 +94,7 @@ def assert_(interp: Interpreter, node: ir.Assert) -> int:
     if yes is None:
         return STOPS
     interp.path |= yes
+    interp.assure(yes)
     return NORMAL
 
 
@@ -141,11 +142,31 @@ def if_(interp: Interpreter, node: ir.If) -> int:
         return completion
     before = interp.context
     interp.context = before._replace(guards=(*before.guards, interp.site(node)))
-    completion = interp.fork([(yes, lambda: interp.execute(node.body)), (no, lambda: interp.execute(node.orelse))])
+    completion = interp.fork(
+        [(yes, partial(_branch, interp, node.body, no)), (no, partial(_branch, interp, node.orelse, yes))]
+    )
     if interp.diverged:
         interp.diverged = [(o, context._replace(guards=before.guards)) for o, context in interp.diverged]
     interp.context = interp.context._replace(guards=before.guards)
     return completion
+
+
+def _branch(interp: Interpreter, block: Sequence[ir.Statement], other: Path) -> int:
+    """Run one branch. Where it raises or ends the loop, whatever comes after has taken the other one."""
+    skipped = _skipped(interp)
+    try:
+        completion = interp.execute(block)
+    except Halts:
+        interp.assure(other)
+        raise
+    if completion == STOPS and _skipped(interp) == skipped:
+        interp.assure(other)
+    return completion
+
+
+def _skipped(interp: Interpreter) -> int:
+    """How many ways so far leave out the rest of the loop's body, or of a function without one, and no more."""
+    return len(interp.loops[-1].continues if interp.loops else interp.frame.exits)
 
 
 def _is_of_moment(test: ir.Expr) -> bool:
@@ -234,7 +255,11 @@ def _loop(interp: Interpreter, node: ir.For | ir.While, loop: Loop, rounds: list
 
     before, base = interp.context, interp.path
     loop = loop._replace(
-        entry=interp.steps, turns=len(rounds), flags=len(before.flags), is_traced=before.traced is not None
+        entry=interp.steps,
+        turns=len(rounds),
+        flags=len(before.flags),
+        handlers=len(before.handlers),
+        is_traced=before.traced is not None,
     )
     interp.context = before._replace(loops=(*before.loops, loop), guards=())
     interp.emit(LoopEntered(loop.site, interp.where(), loop))

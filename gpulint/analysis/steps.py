@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from gpulint.analysis.contexts import Loop, Where
 from gpulint.analysis.events import Event, GradientsApplied, LoopEntered, ModelCalled, ModelFitted, StateUpdated
 from gpulint.analysis.names import words
-from gpulint.analysis.paths import Literal, compatible, mentions, words_of
+from gpulint.analysis.paths import EVERYWHERE, Literal, Path, compatible, mentions, words_of
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.values import Dataset, Items, Join, Tensor, Value, known
 from gpulint.places import Site
@@ -135,30 +135,73 @@ def updates(plan: Plan) -> list[Event]:
     return [event for event in plan.events if is_update(event)]
 
 
-def every_step(where: Where, loops: frozenset[Site], steps: Iterable[Event]) -> Loop | None:
+def every_step(event: Event, loops: frozenset[Site], steps: Iterable[Event], others: Iterable[Event]) -> Loop | None:
     """The innermost of these loops around a place, if the place is reached in every training step and there are
-    many: in every round, or under no other condition than the step itself (a batch that is skipped)."""
+    many: in every round, or under no other condition than the step itself (a batch that is skipped). `others` are the
+    events of the same kind."""
+    where = event.where
     for loop in reversed(where.context.loops):
         if loop.site in loops:
-            often = is_unguarded(where, loop) or _is_guarded_as(where, loop, steps)
+            often = is_unguarded(event, loop, others) or _is_guarded_as(where, loop, steps)
             return loop if often and not are_few(where.context.loops) else None
     return None
 
 
 def _is_guarded_as(where: Where, loop: Loop, steps: Iterable[Event]) -> bool:
     return not is_rare(where, loop) and any(
-        where.path - loop.start <= event.where.path - around.start
+        _deciding(where, loop) <= event.where.path - around.start
         for event in steps
         for around in event.where.context.loops
         if around.site == loop.site
     )
 
 
-def is_unguarded(where: Where, loop: Loop) -> bool:
-    """Whether nothing inside a loop decides that the place is reached, but that no exception came before."""
-    return len(where.context.flags) <= loop.flags and all(
-        literal.condition.operator == "completes" or _is_about_worker(literal) for literal in where.path - loop.start
+def is_unguarded(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
+    """Whether nothing inside a loop decides that a place is reached, but that no exception came before: alone, or with
+    the ways by which other events of the same kind reach it."""
+    if len(event.where.context.flags) > loop.flags:
+        return False
+    own = _deciding(event.where, loop)
+    return not own or EVERYWHERE in _united(
+        {
+            own,
+            *(
+                _deciding(other.where, around)
+                for other in others
+                if other.site == event.site
+                for around in other.where.context.loops
+                if around.site == loop.site and len(other.where.context.flags) <= around.flags
+            ),
+        }
     )
+
+
+def _deciding(where: Where, loop: Loop) -> Path:
+    """The conditions inside a loop that decide whether a place is reached."""
+    return frozenset(
+        literal
+        for literal in where.path - loop.start - where.assured
+        if literal.condition.operator != "completes" and not _is_about_worker(literal)
+    )
+
+
+def _united(ways: set[Path]) -> set[Path]:
+    """The same ways in fewer conditions: what two ways differ in only by whether it holds decides nothing."""
+    while 1 < len(ways) <= MAX_WAYS:
+        shorter = {
+            a & b
+            for a in ways
+            for b in ways
+            if len(a) == len(b) and len(only := tuple(a ^ b)) == 2 and only[0].negation is only[1]
+        }
+        if shorter <= ways:
+            break
+        ways = ways | shorter
+    return ways
+
+
+MAX_WAYS = 64
+"""Ways to one place that are held against each other."""
 
 
 def _is_about_worker(literal: Literal) -> bool:
@@ -183,9 +226,15 @@ def is_rare(where: Where, loop: Loop) -> bool:
 
 
 def has_compiled_way(where: Where, plan: Plan) -> bool:
-    """Whether the program trains compiled on a path that excludes this one: it is a mode for debugging."""
-    return any(
-        not compatible(event.where.path, where.path)
+    """Whether the program trains compiled on a path that excludes this one, and not in the same loop on this one: it is
+    a mode for debugging."""
+    compiled = [
+        event.where
         for event in plan.events
         if isinstance(event, ModelFitted) or (is_update(event) and event.where.context.traced is not None)
+    ]
+    here = {loop.site for loop in where.context.loops}
+    return any(not compatible(one.path, where.path) for one in compiled) and not any(
+        compatible(one.path, where.path) and here.intersection(loop.site for loop in one.context.loops)
+        for one in compiled
     )

@@ -103,7 +103,7 @@ class FunctionInLoop(Rule):
                 continue
             if isinstance(loop.iterable, values.Tensor) and not is_run_by_program(event.where):
                 continue
-            if not is_unguarded(event.where, loop) or not in_every_turn(event, loop, self._made):
+            if not is_unguarded(event, loop, self._made) or not in_every_turn(event, loop, self._made):
                 continue
             if self._called[event.site, loop.site] and loop.site not in self._builds:
                 yield Report(

@@ -113,7 +113,7 @@ class HostSyncInLoop(Rule):
     def on_end(self, plan: Plan) -> Iterator[Report]:
         loops, steps = (step_loops(plan), updates(plan)) if self._reads else (frozenset(), [])
         for event in self._reads:
-            loop = every_step(event.where, loops, steps)
+            loop = every_step(event, loops, steps, self._reads)
             if loop is None or event.site in self._needed or not in_every_turn(event, loop, self._reads):
                 continue
             if has_compiled_way(event.where, plan):

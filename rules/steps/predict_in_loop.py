@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gpulint.api import (
     MODEL_WORDS,
+    Loop,
     Plan,
     Report,
     Rule,
@@ -98,17 +99,25 @@ class PredictInLoop(Rule):
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         steps = step_loops(plan) if self._calls else frozenset()
+        of_samples = {
+            loop.site
+            for event in self._calls
+            if any(is_single(value) for value in _given(event))
+            for loop in (_loop(event),)
+            if not any(words(name) & _ROUNDS for name in loop.names)
+        }
         for event in self._calls:
-            around = event.where.context.loops
-            loop = next((one for one in reversed(around) if rounds(one) != 1), around[-1])
+            loop = _loop(event)
             if are_few(event.where.context.loops) or is_rare(event.where, loop):
                 continue
             if not in_every_turn(event, loop, self._calls):
                 continue
-            given = [leaf for value in possible(event.arguments.get("x", 0), event.where) for leaf in leaves(value)]
+            given = _given(event)
             one = any(is_single(value) for value in given)
             batch = any(isinstance(value, values.Tensor) and value.from_data for value in given)
-            in_step = event.how == "predict" and loop.site in steps and loop.site not in self._fits
+            in_step = event.how == "predict" and (
+                loop.site in of_samples or (loop.site in steps and loop.site not in self._fits)
+            )
             if not one and not in_step and not (batch and goes_over_data(loop.iterable)):
                 continue
             if event.how == "predict_on_batch" and not any(is_single(value) and is_given(value) for value in given):
@@ -128,6 +137,16 @@ class PredictInLoop(Rule):
                 confidence=confidence(event.where),
                 related=((loop.site, "the loop"),),
             )
+
+
+def _loop(event: events.ModelCalled) -> Loop:
+    around = event.where.context.loops
+    return next((one for one in reversed(around) if rounds(one) != 1), around[-1])
+
+
+def _given(event: events.ModelCalled) -> list[values.Value]:
+    """What a model is called with, one by one."""
+    return [leaf for value in possible(event.arguments.get("x", 0), event.where) for leaf in leaves(value)]
 
 
 _INSTEAD = {
