@@ -178,6 +178,158 @@ STEPS = [
         {"GPU503"},
     ),
     (
+        "a read of each part of what a step gives, by name",
+        """
+        @tf.function
+        def parts(x):
+            return {"loss": step(x), "size": tf.reduce_sum(x)}
+
+        for x in data:
+            found = parts(x)
+            for name in sorted(found):
+                print(name, float(found[name]))
+        """,
+        {"GPU501"},
+    ),
+    (
+        "a read of each part in some steps",
+        """
+        @tf.function
+        def parts(x):
+            return {"loss": step(x), "size": tf.reduce_sum(x)}
+
+        for i, x in enumerate(data):
+            found = parts(x)
+            for name in sorted(found):
+                if i % 100 == 0:
+                    print(name, float(found[name]))
+        """,
+        set(),
+    ),
+    (
+        "a step to begin with, and a read after the others",
+        """
+        for name in ("first", "second"):
+            for part in range(20):
+                step(tf.zeros((8, 4)))
+                for _ in range(500):
+                    loss = step(tf.zeros((8, 4)))
+                print(name, part, float(loss))
+        """,
+        set(),
+    ),
+    (
+        "NumPy that a function of the program makes of what is read",
+        """
+        def smoothed(codes, found):
+            out = codes.copy()
+            for k in np.unique(found):
+                out[k] = 0.9 * codes[k] + 0.1 * found.mean()
+            return out
+
+        codes = tf.random.normal((8, 4))
+        for i in range(1000):
+            z = model(codes)
+            step(codes)
+            codes = tf.constant(smoothed(codes.numpy(), z.numpy()))
+        """,
+        {"GPU502"},
+    ),
+    (
+        "NumPy of several things that are read",
+        """
+        queue = model(tf.zeros((8, 4)))
+        for x in data:
+            step(x)
+            queue = tf.constant(np.concatenate([model(x).numpy(), queue.numpy()])[:64])
+        """,
+        {"GPU502"},
+    ),
+    (
+        "tensors kept over a pass that repeats the data",
+        "kept = []\nfor x in data.repeat().take(60000):\n    kept.append(step(x))",
+        {"GPU307"},
+    ),
+    ("tensors kept over one pass", "kept = []\nfor x in data:\n    kept.append(step(x))", set()),
+    (
+        "a function that is made in each step that learns",
+        """
+        memory = []
+        for x in data:
+            memory.append(x)
+            if len(memory) > 32:
+                tf.function(lambda x: model(x))(x)
+                step(x)
+        """,
+        {"GPU505"},
+    ),
+    (
+        "a function that is made when it is first needed",
+        """
+        class Compiled:
+            made = None
+
+            def __call__(self, x):
+                if self.made is None:
+                    self.made = tf.function(step)
+                return self.made(x)
+
+        compiled = Compiled()
+        for x in data:
+            compiled(x)
+        """,
+        set(),
+    ),
+    (
+        "one gradient of a persistent tape in a traced function",
+        """
+        @tf.function
+        def slope(x):
+            with tf.GradientTape(persistent=True) as tape:
+                tape.watch(x)
+                y = model(x)
+            return tape.gradient(y, x)
+
+        slope(tf.zeros((8, 4)))
+        """,
+        {"GPU308"},
+    ),
+    (
+        "two gradients of a persistent tape, one of them on a path that is not taken",
+        """
+        second = False
+
+        def slope(x):
+            with tf.GradientTape(persistent=True) as tape:
+                tape.watch(x)
+                y = model(x)
+            dx = tape.gradient(y, x)
+            if second:
+                dx += tape.gradient(y, model.trainable_variables)[0]
+            return dx
+
+        slope(tf.zeros((8, 4)))
+        """,
+        set(),
+    ),
+    (
+        "two persistent tapes of one name",
+        """
+        def slopes(x):
+            with tf.GradientTape(persistent=True) as tape:
+                tape.watch(x)
+                y = model(x)
+            dx = tape.gradient(y, x)
+            with tf.GradientTape(persistent=True) as tape:
+                tape.watch(x)
+                y = model(x + 1)
+            return dx + tape.gradient(y, x)
+
+        slopes(tf.zeros((8, 4)))
+        """,
+        {"GPU308"},
+    ),
+    (
         "a read in some steps, by skipping the others",
         "for i, x in enumerate(data):\n    loss = step(x)\n    if i % 100:\n        continue\n    print(loss)",
         set(),

@@ -212,6 +212,8 @@ def _assign_item(interp: Interpreter, target: ir.Subscript, value: Value) -> Non
             interp.state.write(container.state, "element", None)
     else:
         members.escaped(interp, value, "stored", interp.site(target))
+        if isinstance(target.value, ir.Name) and (array := host.updated(container, value)) is not None:
+            assign(interp, target.value, array)
 
 
 def attribute(interp: Interpreter, receiver: Value, name: str, node: ir.Node) -> Value:

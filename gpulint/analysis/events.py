@@ -322,12 +322,14 @@ class StateUpdated(Event):
 
 @dataclass(frozen=True, slots=True)
 class GradientTaken(Event):
-    """`policy` is the global dtype policy then in force."""
+    """`policy` is the global dtype policy then in force; `written` are the places in the function that take a gradient
+    of a tape of that name, on whatever path, where the tape is persistent."""
 
     loss: Value
     result: Value
     tape: Tape | None
     policy: Value
+    written: tuple[Site, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

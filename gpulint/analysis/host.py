@@ -10,7 +10,7 @@ from gpulint.analysis import events
 from gpulint.analysis.names import words
 from gpulint.analysis.paths import Path
 from gpulint.analysis.symbols import Symbol
-from gpulint.analysis.values import Arguments, Tensor, Unknown, Value, symbol_of
+from gpulint.analysis.values import Arguments, Items, Join, Tensor, Unknown, Value, symbol_of
 from gpulint.places import Site
 
 if TYPE_CHECKING:
@@ -101,6 +101,29 @@ def decided(interp: Interpreter, guard: Path, site: Site) -> None:
 def symbols(arguments: Arguments, site: Site) -> tuple[Symbol, ...]:
     """The symbols of what a host function is given: tensors are read by it, at `site`."""
     return tuple(
-        Symbol((READ, site, "numpy")) if isinstance(value, Tensor) and not value.from_data else symbol_of(value)
+        Symbol((READ, site, "numpy")) if isinstance(value, Tensor) and not value.from_data else _content(value)
         for value in arguments.all()
     )
+
+
+def _content(value: Value) -> Symbol:
+    """The symbol of a value; of a list that was filled with what was read, one of that."""
+    if isinstance(value, Items) and value.items is None and value.element is not None:
+        found = _options_read(value.element)
+        return Symbol(("list", found)) if found else symbol_of(value)
+    return symbol_of(value)
+
+
+def _options_read(value: Value) -> tuple[Symbol, ...]:
+    """What a value may be that was computed of what was read from tensors."""
+    options = [option for _, option in value.alternatives] if isinstance(value, Join) else [value]
+    return tuple(symbol_of(option) for option in options if READ in symbol_of(option).words)
+
+
+def updated(container: Value, value: Value) -> Value | None:
+    """A host array in which something that was read from a tensor was put; None if that says nothing new of it."""
+    found = _options_read(value) if type(container) is Unknown else ()
+    before = reads_in(container.symbol) if type(container) is Unknown else ()
+    if all(site in before for part in found for site in reads_in(part)):
+        return None
+    return Unknown(("updated", symbol_of(container), *found))

@@ -219,8 +219,12 @@ def _numpy_of(name: Any) -> tuple[Site, ...]:
     parts: tuple[Any, ...] = ()
     if head in ("item", "slice", "attribute"):
         parts = (rest[0],)
+    elif head in ("list", "tuple"):
+        parts = rest[0] if isinstance(rest[0], tuple) else ()
     elif head in ("binary", "unary"):
         parts = tuple(rest[1:])
+    elif head == "updated":
+        parts = tuple(rest)
     elif head == "call":
         called = symbol(rest[0]).parts
         if _external(name).startswith("numpy.") and not _external(name).startswith("numpy.random."):

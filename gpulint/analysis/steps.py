@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 from gpulint.analysis.contexts import Loop, Where
@@ -9,7 +10,8 @@ from gpulint.analysis.events import Event, GradientsApplied, LoopEntered, ModelC
 from gpulint.analysis.names import words
 from gpulint.analysis.paths import EVERYWHERE, Literal, Path, compatible, mentions, words_of
 from gpulint.analysis.plan import Plan
-from gpulint.analysis.values import Dataset, Items, Join, Tensor, Value, known
+from gpulint.analysis.symbols import Symbol
+from gpulint.analysis.values import Dataset, Items, Join, Tensor, Value, known, symbol_of
 from gpulint.places import Site
 
 _EPOCHS = frozenset({"epoch", "epochs", "ep", "episode", "episodes"})
@@ -34,18 +36,24 @@ def training_loops(plan: Plan) -> frozenset[Site]:
 
 def step_loops(plan: Plan) -> frozenset[Site]:
     """The loops that take one training step a round: the innermost ones around a step, and those that go over a
-    dataset. A loop over epochs is none, though its body may be one step."""
+    dataset. A loop over epochs is none, though its body may be one step, and a loop that takes one of the steps of a
+    loop inside it, to begin with, is none."""
     found = set(_batch_methods(plan))
+    taken: dict[Site, set[Site]] = defaultdict(set)
+    inside: dict[Site, set[Site]] = defaultdict(set)
     chunked: set[Site] = set()
     for event in plan.events:
         if is_update(event):
             loops = event.where.context.loops
             inner = next((loop for loop in reversed(loops) if not loop.unrolled), None)
             if inner is not None and not is_over_epochs(inner):
-                found.add(inner.site)
+                taken[inner.site].add(event.site)
+                for loop in loops[: loops.index(inner)]:
+                    inside[loop.site].add(event.site)
             found.update(loop.site for loop in loops if goes_over_data(loop.iterable))
             if any(_is_of_steps(loop) for loop in loops):
                 chunked.update(loop.site for loop in loops if not loop.is_traced)
+    found.update(loop for loop, sites in taken.items() if not sites <= inside[loop])
     return frozenset(found - chunked)
 
 
@@ -177,12 +185,28 @@ def is_unguarded(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
 
 
 def _deciding(where: Where, loop: Loop) -> Path:
-    """The conditions inside a loop that decide whether a place is reached."""
+    """The conditions inside a loop that decide whether a place is reached in a round: not those about the elements of
+    loops further in, which all have their turn."""
+    loops = where.context.loops
+    inner = next((loops[index + 1 :] for index, one in enumerate(loops) if one.site == loop.site), ())
+    gone_over = {symbol_of(one.iterable) for one in inner if one.iterable is not None}
     return frozenset(
         literal
         for literal in where.path - loop.start - where.assured
-        if literal.condition.operator != "completes" and not _is_about_worker(literal)
+        if literal.condition.operator != "completes"
+        and not _is_about_worker(literal)
+        and not _is_element(literal.condition.subject, gone_over)
     )
+
+
+def _is_element(name: object, gone_over: set[Symbol]) -> bool:
+    """Whether a value is an element of one of these collections, or a part of an element."""
+    while isinstance(name, Symbol):
+        head, *rest = name.parts
+        if head == "item" and rest and rest[0] in gone_over:
+            return True
+        name = rest[-1] if head == "turn" else rest[0] if rest else None
+    return False
 
 
 def _united(ways: set[Path]) -> set[Path]:

@@ -361,6 +361,21 @@ def element_of(interp: Interpreter, dataset: Dataset, node: ir.Node) -> Value:
     return dataset.element if dataset.element is not None else Tensor(site, from_data=True)
 
 
+GRADIENTS = frozenset({"gradient", "jacobian", "batch_jacobian"})
+"""Methods of a tape that take a gradient."""
+
+
+def _written(function: ir.Node | None, site: Site) -> tuple[Site, ...]:
+    """Where gradients of the tape of a call stand in its function."""
+    found = [
+        (node.number, node.function.value)
+        for node in ir.below(function)
+        if isinstance(node, ir.Call) and isinstance(node.function, ir.Attribute) and node.function.name in GRADIENTS
+    ]
+    own = next((tape for number, tape in found if number == site.node), None)
+    return tuple(Site(site.path, number) for number, tape in found if own and ir.is_same_place(own, tape))
+
+
 def gradients(
     interp: Interpreter, loss_value: Value, sources: Value | None, site: Site, tape: Tape | None = None
 ) -> Value:
@@ -369,7 +384,15 @@ def gradients(
     several = not isinstance(sources, (Variable, Tensor))
     result: Value = Items("list", None, gradient, ("gradients", site)) if several else gradient
     interp.emit(
-        events.GradientTaken(site, interp.where(), loss_value, result, tape, interp.choose(interp.policy["global"]))
+        events.GradientTaken(
+            site,
+            interp.where(),
+            loss_value,
+            result,
+            tape,
+            interp.choose(interp.policy["global"]),
+            _written(interp.frame.definition, site) if tape is not None and tape.is_persistent else (),
+        )
     )
     return result
 

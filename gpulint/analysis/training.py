@@ -147,7 +147,7 @@ def _minimize(interp: Interpreter, optimizer: Optimizer, arguments: Arguments, s
 
 def tape_method(interp: Interpreter, tape: Tape, name: str, arguments: Arguments, site: Site) -> Value:
     """`tape.name(…)`."""
-    if name in ("gradient", "jacobian", "batch_jacobian"):
+    if name in tensors.GRADIENTS:
         loss = interp.choose(arguments.get("target", 0) or NONE)
         return tensors.gradients(interp, loss, arguments.get("sources", 1), site, tape)
     if name in ("watch", "reset", "stop_recording"):

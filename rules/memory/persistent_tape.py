@@ -25,12 +25,13 @@ class PersistentTape(Rule):
     """Persistent tape used once
 
     ## What it does
-    Finds `tf.GradientTape(persistent=True)` in eager code from which one gradient is taken.
+    Finds `tf.GradientTape(persistent=True)` from which one gradient is taken.
 
     ## Why is this bad
     A tape frees what it has recorded when the gradient is taken; a persistent one keeps all activations until it is
     deleted. In a loop that is when the next step's tape takes its name, so two steps are in memory at once: measured,
-    1.6 times the peak (`benchmarks/experiments/persistent_tape.py`).
+    1.6 times the peak (`benchmarks/experiments/persistent_tape.py`). Inside a `tf.function` it costs nothing until the
+    function is run eagerly, to debug it; it only says what is not so.
 
     ## Example
     ```python
@@ -57,8 +58,7 @@ class PersistentTape(Rule):
     ```
 
     ## What is not reported
-    Tapes from which several gradients are taken, in a loop too; tapes that are handed on; tapes inside a `tf.function`,
-    where it costs nothing (measured).
+    Tapes from which several gradients are taken, in a loop or on another path too, and tapes that are handed on.
 
     ## Fix
     Safe: takes `persistent=True` out. The one gradient is the same.
@@ -77,13 +77,12 @@ class PersistentTape(Rule):
 
     def __init__(self) -> None:
         self._uses: dict[Site, list[events.GradientTaken]] = defaultdict(list)
-        self._traced: set[Site] = set()
+        self._taken: set[Site] = set()
 
     def on_gradient_taken(self, event: events.GradientTaken, plan: Plan) -> Iterator[Report]:
+        self._taken.add(event.site)
         if event.tape is not None and event.tape.is_persistent:
             self._uses[event.tape.site].append(event)
-            if event.where.context.may_be_traced:
-                self._traced.add(event.tape.site)
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -91,11 +90,12 @@ class PersistentTape(Rule):
             again = any(
                 len(use.where.context.loops) > len(use.tape.where.context.loops) for use in uses if use.tape is not None
             )
-            eager = tape not in self._traced and all(_is_eager(use.where) for use in uses)
-            if len({use.site for use in uses}) == 1 and not again and eager:
+            elsewhere = {site for use in uses for site in use.written} - self._taken
+            if len({use.site for use in uses}) == 1 and not again and not elsewhere:
                 yield Report(
                     tape,
                     "one gradient is taken of a persistent tape",
+                    why="" if all(_is_eager(use.where) for use in uses) else _TRACED,
                     confidence=confidence(uses[0].where),
                     related=((uses[0].site, "the gradient"),),
                     fix=safe("Remove `persistent=True`", calls.without_argument, tape, "persistent"),
@@ -105,6 +105,11 @@ class PersistentTape(Rule):
 def _is_eager(where: Where) -> bool:
     """Whether a place is run eagerly: in a loop of its own, by the program or, in a callback, by Keras. Other callers
     may trace it."""
+    if where.context.may_be_traced:
+        return False
     if where.context.loops or is_run_by_program(where):
         return True
     return any(caller.function.startswith("on_") for caller in callers(where.caller))
+
+
+_TRACED = "all activations stay in memory wherever this is run eagerly; in a traced function it only misleads"

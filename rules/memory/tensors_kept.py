@@ -172,4 +172,11 @@ def _counted_to(site: Site, kept: list[events.TensorKept]) -> list[object]:
 def _is_one_pass(loop: Loop) -> bool:
     """Whether a loop goes once over a dataset or another collection, so that it keeps no more than there is."""
     counts = isinstance(loop.iterable, values.Items) and loop.iterable.kind == "range"
-    return loop.iterable is not None and not counts
+    return loop.iterable is not None and not counts and not _is_repeated(loop.iterable)
+
+
+def _is_repeated(iterable: values.Value) -> bool:
+    """Whether a collection goes over its data more than once."""
+    if isinstance(iterable, values.Items):
+        return any(_is_repeated(part) for part in iterable.over)
+    return isinstance(iterable, values.Dataset) and any(step.name == "repeat" for step in iterable.steps)

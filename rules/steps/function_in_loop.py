@@ -6,17 +6,20 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpulint.api import (
+    Loop,
     Plan,
     Report,
     Rule,
     Severity,
     Site,
+    Where,
     are_few,
     confidence,
     events,
+    every_step,
     in_every_turn,
     is_run_by_program,
-    is_unguarded,
+    updates,
     values,
     words,
 )
@@ -97,13 +100,16 @@ class FunctionInLoop(Rule):
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
+        steps = updates(plan) if self._made else []
         for event in self._made:
             loop = event.where.context.loops[-1]
             if are_few(event.where.context.loops) or any(words(name) & _MUCH for name in loop.names):
                 continue
             if isinstance(loop.iterable, values.Tensor) and not is_run_by_program(event.where):
                 continue
-            if not is_unguarded(event, loop, self._made) or not in_every_turn(event, loop, self._made):
+            if every_step(event, frozenset({loop.site}), steps, self._made) is None or _may_be_kept(event.where, loop):
+                continue
+            if not in_every_turn(event, loop, self._made):
                 continue
             if self._called[event.site, loop.site] and loop.site not in self._builds:
                 yield Report(
@@ -112,6 +118,14 @@ class FunctionInLoop(Rule):
                     confidence=confidence(event.where),
                     related=((loop.site, "the loop"),),
                 )
+
+
+def _may_be_kept(where: Where, loop: Loop) -> bool:
+    """Whether a condition on the way may say that there is none yet: any but how much of something there is."""
+    return any(
+        literal.condition.operator not in (">", ">=", "completes")
+        for literal in where.path - loop.start - where.assured
+    )
 
 
 _MUCH = frozenset({"config", "experiment", "file", "files", "filename", "fold", "path", "run", "seed", "task", "trial"})
