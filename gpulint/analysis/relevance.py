@@ -75,12 +75,13 @@ def _is_used(project: Project, path: str, words: frozenset[str]) -> bool:
 
 
 def _runs(project: Project, path: str, words: frozenset[str], depth: int) -> bool:
-    """Whether importing a module runs code that has one of the words."""
+    """Whether importing a module runs code that has one of the words, or puts some where others find it."""
 
     def find() -> bool:
         outline = project.outline_of(path)
         return outline is not None and (
             not outline.body.isdisjoint(words)
+            or not outline.registered.isdisjoint(words)
             or (depth > 1 and any(_runs(project, one, words, depth - 1) for one in imported_paths(project, path)))
         )
 

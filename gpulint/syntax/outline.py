@@ -53,13 +53,15 @@ class Outline(NamedTuple):
     """What a first look shows.
 
     Words are those of the text, short strings included: `device(` where a parenthesis follows, else `device`.
-    `imports` are those outside functions and classes; `definitions` the words of each function and class of the
-    module by its name; `body` the words of what else an import of the module runs; `words` all of these.
+    `imports` are those outside functions and classes; `definitions` the words of each function, class and variable of
+    the module by its name; `body` the words of what else than functions and classes an import of the module runs;
+    `registered` those of functions and classes that a decorator may put where others find them; `words` all of these.
     """
 
     imports: tuple[Imported, ...]
     definitions: dict[str, frozenset[str]]
     body: frozenset[str]
+    registered: frozenset[str]
     words: frozenset[str]
 
     @property
@@ -89,6 +91,7 @@ def outline(source: Source) -> Outline | None:
         return None
     lines = re.split(r"\r\n?|\n", source.text)
     definitions: dict[str, frozenset[str]] = {}
+    registered: frozenset[str] = frozenset()
     rest: list[str] = []
     done = (1, 0)
     for node in tree.body:
@@ -101,9 +104,38 @@ def outline(source: Source) -> Outline | None:
             done = _end(node)
             words = _words(_between(lines, (first, 0), done))
             definitions[node.name] = definitions.get(node.name, frozenset()) | words
+            if any(_may_register(decorator) for decorator in node.decorator_list):
+                registered |= words
+        elif variables := _assigned(node):
+            words = _words(_between(lines, (node.lineno, node.col_offset), _end(node)))
+            for name in variables:
+                definitions[name] = definitions.get(name, frozenset()) | words
     rest.append(_between(lines, done, (len(lines) + 1, 0)))
     body = _words("\n".join(rest))
-    return Outline(tuple(_imports(tree.body)), definitions, body, body.union(*definitions.values()))
+    return Outline(tuple(_imports(tree.body)), definitions, body, registered, body.union(*definitions.values()))
+
+
+_UNREGISTERING = frozenset(
+    {
+        *("property", "setter", "staticmethod", "classmethod", "abstractmethod", "overload", "wraps", "final"),
+        *("dataclass", "total_ordering", "contextmanager", "cache", "lru_cache", "cached_property"),
+        *("function", "custom_gradient", "register_keras_serializable", "keras_export", "tf_export"),
+    }
+)
+"""Decorators that keep no list of what they are put on, or one that only TensorFlow reads."""
+
+
+def _may_register(decorator: ast.expr) -> bool:
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    name = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
+    return name not in _UNREGISTERING
+
+
+def _assigned(node: ast.stmt) -> list[str]:
+    """The variables to which a statement gives something, whole or under a key."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    roots = [target.value if isinstance(target, ast.Subscript) else target for target in targets]
+    return [root.id for root in roots if isinstance(root, ast.Name)]
 
 
 def _end(node: ast.stmt) -> tuple[int, int]:
