@@ -1,13 +1,17 @@
-"""Numbers that an object counts with: no run of the program sees more than their first few values."""
+"""Numbers that a loop or an object counts with: no run of the program sees more than their first few values."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from gpulint.analysis.values import Constant, Object, Unknown, Value
 from gpulint.places import Site
 from gpulint.syntax import ir
+
+if TYPE_CHECKING:
+    from gpulint.analysis.interpreter import Interpreter
 
 COUNTER = "counter"
 """The head of the symbol of such a number."""
@@ -21,6 +25,17 @@ def kept(receiver: Object, name: str, value: Value, site: Site) -> Value:
     is_number = isinstance(value, Constant) and type(value.value) is int
     if is_number or (type(value) is Unknown and COUNTER in value.symbol.words):
         return Unknown((COUNTER, name, site))
+    return value
+
+
+def stepped(interp: Interpreter, target: ir.Expr, before: Value, value: Value, site: Site) -> Value:
+    """What a variable is known as after `n += 1` in a loop whose rounds are not gone through one by one, so that
+    `if n > 1000` is not taken for something that never holds."""
+    if not isinstance(target, ir.Name) or not interp.loops or interp.context.loops[-1].unrolled:
+        return value
+    is_number = isinstance(before, Constant) and isinstance(value, Constant) and type(value.value) is int
+    if is_number or (type(before) is Unknown and before.symbol.parts[0] == COUNTER):
+        return Unknown((COUNTER, target.id, site))
     return value
 
 

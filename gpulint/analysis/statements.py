@@ -6,7 +6,19 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gpulint.analysis import access, builtin, calls, datasets, expressions, host, imports, managers, members, tensors
+from gpulint.analysis import (
+    access,
+    builtin,
+    calls,
+    counters,
+    datasets,
+    expressions,
+    host,
+    imports,
+    managers,
+    members,
+    tensors,
+)
 from gpulint.analysis.contexts import Loop
 from gpulint.analysis.control import NORMAL, STOPS, Halts
 from gpulint.analysis.events import LoopEntered
@@ -41,6 +53,9 @@ def assign(interp: Interpreter, node: ir.Assign) -> int:
     if node.value is None:
         return NORMAL
     value = interp.choose(interp.evaluate(node.value))
+    if isinstance(node.value, ir.Binary) and ir.is_same_place(node.targets[0], node.value.left):
+        before = interp.choose(interp.evaluate(node.value.left))
+        value = counters.stepped(interp, node.targets[0], before, value, interp.site(node))
     for target in node.targets:
         access.assign(interp, target, value)
     return NORMAL
@@ -61,7 +76,7 @@ def augmented(interp: Interpreter, node: ir.AugAssign) -> int:
         lambda a: interp.each(value, lambda b: expressions.operate(interp, a, node.operator, b, node), node),
         node,
     )
-    access.assign(interp, node.target, result)
+    access.assign(interp, node.target, counters.stepped(interp, node.target, before, result, interp.site(node)))
     return NORMAL
 
 

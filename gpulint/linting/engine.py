@@ -54,6 +54,11 @@ _SET_IN_ENVIRONMENT = re.compile(rb"\b(?:TF_[A-Z]|CUDA_VISIBLE_DEVICES)")
 """Environment variables that TensorFlow reads."""
 
 
+def runs_something(data: bytes) -> bool:
+    """Whether a file may have code that trains by what it imports."""
+    return b"__main__" in data or b"def " in data
+
+
 def speaks_of_tensorflow(data: bytes) -> bool:
     """Whether a file's content is about TensorFlow at all: others are not looked at."""
     lowered = data.lower()
@@ -227,16 +232,16 @@ class Checker:
         for source, broken in programs.broken:
             what = "block" if source.cells is None else "cell"
             self._cannot_parse(part, source, broken, f"nothing in this {what} was checked", f"mend the {what}")
-        if speaks_of_tensorflow(programs.main.data) or self._starts_tensorflow(programs.main):
+        if speaks_of_tensorflow(programs.main.data) or self._uses_tensorflow(programs.main):
             part.analysed = 1
             for source in programs.all:
                 self._check_program(part, source)
         return True
 
-    def _starts_tensorflow(self, source: Source) -> bool:
-        """Whether a file is run as a program and imports a file of the project that is about TensorFlow, as the
-        `main.py` beside the modules of an agent does."""
-        if b"__main__" not in source.data:
+    def _uses_tensorflow(self, source: Source) -> bool:
+        """Whether a file runs something and imports a file of the project that is about TensorFlow, as the `main.py`
+        and the trainers beside the modules of a model do."""
+        if not runs_something(source.data):
             return False
         project = self._project(self._finder.of_file(source.file))
         imported = (self.files.read(path) for path in sorted(imported_paths(project, source.path)))

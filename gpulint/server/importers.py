@@ -9,7 +9,7 @@ from itertools import islice
 
 from gpulint.analysis import Project
 from gpulint.analysis.relevance import imported_paths
-from gpulint.linting.engine import speaks_of_tensorflow
+from gpulint.linting.engine import runs_something, speaks_of_tensorflow
 from gpulint.server.buffers import Snapshot
 from gpulint.server.folders import Folder
 from gpulint.sources.discovery import files_below
@@ -35,7 +35,7 @@ class _File:
 
     def __init__(self, stamp: object, data: bytes) -> None:
         self.stamp = stamp
-        statements = _IMPORT.findall(data) if speaks_of_tensorflow(data) or b"__main__" in data else []
+        statements = _IMPORT.findall(data) if speaks_of_tensorflow(data) or runs_something(data) else []
         self.words = {word for one in statements for word in _WORD.findall(one)}
         if any(map(_RELATIVE.match, statements)):
             self.words.add(_PACKAGE)

@@ -53,8 +53,8 @@ class Outline(NamedTuple):
     """What a first look shows.
 
     Words are those of the text, short strings included: `device(` where a parenthesis follows, else `device`.
-    `imports` are those outside functions and classes; `definitions` the words of each function, class and variable of
-    the module by its name; `body` the words of what else than functions and classes an import of the module runs;
+    `imports` are those outside functions and classes; `definitions` the words of each function, class, method and
+    variable of the module by its name; `body` the words of what else an import of the module runs;
     `registered` those of functions and classes that a decorator may put where others find them; `words` all of these.
     """
 
@@ -104,6 +104,9 @@ def outline(source: Source) -> Outline | None:
             done = _end(node)
             words = _words(_between(lines, (first, 0), done))
             definitions[node.name] = definitions.get(node.name, frozenset()) | words
+            for method in _methods(node):
+                own = _words(_between(lines, (method.lineno, 0), _end(method)))
+                definitions[method.name] = definitions.get(method.name, frozenset()) | own
             if any(_may_register(decorator) for decorator in node.decorator_list):
                 registered |= words
         elif variables := _assigned(node):
@@ -113,6 +116,13 @@ def outline(source: Source) -> Outline | None:
     rest.append(_between(lines, done, (len(lines) + 1, 0)))
     body = _words("\n".join(rest))
     return Outline(tuple(_imports(tree.body)), definitions, body, registered, body.union(*definitions.values()))
+
+
+def _methods(node: ast.stmt) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """The methods of a class that others call by name."""
+    body = node.body if isinstance(node, ast.ClassDef) else []
+    methods = [one for one in body if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    return [one for one in methods if not one.name.startswith("__")]
 
 
 _UNREGISTERING = frozenset(
