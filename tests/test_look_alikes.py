@@ -19,6 +19,12 @@ optimizer.build(model.trainable_variables)
 data = tf.data.Dataset.from_tensor_slices(np.zeros((640, 4), "float32")).batch(8)
 
 
+def rows():
+    import csv
+
+    return csv.reader(open("rows.csv"))
+
+
 @tf.function
 def step(x, scale=1.0):
     with tf.GradientTape() as tape:
@@ -328,6 +334,61 @@ STEPS = [
         slopes(tf.zeros((8, 4)))
         """,
         {"GPU308"},
+    ),
+    (
+        "a read in each step of a count on the host",
+        """
+        count = tf.Variable(0)
+        for x in data:
+            step(x)
+            count.assign_add(1)
+            if count % 100 == 0:
+                print(count.numpy())
+        """,
+        set(),
+    ),
+    (
+        "a read in each step of a count on the device",
+        """
+        count = tf.Variable(0, dtype=tf.int64)
+        for x in data:
+            step(x)
+            count.assign_add(1)
+            print(count.numpy())
+        """,
+        {"GPU501"},
+    ),
+    (
+        "a step that waits until there is enough to learn from",
+        """
+        import gymnasium
+
+        env = gymnasium.make("CartPole-v1")
+        count = 0
+        while True:
+            state, done = env.reset(), False
+            while not done:
+                count += 1
+                state, reward, done, _, _ = env.step(0)
+                if count > 1000:
+                    print(float(step(state)))
+        """,
+        {"GPU501"},
+    ),
+    (
+        "a number that a loop counts with",
+        "count = 0\nfor x in data:\n    count = count + 1\n    step(x, min(1.0, count / 5000))",
+        {"GPU504"},
+    ),
+    (
+        "predictions of columns",
+        "for x in data.as_numpy_iterator():\n    step(x)\nfor x in rows():\n    model.predict(np.expand_dims(x, axis=-1))",
+        set(),
+    ),
+    (
+        "predictions of rows",
+        "for x in data:\n    step(x)\nfor x in rows():\n    model.predict(np.expand_dims(x, axis=0))",
+        {"GPU503"},
     ),
     (
         "a read in some steps, by skipping the others",

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpulint.analysis import builtin, datasets, distribution, effects, events, managers, members, tensors, training
+from gpulint.analysis import (
+    builtin,
+    datasets,
+    distribution,
+    effects,
+    events,
+    host,
+    managers,
+    members,
+    tensors,
+    training,
+)
 from gpulint.analysis.state import alternatives
 from gpulint.analysis.values import (
     NONE,
@@ -101,6 +112,9 @@ def _variable(interp: Interpreter, receiver: Variable, name: str, arguments: Arg
         gradients = (value for _, value in given if isinstance(value, Tensor) and value.gradient is not None)
         members.updated(interp, receiver, name, site, next(gradients, None))
         return receiver
+    if name == "numpy":
+        tensors.read_at(interp, receiver, name, site)
+        return host.fetched(site, name)
     if name in ("read_value", "value", "sparse_read"):
         return tensors.derived(interp, site, ())
     return Unknown(("call", ("attribute", receiver.symbol, name), site))

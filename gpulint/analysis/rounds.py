@@ -69,7 +69,7 @@ def _is_single(name: Symbol) -> bool:
         return False
     called, given = _call(name)
     if called in _ADDS_AXIS:
-        return True
+        return all(axis in (_ZERO, ()) or not _is_constant(axis) for axis in given[1:2])
     first = given[0] if given else None
     if called in _GATHERS and isinstance(first, Symbol) and first.parts[0] == "list":
         return len(first.parts) == 2 and isinstance(first.parts[1], tuple) and len(first.parts[1]) == 1
@@ -79,6 +79,10 @@ def _is_single(name: Symbol) -> bool:
         owner = symbol(rest[0]).parts[1]
         return isinstance(owner, Symbol) and _is_single(owner)
     return called in ("preprocess_input", "asarray", "float32") and isinstance(first, Symbol) and _is_single(first)
+
+
+def _is_constant(name: Any) -> bool:
+    return isinstance(name, Symbol) and name.parts[0] in ("constant", "unary")
 
 
 def _call(name: Symbol) -> tuple[str, tuple[Any, ...]]:
@@ -105,6 +109,7 @@ def _starts_with_one(shape: Any) -> bool:
 
 
 _NONE = symbol(("constant", "NoneType", None))
+_ZERO = symbol(("constant", "int", 0))
 _ONE = symbol(("constant", "int", 1))
 
 MAX_CHOICES = 16

@@ -92,7 +92,7 @@ _ON_HOST = (
 
 def read(interp: Interpreter, value: Value, how: str, node: ir.Node) -> None:
     """The program looks at the content of a value on the host."""
-    if isinstance(value, (Join, PerReplica, Tensor)):
+    if isinstance(value, (Join, PerReplica, Tensor, Variable)):
         read_at(interp, value, how, interp.site(node))
 
 
@@ -105,6 +105,8 @@ def read_at(interp: Interpreter, value: Value, how: str, site: Site) -> None:
         interp.emit(events.ReplicaValueRead(site, interp.where(), value, how))
     elif isinstance(value, Tensor):
         host.read(interp, value, how, site)
+    elif isinstance(value, Variable):
+        host.read(interp, Tensor(value.site, dtype=value.dtype, on_host=_is_host_tensor(value)), how, site)
 
 
 def dtype_of(value: Value | None) -> str | None:
@@ -205,6 +207,9 @@ def _only_host_values(name: str, inputs: tuple[Value, ...]) -> bool:
 
 
 def _is_host_tensor(value: Value) -> bool:
+    """Whether a tensor is in host memory; int32 variables are, which have no GPU kernel (kernel registry of 2.21)."""
+    if isinstance(value, Variable):
+        return value.dtype == "int32"
     return isinstance(value, Tensor) and (value.from_data or value.on_host)
 
 
@@ -275,6 +280,7 @@ def operate(interp: Interpreter, name: str, operands: tuple[Value, ...], node: i
         symbolic=result.symbolic,
         scaled=any(isinstance(value, Tensor) and value.scaled for value in operands),
         single=any(isinstance(value, Tensor) and value.single for value in operands),
+        on_host=dtype == "int32" and all(isinstance(value, Constant) or _is_host_tensor(value) for value in operands),
     )
     interp.emit(events.OpCalled(site, interp.where(), name, operands, result, dtype))
     return result
@@ -283,12 +289,16 @@ def operate(interp: Interpreter, name: str, operands: tuple[Value, ...], node: i
 def compared(site: Site, left: Value, right: Value) -> Tensor:
     """What comparing a tensor with a value gives: on the host where both are."""
     sides = [side for side in (left, right) if not isinstance(side, Constant)]
-    known = [side for side in sides if isinstance(side, Tensor)]
+    known = [side for side in sides if isinstance(side, (Tensor, Variable))]
     return Tensor(
         site,
-        shape_of=bool(known) and all(side.shape_of for side in known),
-        on_host=len(known) == len(sides) and all(side.shape_of or side.on_host or side.from_data for side in known),
+        shape_of=bool(known) and all(isinstance(side, Tensor) and side.shape_of for side in known),
+        on_host=len(known) == len(sides) and all(_is_shape(side) or _is_host_tensor(side) for side in known),
     )
+
+
+def _is_shape(value: Value) -> bool:
+    return isinstance(value, Tensor) and value.shape_of
 
 
 def _reduced_by_operator(name: str, operands: tuple[Value, ...], site: Site) -> Reduced | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gpulint.analysis import calls, datasets, events, members, precision, removed, runtime, tensors
@@ -22,6 +23,7 @@ from gpulint.analysis.values import (
     Traced,
     Unknown,
     Value,
+    symbol_of,
 )
 from gpulint.knowledge import method_params
 from gpulint.knowledge.facts import Kind
@@ -130,10 +132,15 @@ def optimizer_method(interp: Interpreter, optimizer: Optimizer, name: str, argum
         return _minimize(interp, optimizer, arguments, site)
     if name in ("get_scaled_loss", "scale_loss", "get_unscaled_gradients") and arguments.positional:
         given = arguments.positional[0]
-        if name != "get_unscaled_gradients" and isinstance(given, Tensor):
-            return Tensor(site, given.device, given.dtype, given.reduced, given.gradient, given.scope, scaled=True)
-        return given
+        return given if name == "get_unscaled_gradients" else interp.each(given, partial(_scaled, site), site)
     return Unknown(("call", ("attribute", optimizer.symbol, name), site))
+
+
+def _scaled(site: Site, loss: Value) -> Value:
+    """A loss that a loss scale was put on."""
+    if not isinstance(loss, Tensor):
+        return Unknown(("scaled", symbol_of(loss)))
+    return Tensor(site, loss.device, loss.dtype, loss.reduced, loss.gradient, loss.scope, scaled=True)
 
 
 def _minimize(interp: Interpreter, optimizer: Optimizer, arguments: Arguments, site: Site) -> Value:

@@ -209,9 +209,16 @@ def _may_have(event: events.RemovedNameUsed, plan: Plan) -> bool:
     owner, _, method = event.name.rpartition(".")
     return (
         ("(" not in method and plan.mentions(f"def {method}("))
-        or (".keras." in owner and plan.mentions("tensorflow.python.keras"))
+        or (".keras." in owner and any(plan.mentions(text) for text in _private(owner)))
         or (owner.startswith("tensorflow.data.") and plan.mentions("compat.v1"))
     )
+
+
+def _private(owner: str) -> tuple[str, ...]:
+    """How a program speaks of what Keras's private copy has instead of a class."""
+    package = "tensorflow.python.keras"
+    part = owner.partition(".keras.")[2].partition(".")[0].rstrip("s")
+    return f"{package}.{part}", f"{package} import", f"import {package}"
 
 
 def _short(name: str) -> str:

@@ -79,6 +79,7 @@ class BatchNotScaled(Rule):
     code = "GPU209"
     name = "batch-not-scaled"
     severity = Severity.WARNING
+    about_cost = True
     in_one_replica = False
     speaks_of = STRATEGY_WORDS
     why = "the batch is split over the replicas: each gets 1/N of it"
