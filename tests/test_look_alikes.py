@@ -382,7 +382,7 @@ STEPS = [
     ),
     (
         "predictions of columns",
-        "for x in data.as_numpy_iterator():\n    step(x)\nfor x in rows():\n    model.predict(np.expand_dims(x, axis=-1))",
+        "for x in data:\n    step(x)\nfor x in rows():\n    model.predict(np.expand_dims(x, axis=-1))",
         set(),
     ),
     (

@@ -19,7 +19,7 @@ PARALLEL_MAPS = (2, 5)
 _EXPERIMENTAL = "experimental_optimization."
 _ALL = (_EXPERIMENTAL + "apply_default_optimizations", "autotune.enabled")
 
-_NEUTRAL = frozenset({"with_options", "repeat", "take", "skip", "ignore_errors"})
+NEUTRAL = frozenset({"with_options", "repeat", "take", "skip", "ignore_errors"})
 """Steps after which a prefetch before them still does its work."""
 
 MAX_TOY = 64
@@ -118,7 +118,7 @@ def synchronous_end(event: DatasetConsumed, plan: Plan) -> Site | None:
     dataset = event.dataset
     if injects_prefetch(dataset, plan) or is_distributed(event, plan):
         return None
-    steps = [step for step in dataset.steps if step.name not in _NEUTRAL]
+    steps = [step for step in dataset.steps if step.name not in NEUTRAL]
     if not steps or steps[-1].name in ("prefetch", "apply") or is_parallel(steps[-1]):
         return None
     fused = len(steps) > 1 and (steps[-2].name, steps[-1].name) == ("map", "batch")
