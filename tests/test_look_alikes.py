@@ -391,6 +391,38 @@ STEPS = [
         {"GPU503"},
     ),
     (
+        "weights that are moved through NumPy in each step",
+        """
+        target = tf.keras.models.clone_model(model)
+        for x in data:
+            step(x)
+            target.set_weights([0.9 * t + 0.1 * w for t, w in zip(target.get_weights(), model.get_weights())])
+        """,
+        {"GPU502"},
+    ),
+    (
+        "weights that are copied now and then",
+        """
+        target = tf.keras.models.clone_model(model)
+        for i, x in enumerate(data):
+            step(x)
+            if i % 500 == 0:
+                target.set_weights(model.get_weights())
+        """,
+        set(),
+    ),
+    (
+        "weights that are copied after each pass",
+        """
+        target = tf.keras.models.clone_model(model)
+        for epoch in range(50):
+            for x in data:
+                step(x)
+            target.set_weights(model.get_weights())
+        """,
+        set(),
+    ),
+    (
         "a read in some steps, by skipping the others",
         "for i, x in enumerate(data):\n    loss = step(x)\n    if i % 100:\n        continue\n    print(loss)",
         set(),
@@ -1407,6 +1439,38 @@ def set_limit(gpu):
     tf.config.set_logical_device_configuration(gpu, [tf.config.LogicalDeviceConfiguration(memory_limit=limit)])
 
 """
+
+OPTIONS = [
+    ("an option that is a number", '"--gpu", type=int', "args.gpu", {"GPU304"}),
+    ("an option under another name", '"--device", "-d", type=int, dest="gpu"', "args.gpu", {"GPU304"}),
+    ("an option that is made a string", '"--gpu", type=int', "str(args.gpu)", set()),
+    ("an option that is a string", '"--gpu"', "args.gpu", set()),
+    ("an option in a text", '"--gpu", type=int', "f'{args.gpu}'", set()),
+]
+
+
+@pytest.mark.parametrize(("case", "option", "value", "expected"), OPTIONS, ids=[case for case, *_ in OPTIONS])
+def test_an_option_in_the_environment(case: str, option: str, value: str, expected: set[str], tmp_path: Path) -> None:
+    code = f"""
+import argparse, os
+
+parser = argparse.ArgumentParser()
+parser.add_argument({option})
+
+
+def choose(args):
+    if args.gpu is not None:
+        os.environ["CUDA_VISIBLE_DEVICES"] = {value}
+
+
+choose(parser.parse_args())
+
+import tensorflow as tf
+
+tf.zeros(3)
+"""
+    assert codes_in(code, tmp_path) == expected
+
 
 GROWTHS = [
     (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpulint.analysis import access, host, library, members, methods, removed
+from gpulint.analysis import access, host, library, members, methods, options, removed
 from gpulint.analysis.contexts import Caller, Context
 from gpulint.analysis.control import NORMAL, Exhausted, Halts
 from gpulint.analysis.events import FunctionEntered, FunctionTraced, TracedCalled, UnknownFitted
@@ -102,6 +102,8 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
     called = symbol_of(function)
     method = called.parts[-1] if called.parts[0] == "attribute" else ""
     host.passed(interp, method, arguments, site)
+    if method == "add_argument":
+        options.added(interp, arguments)
     if method:
         removed.unknown_method(interp, called, method, site)
     if method == "fit":

@@ -150,6 +150,8 @@ class Interpreter:
         self.executions: dict[Any, list[calls.Run]] = {}
         self.effects: list[Effect] = []
         """Stateful operations so far."""
+        self.options: dict[object, str | None] = {}
+        """Types of the options of the command line, by the names of their attributes."""
         self.policy: dict[str, Any] = {"global": Constant("float32")}
         """Keras's global dtype policy, by name."""
         self.branches = 0

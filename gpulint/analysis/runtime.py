@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpulint.analysis import options
 from gpulint.analysis.events import EnvironmentSet, RuntimeConfigured, RuntimeInitialised
 from gpulint.analysis.paths import Path
 from gpulint.analysis.state import alternatives
@@ -193,7 +194,8 @@ def environment_set(interp: Interpreter, key: Value, value: Value, site: Site) -
     """`os.environ[key] = value`."""
     name = key.value if isinstance(key, Constant) and isinstance(key.value, str) else None
     now, since = state(interp)
-    interp.emit(EnvironmentSet(site, interp.where(), name, value, now, since))
+    kind = options.number_type(interp, value)
+    interp.emit(EnvironmentSet(site, interp.where(), name, value, now, since, kind))
     if name is not None:
         interp.state.write(interp.environment, name, value)
 

@@ -68,6 +68,12 @@ class EnvNotString(Rule):
     in_graph_mode = True
 
     def on_environment_set(self, event: events.EnvironmentSet, plan: Plan) -> Iterator[Report]:
+        if event.option is not None:
+            yield Report(
+                event.site,
+                f"`{event.key or 'an environment variable'}` is set to an option of type {event.option}",
+                confidence=confidence(event.where),
+            )
         for value in possible(event.value, event.where):
             if isinstance(value, values.Constant) and not isinstance(value.value, str):
                 kind = type(value.value).__name__

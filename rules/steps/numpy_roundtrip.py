@@ -14,9 +14,12 @@ from gpulint.api import (
     Site,
     confidence,
     events,
+    every_step,
+    in_every_turn,
     is_rare,
     round_trip,
     step_loops,
+    updates,
     values,
 )
 
@@ -25,7 +28,8 @@ class NumpyRoundtrip(Rule):
     """Device tensor taken through NumPy and back
 
     ## What it does
-    Finds tensors that a step reads into NumPy, computes with, and makes a tensor of again.
+    Finds tensors that a step reads into NumPy, computes with, and makes a tensor of again; weights that each step gets
+    with `get_weights` and sets with `set_weights`, too.
 
     ## Why is this bad
     The data goes from the GPU to the host and back, the host waits for the GPU before and the GPU for the host after.
@@ -101,6 +105,12 @@ class NumpyRoundtrip(Rule):
         self._made: list[tuple[events.OpCalled, tuple[Site, ...]]] = []
         self._needed: set[Site] = set()
         self._read_in: dict[Site, set[Site]] = defaultdict(set)
+        self._weights: dict[str, list[events.WeightsUsed]] = defaultdict(list)
+
+    def on_weights_used(self, event: events.WeightsUsed, plan: Plan) -> Iterator[Report]:
+        if event.where.context.loops and event.how in ("get_weights", "set_weights"):
+            self._weights[event.how].append(event)
+        return iter(())
 
     def on_tensor_read(self, event: events.TensorRead, plan: Plan) -> Iterator[Report]:
         self._read_in[event.site].update(loop.site for loop in event.where.context.loops)
@@ -119,7 +129,8 @@ class NumpyRoundtrip(Rule):
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        loops = step_loops(plan) if self._made else frozenset()
+        loops = step_loops(plan) if self._made or self._weights["set_weights"] else frozenset()
+        yield from self._of_weights(plan, loops)
         for event, reads in self._made:
             loop = next((one for one in reversed(event.where.context.loops) if one.site in loops), None)
             if loop is None or is_rare(event.where, loop) or not self._needed.isdisjoint(reads):
@@ -131,6 +142,30 @@ class NumpyRoundtrip(Rule):
                     confidence=confidence(event.where),
                     related=tuple((read, "it is read into NumPy here") for read in reads),
                     supersedes=reads,
+                )
+
+    def _of_weights(self, plan: Plan, loops: frozenset[Site]) -> Iterator[Report]:
+        steps = updates(plan) if loops else []
+        for event in self._weights["set_weights"]:
+            loop = every_step(event, loops, steps, self._weights["set_weights"])
+            if (
+                loop is None
+                or is_rare(event.where, loop)
+                or not in_every_turn(event, loop, self._weights["set_weights"])
+            ):
+                continue
+            got = [
+                one.site
+                for one in self._weights["get_weights"]
+                if any(around.site == loop.site for around in one.where.context.loops)
+            ]
+            if got:
+                yield Report(
+                    event.site,
+                    "all weights go through NumPy in every step",
+                    instead="`assign` the variables of the one model from those of the other in a `tf.function`",
+                    confidence=confidence(event.where),
+                    related=((got[0], "they are read into NumPy here"), (loop.site, "the step loop")),
                 )
 
 
