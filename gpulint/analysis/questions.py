@@ -8,12 +8,17 @@ from gpulint.analysis.contexts import Caller, Where, callers
 from gpulint.analysis.events import (
     EnvironmentSet,
     Event,
+    LayerBuilt,
     LibraryCalled,
+    MetricBuilt,
+    ModelBuilt,
     ModelCalled,
     ModelFitted,
+    OptimizerBuilt,
     RuntimeConfigured,
     RuntimeInitialised,
     StrategyBuilt,
+    VariableBuilt,
 )
 from gpulint.analysis.paths import compatible
 from gpulint.analysis.plan import Plan
@@ -173,6 +178,12 @@ MAX_CHAIN = 4
 def way(event: Event) -> tuple[Site, ...]:
     """The place of an event and the calls that lead there, innermost first."""
     return (event.site, *(caller.site for caller in callers(event.where.caller) if caller.site is not None))
+
+
+def makers(plan: Plan) -> frozenset[Site]:
+    """Where models, layers, optimizers, metrics and variables are made, and the calls that lead there."""
+    kinds = (ModelBuilt, LayerBuilt, OptimizerBuilt, MetricBuilt, VariableBuilt)
+    return frozenset(site for event in plan.events if isinstance(event, kinds) for site in way(event))
 
 
 def way_to_start(plan: Plan, since: Site) -> tuple[Site, ...]:

@@ -7,6 +7,8 @@ from importlib import import_module
 import click
 from click.shell_completion import CompletionItem
 
+from gpulint import __version__
+
 COMMANDS = {
     "check": "Find GPU misuse in TensorFlow code.",
     "clean": "Delete what checks remember.",
@@ -47,6 +49,7 @@ class _Commands(click.Group):
             formatter.write_dl([(name, text) for name, text in COMMANDS.items() if name != "explain"])
 
 
+@click.version_option(__version__, message="gpulint %(version)s")
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 def main() -> None:
     """gpulint tells why the GPUs of a TensorFlow program sit idle."""

@@ -16,11 +16,11 @@ from gpulint.api import (
     chain,
     confidence,
     events,
+    makers,
     scopes,
     together,
     unsafe,
     values,
-    way,
 )
 
 
@@ -84,8 +84,6 @@ class ModelOutsideScope(Rule):
         self._trained: list[values.Strategy] = []
         self._scoping: set[Site | None] = set()
         self._unknown: list[events.UnknownFitted] = []
-        self._makers: set[Site] = set()
-        """Where models and layers are made, and the calls that lead there."""
 
     def on_strategy_used(self, event: events.StrategyUsed, plan: Plan) -> Iterator[Report]:
         if event.how != "attribute" and event.strategy.is_multi_replica and event.strategy not in self._used:
@@ -96,32 +94,19 @@ class ModelOutsideScope(Rule):
         self._scoping |= {caller.site for caller in callers(event.where.caller)}
         return iter(())
 
-    def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> Iterator[Report]:
-        return self._note(event)
-
-    def on_layer_built(self, event: events.LayerBuilt, plan: Plan) -> Iterator[Report]:
-        return self._note(event)
-
-    def on_optimizer_built(self, event: events.OptimizerBuilt, plan: Plan) -> Iterator[Report]:
-        return self._note(event)
-
-    def _note(self, event: events.Event) -> Iterator[Report]:
-        self._makers.update(way(event))
-        return iter(())
-
     def on_unknown_fitted(self, event: events.UnknownFitted, plan: Plan) -> Iterator[Report]:
         self._unknown.append(event)
         return iter(())
 
     def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> Iterator[Report]:
-        yield from self._inside(event, event.model, "compiled")
+        yield from self._inside(event, event.model, "compiled", plan)
 
     def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
         if (own := event.model.where.context.strategy) is not None:
             self._trained.append(own)
         if event.where.context.is_outside and event.model.where.context.is_outside:
             self._outside.append(event)
-        yield from self._inside(event, event.model, "fitted")
+        yield from self._inside(event, event.model, "fitted", plan)
 
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
         if (now := event.where.context.strategy) is not None:
@@ -130,7 +115,7 @@ class ModelOutsideScope(Rule):
 
     def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
         if event.where.context.replica is not None:
-            yield from self._inside(event, event.model, "used by every replica")
+            yield from self._inside(event, event.model, "used by every replica", plan)
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event in self._outside:
@@ -142,9 +127,11 @@ class ModelOutsideScope(Rule):
                 and not any(together(event.where, other.where) for other in self._unknown)
                 and together(event.where, event.model.where, strategy.where)
             ):
-                yield self._report(event, event.model, strategy, "fitted outside it too: the strategy is not used")
+                yield self._report(
+                    event, event.model, strategy, "fitted outside it too: the strategy is not used", plan
+                )
 
-    def _inside(self, event: events.Event, model: values.Model, how: str) -> Iterator[Report]:
+    def _inside(self, event: events.Event, model: values.Model, how: str, plan: Plan) -> Iterator[Report]:
         strategy = event.where.context.strategy
         if (
             strategy is not None
@@ -153,9 +140,11 @@ class ModelOutsideScope(Rule):
             and model.site not in self._scoping
             and together(event.where, model.where, strategy.where)
         ):
-            yield self._report(event, model, strategy, f"{how} under the strategy")
+            yield self._report(event, model, strategy, f"{how} under the strategy", plan)
 
-    def _report(self, event: events.Event, model: values.Model, strategy: values.Strategy, how: str) -> Report:
+    def _report(
+        self, event: events.Event, model: values.Model, strategy: values.Strategy, how: str, plan: Plan
+    ) -> Report:
         place = blamed(model, strategy)
         related = [(strategy.site, "the strategy is made here"), (event.site, how)]
         if model.site != place:
@@ -166,6 +155,6 @@ class ModelOutsideScope(Rule):
             confidence=confidence(event.where, model.where, strategy.where),
             related=(*related, *chain(model.where, place)),
             fix=unsafe(
-                "Build it in the scope of the strategy", scopes.in_scope, place, strategy.site, self._makers
+                "Build it in the scope of the strategy", scopes.in_scope, place, strategy.site, makers(plan)
             ).one_at_a_time("scope"),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, Site, confidence, events, scopes, unsafe, way
+from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, Site, confidence, events, makers, scopes, unsafe
 
 
 class ScopeNotEntered(Rule):
@@ -56,29 +56,9 @@ class ScopeNotEntered(Rule):
     def __init__(self) -> None:
         self._made: dict[Site, events.ScopeMade] = {}
         self._entered: set[Site] = set()
-        self._makers: set[Site] = set()
 
     def on_scope_made(self, event: events.ScopeMade, plan: Plan) -> Iterator[Report]:
         self._made.setdefault(event.site, event)
-        return iter(())
-
-    def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> Iterator[Report]:
-        return self._note(event)
-
-    def on_layer_built(self, event: events.LayerBuilt, plan: Plan) -> Iterator[Report]:
-        return self._note(event)
-
-    def on_optimizer_built(self, event: events.OptimizerBuilt, plan: Plan) -> Iterator[Report]:
-        return self._note(event)
-
-    def on_metric_built(self, event: events.MetricBuilt, plan: Plan) -> Iterator[Report]:
-        return self._note(event)
-
-    def on_variable_built(self, event: events.VariableBuilt, plan: Plan) -> Iterator[Report]:
-        return self._note(event)
-
-    def _note(self, event: events.Event) -> Iterator[Report]:
-        self._makers.update(way(event))
         return iter(())
 
     def on_scope_entered(self, event: events.ScopeEntered, plan: Plan) -> Iterator[Report]:
@@ -98,6 +78,6 @@ class ScopeNotEntered(Rule):
                             "Enter it for what is made behind it: models then train on every replica",
                             scopes.with_entered,
                             site,
-                            self._makers,
+                            makers(plan),
                         ).one_at_a_time("scope"),
                     )
