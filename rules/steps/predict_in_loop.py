@@ -99,12 +99,12 @@ class PredictInLoop(Rule):
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         steps = step_loops(plan) if self._calls else frozenset()
-        of_samples = {
+        fitted_on_samples = {
             loop.site
             for event in self._calls
             if any(is_single(value) for value in _given(event))
             for loop in (_loop(event),)
-            if not any(words(name) & _ROUNDS for name in loop.names)
+            if loop.site in self._fits and not any(words(name) & _ROUNDS for name in loop.names)
         }
         for event in self._calls:
             loop = _loop(event)
@@ -116,7 +116,7 @@ class PredictInLoop(Rule):
             one = any(is_single(value) for value in given)
             batch = any(isinstance(value, values.Tensor) and value.from_data for value in given)
             in_step = event.how == "predict" and (
-                loop.site in of_samples or (loop.site in steps and loop.site not in self._fits)
+                loop.site in fitted_on_samples or (loop.site in steps and loop.site not in self._fits)
             )
             if not one and not in_step and not (batch and goes_over_data(loop.iterable)):
                 continue
