@@ -423,6 +423,24 @@ STEPS = [
         set(),
     ),
     (
+        "a read in each step of how many there were",
+        "for x in data:\n    step(x)\n    print(optimizer.iterations.numpy())",
+        {"GPU501"},
+    ),
+    (
+        "a sum that is read in each step and needed after each pass",
+        """
+        def evaluate(epoch, loss): ...
+
+        for epoch in range(50):
+            total = 0
+            for x in data:
+                total += step(x).numpy()
+            evaluate(epoch, total)
+        """,
+        {"GPU501"},
+    ),
+    (
         "a read in some steps, by skipping the others",
         "for i, x in enumerate(data):\n    loss = step(x)\n    if i % 100:\n        continue\n    print(loss)",
         set(),

@@ -247,6 +247,8 @@ def library_attribute(interp: Interpreter, receiver: Object, name: str, node: ir
                 return Bound(receiver, name)
             if isinstance(receiver, Model) and name == "optimizer" and ".compiled" in receiver.attributes:
                 return _optimizer_of(interp, receiver)
+            if isinstance(receiver, Optimizer) and name == "iterations":
+                return Variable(receiver.site, receiver.where, "int64")
             if (isinstance(receiver, Model) and "variables" in name) or name == "trainable_weights":
                 if isinstance(receiver, Model):
                     interp.emit(

@@ -207,7 +207,8 @@ def _only_host_values(name: str, inputs: tuple[Value, ...]) -> bool:
 
 
 def _is_host_tensor(value: Value) -> bool:
-    """Whether a tensor is in host memory; int32 variables are, which have no GPU kernel (kernel registry of 2.21)."""
+    """Whether a tensor is in host memory. int32 variables are: they have no GPU kernel, and what compares and computes
+    with int32 works in host memory (kernel registry of 2.21)."""
     if isinstance(value, Variable):
         return value.dtype == "int32"
     return isinstance(value, Tensor) and (value.from_data or value.on_host)
@@ -280,7 +281,8 @@ def operate(interp: Interpreter, name: str, operands: tuple[Value, ...], node: i
         symbolic=result.symbolic,
         scaled=any(isinstance(value, Tensor) and value.scaled for value in operands),
         single=any(isinstance(value, Tensor) and value.single for value in operands),
-        on_host=dtype == "int32" and all(isinstance(value, Constant) or _is_host_tensor(value) for value in operands),
+        on_host=dtype == "int32"
+        and all(_is_host_tensor(value) for value in operands if isinstance(value, (Tensor, Variable))),
     )
     interp.emit(events.OpCalled(site, interp.where(), name, operands, result, dtype))
     return result
@@ -293,7 +295,8 @@ def compared(site: Site, left: Value, right: Value) -> Tensor:
     return Tensor(
         site,
         shape_of=bool(known) and all(isinstance(side, Tensor) and side.shape_of for side in known),
-        on_host=len(known) == len(sides) and all(_is_shape(side) or _is_host_tensor(side) for side in known),
+        on_host=any(isinstance(side, Variable) and _is_host_tensor(side) for side in known)
+        or (len(known) == len(sides) and all(_is_shape(side) or _is_host_tensor(side) for side in known)),
     )
 
 

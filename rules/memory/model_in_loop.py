@@ -9,7 +9,6 @@ from gpulint.api import (
     MODEL_WORDS,
     Draft,
     Edit,
-    Literal,
     Loop,
     Plan,
     Report,
@@ -126,8 +125,6 @@ class ModelInLoop(Rule):
                 continue
             if are_few(event.where.context.loops, FEW) or not in_every_turn(event, loop, self._built):
                 continue
-            if _is_replaced_when_needed(event.where, loop):
-                continue
             if _is_ensemble(loop, event.where) or any(one.site in self._cleared for one in event.where.context.loops):
                 continue
             place = _in_loop(event)
@@ -141,18 +138,6 @@ class ModelInLoop(Rule):
                 related=((loop.site, "the loop"), (event.site, "the model is made here")),
                 fix=unsafe("Clear the session in each round: older models go", _cleared, loop.site),
             )
-
-
-def _is_replaced_when_needed(where: Where, loop: Loop) -> bool:
-    """Whether a condition on the way asks for a model that there is already."""
-    return any(_asks_for_none(literal) for literal in where.path - loop.start)
-
-
-def _asks_for_none(literal: Literal) -> bool:
-    condition = literal.condition
-    if isinstance(condition.operand, frozenset):
-        return any(_asks_for_none(one) for way in condition.operand for one in way)
-    return condition.operator == "is" and condition.operand is None
 
 
 def _is_ensemble(loop: Loop, where: Where) -> bool:

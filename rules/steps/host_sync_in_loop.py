@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from gpulint.api import (
@@ -100,21 +101,23 @@ class HostSyncInLoop(Rule):
 
     def __init__(self) -> None:
         self._reads: list[events.TensorRead] = []
-        self._needed: set[Site] = set()
+        self._needed: dict[Site, set[Site]] = defaultdict(set)
+        """For each read, the loops around the places where the host works with it."""
 
     def on_tensor_read(self, event: events.TensorRead, plan: Plan) -> Iterator[Report]:
         self._reads.append(event)
         return iter(())
 
     def on_host_value_used(self, event: events.HostValueUsed, plan: Plan) -> Iterator[Report]:
-        self._needed.update(event.reads)
+        for read in event.reads:
+            self._needed[read].update(loop.site for loop in event.where.context.loops)
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         loops, steps = (step_loops(plan), updates(plan)) if self._reads else (frozenset(), [])
         for event in self._reads:
             loop = every_step(event, loops, steps, self._reads)
-            if loop is None or event.site in self._needed or not in_every_turn(event, loop, self._reads):
+            if loop is None or loop.site in self._needed[event.site] or not in_every_turn(event, loop, self._reads):
                 continue
             if has_compiled_way(event.where, plan):
                 continue
