@@ -459,6 +459,117 @@ def test_sums_of_gradients(case: str, code: str, expected: set[str], tmp_path: P
     assert codes_in(STEP + SUMS + code + "\n", tmp_path) - {"GPU508"} == expected
 
 
+TAKEN = """
+variables = model.trainable_variables
+
+def taken(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    return tape.gradient(loss, variables)
+
+@tf.function
+def train(pieces, n):
+    sums = [tf.zeros_like(v) for v in variables]
+"""
+
+GROW = "    sums = [s + g for s, g in zip(sums, taken(x))]\n"
+USE = "    optimizer.apply_gradients(zip(sums, variables))\n"
+AGAIN = "    sums = [tf.zeros_like(v) for v in variables]\n"
+PIECES = "for i, x in enumerate(pieces):\n"
+
+GROWING = [
+    ("applied in each round", PIECES + GROW + USE, {"GPU212"}),
+    ("over a range", "for i in range(4):\n    x = pieces[i * n : (i + 1) * n]\n" + GROW + USE, {"GPU212"}),
+    ("parts of a mean", PIECES + GROW.replace("s + g", "s + g / n") + USE, {"GPU212"}),
+    ("by an operation", PIECES + GROW.replace("s + g", "tf.add(s, g)") + USE, {"GPU212"}),
+    ("a list of two", PIECES + GROW.replace("s + g", "tf.add_n([s, g])") + USE, {"GPU212"}),
+    ("by a function", PIECES + "    sums = list(map(tf.add, sums, taken(x)))\n" + USE, {"GPU212"}),
+    ("at each place", PIECES + "    for j, g in enumerate(taken(x)):\n        sums[j] += g\n" + USE, {"GPU212"}),
+    (
+        "applied as a mean",
+        PIECES + GROW + "    optimizer.apply_gradients([(s / n, v) for s, v in zip(sums, variables)])\n",
+        {"GPU212"},
+    ),
+    (
+        "begun with the first",
+        """
+        sums = None
+        for x in pieces:
+            found = taken(x)
+            sums = found if sums is None else [s + g for s, g in zip(sums, found)]
+            optimizer.apply_gradients(zip(sums, variables))
+        """,
+        {"GPU212"},
+    ),
+    (
+        "one tensor",
+        """
+        total = tf.zeros_like(variables[0])
+        for x in pieces:
+            total += taken(x)[0]
+            optimizer.apply_gradients([(total, variables[0])])
+        """,
+        {"GPU212"},
+    ),
+    ("applied after the loop", PIECES + GROW + USE.removeprefix("    "), set()),
+    ("applied every n-th time", PIECES + GROW + "    if i % n == n - 1:\n    " + USE + "    " + AGAIN, set()),
+    ("skipped but every n-th time", PIECES + GROW + "    if (i + 1) % n:\n        continue\n" + USE + AGAIN, set()),
+    (
+        "applied at the last",
+        "for x, last in pieces:\n" + GROW + "    if not last:\n        continue\n" + USE + "    break",
+        set(),
+    ),
+    ("emptied after each", PIECES + GROW + USE + AGAIN, set()),
+    ("begun in each round", PIECES + AGAIN + GROW + USE, set()),
+    (
+        "one for each batch",
+        """
+        for batch in pieces:
+            sums = [tf.zeros_like(v) for v in variables]
+            for x in tf.split(batch, n):
+                sums = [s + g for s, g in zip(sums, taken(x))]
+            optimizer.apply_gradients(zip(sums, variables))
+        """,
+        set(),
+    ),
+    ("of two losses", PIECES + "    sums = [a + b for a, b in zip(taken(x), taken(-x))]\n" + USE, set()),
+    ("with decay", PIECES + "    sums = [g + 0.01 * v for g, v in zip(taken(x), variables)]\n" + USE, set()),
+    ("momentum", PIECES + GROW.replace("s + g", "0.9 * s + g") + USE, set()),
+    ("a running mean", PIECES + GROW.replace("s + g", "(s * i + g) / (i + 1)") + USE, set()),
+    ("a running mean by differences", PIECES + GROW.replace("s + g", "s + (g - s) / (i + 1)") + USE, set()),
+    (
+        "a trace",
+        PIECES
+        + GROW
+        + "    error = tf.reduce_mean(model(x))\n    "
+        + USE.strip().replace("sums", "[error * s for s in sums]"),
+        set(),
+    ),
+    ("watched only", PIECES + GROW + USE.replace("sums", "taken(x)"), set()),
+    (
+        "of squares",
+        """
+        for x in pieces:
+            found = taken(x)
+            sums = [s + g**2 for s, g in zip(sums, found)]
+            optimizer.apply_gradients([(g / tf.sqrt(s), v) for g, s, v in zip(found, sums, variables)])
+        """,
+        set(),
+    ),
+    (
+        "one gradient several times",
+        PIECES + "    sums = taken(x)\n    for _ in range(4):\n    " + USE,
+        set(),
+    ),
+]
+
+
+@pytest.mark.parametrize(("case", "code", "expected"), GROWING, ids=[case for case, _, _ in GROWING])
+def test_sums_of_gradients_in_lists(case: str, code: str, expected: set[str], tmp_path: Path) -> None:
+    program = STEP + TAKEN + textwrap.indent(textwrap.dedent(code), "    ")
+    assert codes_in(program + "\n\ntrain(tf.zeros((8, 8, 4)), 4)\n", tmp_path) == expected
+
+
 LOOPS = [
     (
         "a model that the replicas of another strategy train",

@@ -1,24 +1,22 @@
-"""Tensors: which device they are on, how a loss was reduced, what a gradient is of."""
+"""Tensors: which device they are on, how a loss was reduced."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from gpulint.analysis import effects, events, host, runtime
+from gpulint.analysis import effects, events, gradients, host, runtime
 from gpulint.analysis.names import words
 from gpulint.analysis.values import (
     Arguments,
     Constant,
     Dataset,
     External,
-    Gradient,
     Items,
     Join,
     Loss,
     PerReplica,
     Reduced,
-    Tape,
     Tensor,
     Unknown,
     Value,
@@ -62,18 +60,6 @@ _KEEPS_REDUCTION = frozenset(
 _SCALED = frozenset({"tensorflow.nn.compute_average_loss", "tensorflow.nn.scale_regularization_loss"})
 _CREATES = frozenset({"tensorflow.constant", "tensorflow.convert_to_tensor", "tensorflow.identity"})
 _CASTS = frozenset({"tensorflow.cast", "tensorflow.keras.ops.cast"})
-_SCALES = frozenset(
-    {
-        "tensorflow.divide",
-        "tensorflow.truediv",
-        "tensorflow.realdiv",
-        "tensorflow.scalar_mul",
-        "tensorflow.multiply",
-        "tensorflow.math.divide_no_nan",
-        "tensorflow.keras.ops.divide",
-        "tensorflow.keras.ops.multiply",
-    }
-)
 _PAIRS = frozenset({"tensorflow.clip_by_global_norm"})
 _TAKES_REPLICAS = frozenset({"tensorflow.print", "tensorflow.identity"})
 """Ops that take a per-replica value as it is; the others raise ValueError (TensorFlow 2.21)."""
@@ -168,7 +154,7 @@ def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: S
     result = derived(interp, site, inputs, "" if name in _TAKES_REPLICAS else "op")
     if not isinstance(result, Tensor):
         return result
-    gradient = _gradient(inputs)
+    gradient = gradients.by_op(name, inputs)
     over_batch = fact.kind is not Kind.REDUCTION or _is_over_batch(arguments.of("axis", fact.params))
     reduced = _reduced_by_op(name, fact, inputs, site) if over_batch else None
     result = Tensor(
@@ -212,10 +198,6 @@ def _all_shapes(name: str, inputs: tuple[Value, ...]) -> bool:
     return name in _KEEPS_REDUCTION and bool(inputs) and isinstance(inputs[0], Tensor) and inputs[0].shape_of
 
 
-def _gradient(inputs: tuple[Value, ...]) -> Gradient | None:
-    return next((value.gradient for value in inputs if isinstance(value, Tensor) and value.gradient), None)
-
-
 def _reduced_by_op(name: str, fact: Fact, inputs: tuple[Value, ...], site: Site) -> Reduced | None:
     first = inputs[0] if inputs else None
     present = first.reduced if isinstance(first, Tensor) else None
@@ -225,7 +207,7 @@ def _reduced_by_op(name: str, fact: Fact, inputs: tuple[Value, ...], site: Site)
         return present if present is not None else Reduced(fact.detail, site)
     if name in ("tensorflow.add_n", "tensorflow.add", "tensorflow.keras.ops.add"):
         return _sum_of(inputs)
-    if name in _SCALES:
+    if name in gradients.SCALES:
         return Reduced("scaled", site) if present else None
     return present if name in _KEEPS_REDUCTION else None
 
@@ -269,7 +251,7 @@ def operate(interp: Interpreter, name: str, operands: tuple[Value, ...], node: i
         result.device,
         dtype,
         _reduced_by_operator(name, operands, site),
-        _gradient_by_operator(name, operands),
+        gradients.by_operator(name, operands),
         result.scope,
         all(isinstance(value, Constant) or (isinstance(value, Tensor) and value.shape_of) for value in operands),
         symbolic=result.symbolic,
@@ -333,17 +315,6 @@ def _is_weight(value: Value | None) -> bool:
     )
 
 
-def _gradient_by_operator(name: str, operands: tuple[Value, ...]) -> Gradient | None:
-    present = _gradient(operands)
-    if present is None:
-        return None
-    if name in ("operator./", "operator.*"):
-        return present._replace(scaled=True)
-    if name == "operator.+":
-        return present._replace(accumulated=True)
-    return present
-
-
 def as_data(value: Value) -> Value:
     """What a generator of the program gives to a loop: its tensors are batches, as a plain dataset's are."""
     if isinstance(value, Items) and value.items is not None:
@@ -359,41 +330,6 @@ def element_of(interp: Interpreter, dataset: Dataset, node: ir.Node) -> Value:
     if dataset.distributed is not None and dataset.distributed.is_multi_replica:
         return PerReplica(site, dataset.distributed, Tensor(site))
     return dataset.element if dataset.element is not None else Tensor(site, from_data=True)
-
-
-def gradients(
-    interp: Interpreter, loss_value: Value, sources: Value | None, site: Site, tape: Tape | None = None
-) -> Value:
-    """`tape.gradient(loss, sources)`."""
-    gradient = Tensor(site, gradient=Gradient(site, interp.where(), loss_value, False, False))
-    several = not isinstance(sources, (Variable, Tensor))
-    result: Value = Items("list", None, gradient, ("gradients", site)) if several else gradient
-    interp.emit(
-        events.GradientTaken(site, interp.where(), loss_value, result, tape, interp.choose(interp.policy["global"]))
-    )
-    return result
-
-
-def gradients_in(value: Value | None, depth: int = 0) -> tuple[Tensor, ...]:
-    """The gradient tensors that a `grads_and_vars` argument holds."""
-    if isinstance(value, Tensor):
-        return (value,) if value.gradient is not None else ()
-    if isinstance(value, Items) and depth < 4:
-        parts = value.items if value.items is not None else (value.element,)
-        return tuple(found for part in parts for found in gradients_in(part, depth + 1))
-    if isinstance(value, Join):
-        return tuple(found for _, option in value.alternatives for found in gradients_in(option, depth + 1))
-    return ()
-
-
-def accumulators_in(value: Value | None) -> tuple[Variable, ...]:
-    """The variables that stand for gradients in a `grads_and_vars` argument."""
-    if not isinstance(value, Items):
-        return ()
-    parts = value.items if value.items is not None else (value.element,)
-    pairs = [part.items for part in parts if isinstance(part, Items) and part.items is not None]
-    firsts = [pair[0] for pair in pairs if len(pair) == 2]
-    return tuple(first for first in firsts if isinstance(first, Variable))
 
 
 def method(interp: Interpreter, receiver: Tensor | PerReplica, name: str, site: Site) -> Value:

@@ -433,14 +433,27 @@ class Reduced(NamedTuple):
     site: Site
 
 
+class Summand(NamedTuple):
+    """One gradient in a sum of them: `taken` is a number of its own, for each time that one is taken."""
+
+    taken: int
+    factors: tuple[Symbol, ...] = ()
+    """What it was multiplied with and divided by since."""
+
+
+NOTHING_SUMMED: frozenset[Summand] = frozenset()
+
+
 class Gradient(NamedTuple):
-    """Where a gradient was taken and of which loss."""
+    """Where a gradient was taken and of which loss; of a sum of gradients, the first one's."""
 
     site: Site
     where: Where
     loss: Value
     accumulated: bool
     scaled: bool
+    summands: frozenset[Summand] = NOTHING_SUMMED
+    """All that it is the sum of; empty where it is none, or not known to be."""
 
 
 class Tensor(Value):

@@ -1,0 +1,145 @@
+"""Gradients: what they are taken of, which are added up in a sum, what `apply_gradients` is given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpulint.analysis import events
+from gpulint.analysis.symbols import Symbol, symbol
+from gpulint.analysis.values import (
+    NOTHING_SUMMED,
+    Gradient,
+    Items,
+    Join,
+    Summand,
+    Tape,
+    Tensor,
+    Value,
+    Variable,
+    symbol_of,
+)
+from gpulint.places import Site
+
+if TYPE_CHECKING:
+    from gpulint.analysis.interpreter import Interpreter
+
+MAX_SUMMANDS = 16
+"""Gradients in one sum that are told apart; of a larger sum nothing is known."""
+
+MAX_FACTORS = 4
+"""Factors of one gradient in a sum that are told apart."""
+
+_SUMS = frozenset({"tensorflow.add", "tensorflow.add_n", "tensorflow.math.accumulate_n", "tensorflow.keras.ops.add"})
+SCALES = frozenset(
+    {
+        "tensorflow.divide",
+        "tensorflow.truediv",
+        "tensorflow.realdiv",
+        "tensorflow.scalar_mul",
+        "tensorflow.multiply",
+        "tensorflow.math.divide_no_nan",
+        "tensorflow.keras.ops.divide",
+        "tensorflow.keras.ops.multiply",
+    }
+)
+"""Ops that multiply or divide."""
+_KEEPS = frozenset(
+    {
+        "tensorflow.cast",
+        "tensorflow.identity",
+        "tensorflow.convert_to_tensor",
+        "tensorflow.debugging.check_numerics",
+        "tensorflow.clip_by_value",
+        "tensorflow.clip_by_norm",
+        "tensorflow.keras.ops.cast",
+        "tensorflow.keras.ops.clip",
+    }
+)
+"""Ops that leave a sum of gradients one."""
+
+
+def taken(interp: Interpreter, loss: Value, sources: Value | None, site: Site, tape: Tape | None = None) -> Value:
+    """`tape.gradient(loss, sources)`."""
+    gradient = Tensor(site)
+    gradient.gradient = Gradient(site, interp.where(), loss, False, False, frozenset({Summand(gradient.serial)}))
+    several = not isinstance(sources, (Variable, Tensor))
+    result: Value = Items("list", None, gradient, ("gradients", site)) if several else gradient
+    interp.emit(events.GradientTaken(site, interp.where(), loss, result, tape, interp.choose(interp.policy["global"])))
+    return result
+
+
+def by_op(name: str, inputs: tuple[Value, ...]) -> Gradient | None:
+    """The gradient that an op of the library gives for these inputs."""
+    if name in _SUMS:
+        return _sum(inputs)
+    if name in SCALES:
+        return _scaled(inputs)
+    present = _first(inputs)
+    return present if present is None or name in _KEEPS else present._replace(summands=NOTHING_SUMMED)
+
+
+def by_operator(name: str, operands: tuple[Value, ...]) -> Gradient | None:
+    """The gradient that an operator gives."""
+    if name in ("operator./", "operator.*"):
+        return _scaled(operands)
+    if name == "operator.+":
+        return _sum(operands)
+    present = _first(operands)
+    is_sign = name == "operator.-" and len(operands) == 1
+    return present if present is None or is_sign else present._replace(summands=NOTHING_SUMMED)
+
+
+def _first(values: tuple[Value, ...]) -> Gradient | None:
+    return next((value.gradient for value in values if isinstance(value, Tensor) and value.gradient), None)
+
+
+def _sum(values: tuple[Value, ...]) -> Gradient | None:
+    """The sum of values of which some are gradients."""
+    found = [value.gradient for value in values if isinstance(value, Tensor) and value.gradient]
+    if not found:
+        return None
+    summands = frozenset[Summand]().union(*(one.summands for one in found))
+    if len(summands) > MAX_SUMMANDS:
+        summands = NOTHING_SUMMED
+    return found[0]._replace(accumulated=True, summands=summands)
+
+
+def _scaled(values: tuple[Value, ...]) -> Gradient | None:
+    """The product or quotient of values of which one is a gradient; of two gradients it is no sum any more."""
+    present = _first(values)
+    if present is None:
+        return None
+    factors = tuple(_factor(value) for value in values if not (isinstance(value, Tensor) and value.gradient))
+    summands = frozenset(
+        one._replace(factors=one.factors + factors) for one in present.summands if len(factors) == len(values) - 1
+    )
+    if any(len(one.factors) > MAX_FACTORS for one in summands):
+        summands = NOTHING_SUMMED
+    return present._replace(scaled=True, summands=summands)
+
+
+def _factor(value: Value) -> Symbol:
+    """A name of a factor. A tensor is another number each time that it is computed."""
+    return symbol(("value", value.serial)) if isinstance(value, Tensor) else symbol_of(value)
+
+
+def within(value: Value | None, depth: int = 0) -> tuple[Tensor, ...]:
+    """The gradient tensors that a `grads_and_vars` argument holds."""
+    if isinstance(value, Tensor):
+        return (value,) if value.gradient is not None else ()
+    if isinstance(value, Items) and depth < 4:
+        parts = value.items if value.items is not None else (value.element,)
+        return tuple(found for part in parts for found in within(part, depth + 1))
+    if isinstance(value, Join):
+        return tuple(found for _, option in value.alternatives for found in within(option, depth + 1))
+    return ()
+
+
+def accumulators_in(value: Value | None) -> tuple[Variable, ...]:
+    """The variables that stand for gradients in a `grads_and_vars` argument."""
+    if not isinstance(value, Items):
+        return ()
+    parts = value.items if value.items is not None else (value.element,)
+    pairs = [part.items for part in parts if isinstance(part, Items) and part.items is not None]
+    firsts = [pair[0] for pair in pairs if len(pair) == 2]
+    return tuple(first for first in firsts if isinstance(first, Variable))
