@@ -570,6 +570,65 @@ def test_sums_of_gradients_in_lists(case: str, code: str, expected: set[str], tm
     assert codes_in(program + "\n\ntrain(tf.zeros((8, 8, 4)), 4)\n", tmp_path) == expected
 
 
+JITTED = """
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy({devices})
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+    optimizer = tf.keras.optimizers.SGD()
+    optimizer.build(model.trainable_variables)
+
+@tf.function(jit_compile={gradients})
+def gradients(x):
+    with tf.GradientTape() as tape:
+        loss = tf.nn.compute_average_loss(tf.reduce_sum(model(x) ** 2, -1), global_batch_size=32)
+    return tape.gradient(loss, model.trainable_variables)
+
+@tf.function(jit_compile={step})
+def step(x):
+    optimizer.apply_gradients(zip(gradients(x), model.trainable_variables))
+
+@tf.function(jit_compile={run})
+def run(x):
+    strategy.run(step, args=(x,))
+
+@tf.function(jit_compile={outer})
+def outer(x):
+    run(x)
+
+@tf.function(jit_compile={apart})
+def apart(x):
+    return tf.reduce_mean(x * 2)
+
+data = tf.data.Dataset.from_tensor_slices(tf.zeros((320, 4))).batch(16 * strategy.num_replicas_in_sync)
+for x in strategy.experimental_distribute_dataset(data):
+    outer(x)
+print(apart(tf.zeros(3)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("case", "options", "expected"),
+    [
+        ("nothing", {}, set()),
+        ("what calls `strategy.run`", {"run": True}, {"GPU215"}),
+        ("a function around that", {"outer": True}, {"GPU215"}),
+        ("the step of each replica", {"step": True}, {"GPU215"}),
+        ("what a replica computes", {"gradients": True}, set()),
+        ("what is nothing to the strategy", {"apart": True}, set()),
+        ("on one device", {"run": True, "devices": ["/gpu:0"]}, {"GPU211"}),
+        ("on two devices", {"run": True, "devices": ["/gpu:0", "/gpu:1"]}, {"GPU215"}),
+        ("where a setting says so", {"run": "input() == 'fast'"}, set()),
+    ],
+)
+def test_what_is_jitted_under_a_strategy(
+    case: str, options: dict[str, object], expected: set[str], tmp_path: Path
+) -> None:
+    parts = dict.fromkeys(("gradients", "step", "run", "outer", "apart"), False)
+    assert codes_in(JITTED.format(**{"devices": "", **parts, **options}), tmp_path) == expected
+
+
 LOOPS = [
     (
         "a model that the replicas of another strategy train",

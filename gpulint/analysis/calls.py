@@ -35,6 +35,7 @@ from gpulint.analysis.values import (
     Unknown,
     UserClass,
     Value,
+    known,
     symbol_of,
 )
 from gpulint.knowledge import telling_words
@@ -152,14 +153,21 @@ def call_traced(
             )
         )
     before = interp.context
-    interp.context = before._replace(traced=function.site)
+    interp.context = inside(before, function)
     inner = function.function
     if receiver is not None:
         result = call_method(interp, receiver, inner, arguments, site)
     else:
         result = interp.call(inner, arguments, site)
-    interp.context = interp.context._replace(traced=before.traced)
+    interp.context = interp.context._replace(traced=before.traced, jitted=before.jitted)
     return compiled(result) if before.traced is None else result
+
+
+def inside(context: Context, function: Traced) -> Context:
+    """The context inside a `tf.function` that is called in this one."""
+    return context._replace(
+        traced=function.site, jitted=function.site if known(function.jit) is True else context.jitted
+    )
 
 
 def compiled(value: Value) -> Value:
@@ -404,6 +412,7 @@ def _context_key(interp: Interpreter) -> Any:
         tuple(scope.strategy.serial for scope in context.scopes),
         context.replica,
         context.traced,
+        context.jitted,
         len(context.loops),
         bool(context.guards),
     )

@@ -260,7 +260,7 @@ class Interpreter:
     def call_entry(self, function: Value, arguments: Arguments, site: Site, receiver: Value | None = None) -> None:
         """Call a function that nobody in the program calls."""
         if isinstance(function, Traced):
-            self.context = self.context._replace(traced=function.site)
+            self.context = calls.inside(self.context, function)
             function = function.function
         if isinstance(function, Function):
             calls.call_function(self, function, arguments, site, receiver)
