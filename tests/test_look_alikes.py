@@ -629,6 +629,72 @@ def test_what_is_jitted_under_a_strategy(
     assert codes_in(JITTED.format(**{"devices": "", **parts, **options}), tmp_path) == expected
 
 
+TERMS = """
+import argparse
+
+import tensorflow as tf
+
+arguments = argparse.ArgumentParser().parse_args()
+LAMBDA = 10
+
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+    optimizer = tf.keras.optimizers.SGD()
+    optimizer.build(model.trainable_variables)
+    crossentropy = tf.keras.losses.BinaryCrossentropy(from_logits=True)
+GLOBAL_BATCH = 16 * strategy.num_replicas_in_sync
+
+def averaged(per_example):
+    return tf.nn.compute_average_loss(per_example, global_batch_size=GLOBAL_BATCH)
+
+def step(x):
+    with tf.GradientTape() as tape:
+        y = model(x)
+        right = averaged(tf.reduce_sum(y**2, -1))
+        mean = tf.reduce_mean(tf.abs(y - x))
+        loss = {}
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
+@tf.function
+def run(x):
+    strategy.run(step, args=(x,))
+
+data = tf.data.Dataset.from_tensor_slices(tf.zeros((320, 4))).batch(GLOBAL_BATCH)
+for x in strategy.experimental_distribute_dataset(data):
+    run(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("loss", "expected"),
+    [
+        ("right", set()),
+        ("mean", {"GPU208"}),
+        ("right + mean", {"GPU208"}),
+        ("right - 0.1 * mean", {"GPU208"}),
+        ("right + 100 * mean", {"GPU208"}),
+        ("LAMBDA * mean + right", {"GPU208"}),
+        ("right + arguments.l1_weight * mean", {"GPU208"}),
+        ("tf.add_n([right, tf.multiply(LAMBDA, mean)])", {"GPU208"}),
+        ("sum([right, mean])", {"GPU208"}),
+        ("crossentropy(x, y) + mean", {"GPU208"}),
+        ("right + mean / strategy.num_replicas_in_sync", set()),
+        ("(right + mean) / strategy.num_replicas_in_sync", set()),
+        ("right + arguments.weight * mean / strategy.num_replicas_in_sync", set()),
+        ("right + tf.multiply(1 / strategy.num_replicas_in_sync, mean)", set()),
+        ("right + arguments.scale * mean", set()),
+        ("right + tf.nn.scale_regularization_loss(mean)", set()),
+        ("right + averaged(tf.reduce_mean(tf.abs(y - x), axis=-1))", set()),
+        ("right + tf.add_n(model.losses)", set()),
+        ("right + 0.1 * tf.add_n([tf.nn.l2_loss(v) for v in model.trainable_variables])", set()),
+        ("right + 0.1 * tf.add_n([tf.reduce_mean(tf.square(v)) for v in model.trainable_variables])", set()),
+    ],
+)
+def test_terms_of_a_loss_in_a_replica(loss: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(TERMS.format(loss), tmp_path) == expected
+
+
 LOOPS = [
     (
         "a model that the replicas of another strategy train",

@@ -235,7 +235,8 @@ def _sum(interp: Interpreter, values: list[Value], arguments: Arguments, site: S
         if first is not values[0] and first is not None:
             tensors.read_at(interp, first, "arithmetic", site)
         if isinstance(first, Tensor):
-            return Tensor(site, reduced=first.reduced, gradient=gradients.by_op("tensorflow.add_n", items or (first,)))
+            given = items or (first,)
+            return Tensor(site, reduced=tensors.sum_of(given), gradient=gradients.by_op("tensorflow.add_n", given))
         if items and all(isinstance(item, Constant) and isinstance(item.value, int) for item in items):
             return Constant(sum(item.value for item in items if isinstance(item, Constant)), site)  # type: ignore[misc]
     return _unknown("sum", arguments)

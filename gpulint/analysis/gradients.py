@@ -30,19 +30,17 @@ MAX_FACTORS = 4
 """Factors of one gradient in a sum that are told apart."""
 
 _SUMS = frozenset({"tensorflow.add", "tensorflow.add_n", "tensorflow.math.accumulate_n", "tensorflow.keras.ops.add"})
-SCALES = frozenset(
-    {
-        "tensorflow.divide",
-        "tensorflow.truediv",
-        "tensorflow.realdiv",
-        "tensorflow.scalar_mul",
-        "tensorflow.multiply",
-        "tensorflow.math.divide_no_nan",
-        "tensorflow.keras.ops.divide",
-        "tensorflow.keras.ops.multiply",
-    }
-)
-"""Ops that multiply or divide."""
+SCALES = {
+    "tensorflow.divide": "operator./",
+    "tensorflow.truediv": "operator./",
+    "tensorflow.realdiv": "operator./",
+    "tensorflow.math.divide_no_nan": "operator./",
+    "tensorflow.keras.ops.divide": "operator./",
+    "tensorflow.scalar_mul": "operator.*",
+    "tensorflow.multiply": "operator.*",
+    "tensorflow.keras.ops.multiply": "operator.*",
+}
+"""Ops that do what an operator does to two values."""
 _KEEPS = frozenset(
     {
         "tensorflow.cast",

@@ -169,6 +169,7 @@ def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: S
         symbolic=result.symbolic,
         scaled=any(isinstance(value, Tensor) and value.scaled for value in inputs),
         single=name == "tensorflow.expand_dims" and known(arguments.of("axis", fact.params)) == 0,
+        of_weights=_is_of_weights(inputs),
     )
     interp.emit(events.OpCalled(site, interp.where(), name, inputs, result, input_dtype))
     if name in _PAIRS and arguments.positional:
@@ -198,25 +199,43 @@ def _all_shapes(name: str, inputs: tuple[Value, ...]) -> bool:
     return name in _KEEPS_REDUCTION and bool(inputs) and isinstance(inputs[0], Tensor) and inputs[0].shape_of
 
 
+def _is_of_weights(inputs: tuple[Value, ...]) -> bool:
+    """Whether nothing but variables is computed with."""
+    tensors = [value for value in inputs if isinstance(value, (Tensor, Variable, PerReplica, Unknown))]
+    return bool(tensors) and all(
+        isinstance(value, Variable)
+        or (isinstance(value, Tensor) and value.of_weights)
+        or (isinstance(value, Unknown) and not value.symbol.words.isdisjoint(_VARIABLES))
+        for value in tensors
+    )
+
+
+_VARIABLES = frozenset({"trainable_variables", "trainable_weights", "variables", "weights", "kernel", "bias"})
+"""Attributes of models and layers that are variables."""
+
+
 def _reduced_by_op(name: str, fact: Fact, inputs: tuple[Value, ...], site: Site) -> Reduced | None:
     first = inputs[0] if inputs else None
     present = first.reduced if isinstance(first, Tensor) else None
     if name in _SCALED:
         return Reduced("scaled", site)
     if fact.kind is Kind.REDUCTION:
-        return present if present is not None else Reduced(fact.detail, site)
+        return present if present is not None or _is_of_weights(inputs) else Reduced(fact.detail, site)
     if name in ("tensorflow.add_n", "tensorflow.add", "tensorflow.keras.ops.add"):
-        return _sum_of(inputs)
+        return sum_of(inputs)
     if name in gradients.SCALES:
-        return Reduced("scaled", site) if present else None
+        return _reduced_by_operator(gradients.SCALES[name], inputs, site)
     return present if name in _KEEPS_REDUCTION else None
 
 
-def _sum_of(inputs: Iterable[Value]) -> Reduced | None:
+def sum_of(inputs: Iterable[Value]) -> Reduced | None:
+    """How a sum of losses was reduced: as the first that is a plain mean, which no other term puts right. A plain sum
+    beside a loss that was scaled may be of weights, not of a batch."""
     found = [value.reduced for value in inputs if isinstance(value, Tensor) and value.reduced]
-    if scaled := [one for one in found if one.how in ("scaled", "default")]:
-        return scaled[0]
-    return found[0] if found else None
+    return min(found, key=lambda one: _RANKS.index(one.how), default=None)
+
+
+_RANKS = ("mean", "scaled", "default", "sum")
 
 
 def loss(interp: Interpreter, receiver: Loss, arguments: Arguments, site: Site) -> Value:
@@ -257,6 +276,7 @@ def operate(interp: Interpreter, name: str, operands: tuple[Value, ...], node: i
         symbolic=result.symbolic,
         scaled=any(isinstance(value, Tensor) and value.scaled for value in operands),
         single=any(isinstance(value, Tensor) and value.single for value in operands),
+        of_weights=_is_of_weights(operands),
     )
     interp.emit(events.OpCalled(site, interp.where(), name, operands, result, dtype))
     return result
@@ -290,10 +310,10 @@ def _reduced_by_operator(name: str, operands: tuple[Value, ...], site: Site) -> 
     if name == "operator.*":
         for reduced, other in ((of_left, right), (of_right, left)):
             if reduced is not None:
-                return reduced if _is_weight(other) else Reduced("scaled", site)
+                return reduced if _is_weight(other) or _weighs(other) else Reduced("scaled", site)
         return None
     if name in ("operator.+", "operator.-"):
-        return _sum_of(operands)
+        return sum_of(operands)
     return None
 
 
@@ -313,6 +333,27 @@ def _is_weight(value: Value | None) -> bool:
     return (
         isinstance(value, Constant) and not value.named and isinstance(value.value, (int, float)) and value.value <= 2
     )
+
+
+def _weighs(factor: Value | None) -> bool:
+    """Whether a factor makes one term of a loss count more or less than others, by its size or its name: one over the
+    replicas or the batch is small and called something else."""
+    if factor is None or isinstance(factor, (Tensor, Variable, PerReplica)) or _is_batch_size(factor):
+        return False
+    if isinstance(factor, Constant) and isinstance(factor.value, (int, float)) and factor.value >= 1:
+        return True
+    names = factor.named if isinstance(factor, Constant) else _own_name(factor)
+    return any(words(name) & _OF_WEIGHTS for name in names) and not any(words(name) & _OF_SCALES for name in names)
+
+
+def _own_name(value: Value) -> tuple[str, ...]:
+    """What an attribute, a field or a parameter is called; nothing for what is computed."""
+    head, *_, last = symbol_of(value).parts
+    return (last,) if head in ("attribute", "field", "parameter") and isinstance(last, str) else ()
+
+
+_OF_WEIGHTS = frozenset({"weight", "weights", "lambda", "lam", "lmbda", "alpha", "beta", "gamma", "coef", "coeff"})
+_OF_SCALES = frozenset({"scale", "scaling", "size", "count", "num", "gpus", "workers", "devices", "world", "norm"})
 
 
 def as_data(value: Value) -> Value:

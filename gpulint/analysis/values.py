@@ -466,6 +466,7 @@ class Tensor(Value):
         "from_data",
         "gradient",
         "layer",
+        "of_weights",
         "on_host",
         "reduced",
         "scaled",
@@ -492,8 +493,11 @@ class Tensor(Value):
         symbolic: bool = False,
         scaled: bool = False,
         compiled: bool = False,
+        of_weights: bool = False,
     ) -> None:
         self.site = site
+        self.of_weights = of_weights
+        """Computed of variables alone, not of a batch."""
         self.compiled = compiled
         """What a `tf.function` gave to eager code."""
         self.scaled = scaled
