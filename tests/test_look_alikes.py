@@ -695,6 +695,73 @@ def test_terms_of_a_loss_in_a_replica(loss: str, expected: set[str], tmp_path: P
     assert codes_in(TERMS.format(loss), tmp_path) == expected
 
 
+ADVERSARIES = """
+import contextlib
+import sys
+
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+first, second = tf.keras.optimizers.Adam(), tf.keras.optimizers.Adam()
+with {scope}:
+    generator = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(4)])
+    critic = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+
+class Steps:
+    def __init__(self):
+        self.generator, self.critic = generator, critic
+
+    def of_critic(self, x):
+        with tf.GradientTape() as tape:
+            loss = tf.nn.compute_average_loss(self.critic(x) - self.critic(self.generator(x)))
+        gradients = tape.gradient(loss, self.critic.trainable_variables)
+        first.apply_gradients(zip(gradients, self.critic.trainable_variables))
+
+    @tf.function
+    def of_generator(self, x):
+        with tf.GradientTape() as tape:
+            loss = tf.nn.compute_average_loss(self.critic(self.generator(x)))
+        gradients = tape.gradient(loss, self.generator.trainable_variables)
+        second.apply_gradients(zip(gradients, self.generator.trainable_variables))
+
+    @tf.function
+    def judge(self, x):
+        return self.critic(x)
+
+    @tf.function
+    def both(self, x):
+        strategy.run(self.of_critic, args=(x,))
+        {step}
+
+steps = Steps()
+data = tf.data.Dataset.from_tensor_slices(tf.zeros((320, 4))).batch(16 * strategy.num_replicas_in_sync)
+for x in strategy.experimental_distribute_dataset(data):
+    steps.both(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("case", "scope", "step", "expected"),
+    [
+        ("called directly", "strategy.scope()", "self.of_generator(x)", {"GPU206"}),
+        ("run by the strategy", "strategy.scope()", "strategy.run(self.of_generator, args=(x,))", set()),
+        ("called in a replica", "strategy.scope()", "strategy.run(lambda x: self.of_generator(x), args=(x,))", set()),
+        ("without gradients", "strategy.scope()", "self.judge(x)", set()),
+        ("of models outside the scope", "contextlib.nullcontext()", "self.of_generator(x)", set()),
+        (
+            "on the way without a strategy",
+            "strategy.scope() if len(sys.argv) > 1 else contextlib.nullcontext()",
+            "self.of_generator(x) if len(sys.argv) <= 1 else strategy.run(self.of_generator, args=(x,))",
+            set(),
+        ),
+    ],
+)
+def test_a_second_step_beside_one_of_a_strategy(
+    case: str, scope: str, step: str, expected: set[str], tmp_path: Path
+) -> None:
+    assert codes_in(ADVERSARIES.format(scope=scope, step=step), tmp_path) & {"GPU206"} == expected
+
+
 LOOPS = [
     (
         "a model that the replicas of another strategy train",

@@ -12,8 +12,8 @@ class LossNotAveraged(Rule):
 
     ## What it does
     Finds, in a replica function, gradients of a loss that was averaged or added up over the replica's own batch and
-    never divided by the global batch size or the number of replicas. A mean is also found as one term of a loss of which
-    others are right, with a weight (`0.1 *`, `LAMBDA *`, `config.l1_weight *`) or without.
+    never divided by the global batch size or the number of replicas. A mean is found as one term of a loss of which
+    others are right as well, with a weight (`0.1 *`, `LAMBDA *`, `config.l1_weight *`) or without.
 
     ## Why is this bad
     Gradients are added up over the replicas. A mean over the local batch makes each step as many times too large
