@@ -762,6 +762,41 @@ def test_a_second_step_beside_one_of_a_strategy(
     assert codes_in(ADVERSARIES.format(scope=scope, step=step), tmp_path) & {"GPU206"} == expected
 
 
+HANDED = """
+class Trainer:
+    def __init__(self, runner):
+        self.runner = runner
+
+    def micro_steps(self, batch):
+        for x in tf.split(batch, 4):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(x) ** 2)
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
+    {decorated}
+    def step(self, batch):
+        {call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("case", "decorated", "call", "expected"),
+    [
+        (
+            "run by a strategy of a traced function",
+            "@tf.function",
+            "self.runner.run(self.micro_steps, (batch,))",
+            set(),
+        ),
+        ("called in a traced function", "@tf.function", "self.micro_steps(batch)", set()),
+        ("called eagerly", "", "self.micro_steps(batch)", {"GPU508"}),
+        ("given away eagerly", "", "self.runner.submit(self.micro_steps, batch)", {"GPU508"}),
+    ],
+)
+def test_a_step_that_is_handed_over(case: str, decorated: str, call: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(STEP + HANDED.format(decorated=decorated, call=call), tmp_path) == expected
+
+
 LOOPS = [
     (
         "a model that the replicas of another strategy train",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gpulint.analysis import access, host, library, members, methods, removed
 from gpulint.analysis.contexts import Caller, Context
 from gpulint.analysis.control import NORMAL, Exhausted, Halts
-from gpulint.analysis.events import FunctionEntered, FunctionTraced, TracedCalled, UnknownFitted
+from gpulint.analysis.events import FunctionEntered, FunctionHandedOver, FunctionTraced, TracedCalled, UnknownFitted
 from gpulint.analysis.paths import Path, compatible
 from gpulint.analysis.rounds import differ_in_numbers
 from gpulint.analysis.state import common_path, join
@@ -35,6 +35,7 @@ from gpulint.analysis.values import (
     Unknown,
     UserClass,
     Value,
+    function_of,
     known,
     symbol_of,
 )
@@ -100,6 +101,8 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
         return Manager("generator", site, (function.function, arguments))
     for value in arguments.all():
         members.escaped(interp, value, "passed", site)
+        if (given := function_of(value)) is not None:
+            interp.emit(FunctionHandedOver(site, interp.where(), given))
     called = symbol_of(function)
     method = called.parts[-1] if called.parts[0] == "attribute" else ""
     host.passed(interp, method, arguments, site)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gpulint.analysis import calls, expressions, statements
 from gpulint.analysis.contexts import Caller, Context, Where
 from gpulint.analysis.control import NORMAL, STOPS, Exhausted, Halts
-from gpulint.analysis.events import Event, FunctionEntered
+from gpulint.analysis.events import Event, FunctionEntered, FunctionHandedOver
 from gpulint.analysis.paths import EVERYWHERE, Condition, Literal, Path, compatible
 from gpulint.analysis.state import Changes, Outcome, State, choose, common_path, join
 from gpulint.analysis.truth import truth
@@ -162,7 +162,7 @@ class Interpreter:
         self.idle_runs: Counter[int] = Counter()
         """For each function definition (by id), how often it was run and did nothing of note."""
         self.noted = 0
-        """Events so far, other than that a function is entered."""
+        """Events so far, other than that a function is entered or handed over."""
         self.instances: dict[int, tuple[Value, Changes]] = {}
         """For each class that only entry points use, the instance that they share and what making it changed."""
         self.module_frame = Frame(scope, scope.globals, (), Caller(None, "", None, True), None)
@@ -178,7 +178,7 @@ class Interpreter:
 
     def emit(self, event: Event) -> None:
         self.plan.events.append(event)
-        if type(event) is not FunctionEntered:
+        if type(event) not in (FunctionEntered, FunctionHandedOver):
             self.noted += 1
 
     # --------------------------------------------------------------------- running syntax

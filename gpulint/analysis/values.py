@@ -716,6 +716,15 @@ class Arguments(NamedTuple):
         return (*self.positional, *self.keywords.values())
 
 
+def function_of(value: Value) -> Function | None:
+    """The function of the program that a method, a partial or a `tf.function` calls."""
+    if isinstance(value, Bound):
+        return function_of(value.method) if isinstance(value.method, Value) else None
+    if isinstance(value, (Partial, Traced)):
+        return function_of(value.function)
+    return value if isinstance(value, Function) else None
+
+
 def named(value: Value, name: str) -> Value:
     """The value after it went through a variable, an attribute or a key of that name: whole numbers know it."""
     if type(value) is Constant and type(value.value) is int and name not in value.named:
