@@ -61,9 +61,8 @@ def reports_of(plan: Plan, rules: Iterable[type[Rule]]) -> list[Raised]:
 
 def _entry_of(report: Report, plan: Plan) -> Site | None:
     """The one entry point from which what a report is about is reached."""
-    if report.where is not None:
-        return entry_point(report.where)
-    entries = {entry_point(event.where) for event in plan.events if event.site == report.site}
+    place = report.happens_at or report.site
+    entries = {entry_point(event.where) for event in plan.events if event.site == place}
     return entries.pop() if len(entries) == 1 else None
 
 

@@ -169,7 +169,7 @@ class EagerTrainStep(Rule):
                 )
                 if place != taken.tape.site
                 else None,
-                where=event.where,
+                happens_at=event.site,
             )
             around = frozenset(loop.site for loop in of_step[:-1])
             reports[report] = (taken.where.caller.definition, around)
