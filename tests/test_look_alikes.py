@@ -511,6 +511,7 @@ GROWING = [
         """,
         {"GPU212"},
     ),
+    ("emptied now and then", PIECES + GROW + USE + "    if i % n == n - 1:\n    " + AGAIN, {"GPU212"}),
     ("applied after the loop", PIECES + GROW + USE.removeprefix("    "), set()),
     ("applied every n-th time", PIECES + GROW + "    if i % n == n - 1:\n    " + USE + "    " + AGAIN, set()),
     ("skipped but every n-th time", PIECES + GROW + "    if (i + 1) % n:\n        continue\n" + USE + AGAIN, set()),

@@ -148,7 +148,7 @@ def elements(interp: Interpreter, value: Value, site: Site) -> tuple[tuple[Value
         return tuple(Constant(key) for key in value.entries), None
     if isinstance(value, (Tensor, PerReplica)):
         return None, value
-    return None, None
+    return None, gradients.element(value) if isinstance(value, Join) else None
 
 
 def _copy(kind: str) -> Callable[..., Value]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpulint.analysis import events
+from gpulint.analysis.paths import Path
+from gpulint.analysis.state import join
 from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.analysis.values import (
     NOTHING_SUMMED,
@@ -14,6 +16,7 @@ from gpulint.analysis.values import (
     Summand,
     Tape,
     Tensor,
+    Unknown,
     Value,
     Variable,
     symbol_of,
@@ -131,6 +134,29 @@ def within(value: Value | None, depth: int = 0) -> tuple[Tensor, ...]:
     if isinstance(value, Join):
         return tuple(found for _, option in value.alternatives for found in within(option, depth + 1))
     return ()
+
+
+def element(lists: Join) -> Value | None:
+    """What stands for the elements of one of several lists of gradients, of zeros that they are added to, or of rows
+    with them."""
+    firsts: list[tuple[Path, Value]] = []
+    for path, option in lists.alternatives:
+        first = option.element or (option.items[0] if option.items else None) if isinstance(option, Items) else None
+        if first is None:
+            return None
+        firsts.append((path, first))
+    return _either(firsts, lists.serial) if any(within(first) for _, first in firsts) else None
+
+
+def _either(options: list[tuple[Path, Value]], serial: int) -> Value:
+    """One of several values, each on its path; of rows, a row of such."""
+    rows = [(path, value.items) for path, value in options if isinstance(value, Items) and value.items is not None]
+    if len(rows) == len(options) and len({len(row) for _, row in rows}) == 1:
+        width = len(rows[0][1])
+        columns = (_either([(path, row[place]) for path, row in rows], serial) for place in range(width))
+        return Items("tuple", tuple(columns))
+    joined = join(options, ("elements", serial))
+    return joined if isinstance(joined, Value) else Unknown(("elements", serial))
 
 
 def accumulators_in(value: Value | None) -> tuple[Variable, ...]:
