@@ -687,6 +687,7 @@ for x in strategy.experimental_distribute_dataset(data):
         ("right + arguments.scale * mean", set()),
         ("right + tf.nn.scale_regularization_loss(mean)", set()),
         ("right + averaged(tf.reduce_mean(tf.abs(y - x), axis=-1))", set()),
+        ("right + tf.multiply(*arguments.pair)", set()),
         ("right + tf.add_n(model.losses)", set()),
         ("right + 0.1 * tf.add_n([tf.nn.l2_loss(v) for v in model.trainable_variables])", set()),
         ("right + 0.1 * tf.add_n([tf.reduce_mean(tf.square(v)) for v in model.trainable_variables])", set()),

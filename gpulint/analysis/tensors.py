@@ -223,7 +223,7 @@ def _reduced_by_op(name: str, fact: Fact, inputs: tuple[Value, ...], site: Site)
         return present if present is not None or _is_of_weights(inputs) else Reduced(fact.detail, site)
     if name in ("tensorflow.add_n", "tensorflow.add", "tensorflow.keras.ops.add"):
         return sum_of(inputs)
-    if name in gradients.SCALES:
+    if name in gradients.SCALES and inputs:
         return _reduced_by_operator(gradients.SCALES[name], inputs, site)
     return present if name in _KEEPS_REDUCTION else None
 
