@@ -722,6 +722,346 @@ def test_sums_of_gradients(case: str, code: str, expected: set[str], tmp_path: P
     assert codes_in(STEP + SUMS + code + "\n", tmp_path) - {"GPU508"} == expected
 
 
+TAKEN = """
+variables = model.trainable_variables
+
+def taken(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    return tape.gradient(loss, variables)
+
+@tf.function
+def train(pieces, n):
+    sums = [tf.zeros_like(v) for v in variables]
+"""
+
+GROW = "    sums = [s + g for s, g in zip(sums, taken(x))]\n"
+USE = "    optimizer.apply_gradients(zip(sums, variables))\n"
+AGAIN = "    sums = [tf.zeros_like(v) for v in variables]\n"
+PIECES = "for i, x in enumerate(pieces):\n"
+
+GROWING = [
+    ("applied in each round", PIECES + GROW + USE, {"GPU212"}),
+    ("over a range", "for i in range(4):\n    x = pieces[i * n : (i + 1) * n]\n" + GROW + USE, {"GPU212"}),
+    ("parts of a mean", PIECES + GROW.replace("s + g", "s + g / n") + USE, {"GPU212"}),
+    ("by an operation", PIECES + GROW.replace("s + g", "tf.add(s, g)") + USE, {"GPU212"}),
+    ("a list of two", PIECES + GROW.replace("s + g", "tf.add_n([s, g])") + USE, {"GPU212"}),
+    ("by a function", PIECES + "    sums = list(map(tf.add, sums, taken(x)))\n" + USE, {"GPU212"}),
+    ("at each place", PIECES + "    for j, g in enumerate(taken(x)):\n        sums[j] += g\n" + USE, {"GPU212"}),
+    (
+        "applied as a mean",
+        PIECES + GROW + "    optimizer.apply_gradients([(s / n, v) for s, v in zip(sums, variables)])\n",
+        {"GPU212"},
+    ),
+    (
+        "begun with the first",
+        """
+        sums = None
+        for x in pieces:
+            found = taken(x)
+            sums = found if sums is None else [s + g for s, g in zip(sums, found)]
+            optimizer.apply_gradients(zip(sums, variables))
+        """,
+        {"GPU212"},
+    ),
+    (
+        "one tensor",
+        """
+        total = tf.zeros_like(variables[0])
+        for x in pieces:
+            total += taken(x)[0]
+            optimizer.apply_gradients([(total, variables[0])])
+        """,
+        {"GPU212"},
+    ),
+    ("emptied now and then", PIECES + GROW + USE + "    if i % n == n - 1:\n    " + AGAIN, {"GPU212"}),
+    ("applied after the loop", PIECES + GROW + USE.removeprefix("    "), set()),
+    ("applied every n-th time", PIECES + GROW + "    if i % n == n - 1:\n    " + USE + "    " + AGAIN, set()),
+    ("skipped but every n-th time", PIECES + GROW + "    if (i + 1) % n:\n        continue\n" + USE + AGAIN, set()),
+    (
+        "applied at the last",
+        "for x, last in pieces:\n" + GROW + "    if not last:\n        continue\n" + USE + "    break",
+        set(),
+    ),
+    ("emptied after each", PIECES + GROW + USE + AGAIN, set()),
+    ("begun in each round", PIECES + AGAIN + GROW + USE, set()),
+    (
+        "one for each batch",
+        """
+        for batch in pieces:
+            sums = [tf.zeros_like(v) for v in variables]
+            for x in tf.split(batch, n):
+                sums = [s + g for s, g in zip(sums, taken(x))]
+            optimizer.apply_gradients(zip(sums, variables))
+        """,
+        set(),
+    ),
+    ("of two losses", PIECES + "    sums = [a + b for a, b in zip(taken(x), taken(-x))]\n" + USE, set()),
+    ("with decay", PIECES + "    sums = [g + 0.01 * v for g, v in zip(taken(x), variables)]\n" + USE, set()),
+    ("momentum", PIECES + GROW.replace("s + g", "0.9 * s + g") + USE, set()),
+    ("a running mean", PIECES + GROW.replace("s + g", "(s * i + g) / (i + 1)") + USE, set()),
+    ("a running mean by differences", PIECES + GROW.replace("s + g", "s + (g - s) / (i + 1)") + USE, set()),
+    (
+        "a trace",
+        PIECES
+        + GROW
+        + "    error = tf.reduce_mean(model(x))\n    "
+        + USE.strip().replace("sums", "[error * s for s in sums]"),
+        set(),
+    ),
+    ("watched only", PIECES + GROW + USE.replace("sums", "taken(x)"), set()),
+    (
+        "of squares",
+        """
+        for x in pieces:
+            found = taken(x)
+            sums = [s + g**2 for s, g in zip(sums, found)]
+            optimizer.apply_gradients([(g / tf.sqrt(s), v) for g, s, v in zip(found, sums, variables)])
+        """,
+        set(),
+    ),
+    (
+        "one gradient several times",
+        PIECES + "    sums = taken(x)\n    for _ in range(4):\n    " + USE,
+        set(),
+    ),
+]
+
+
+@pytest.mark.parametrize(("case", "code", "expected"), GROWING, ids=[case for case, _, _ in GROWING])
+def test_sums_of_gradients_in_lists(case: str, code: str, expected: set[str], tmp_path: Path) -> None:
+    program = STEP + TAKEN + textwrap.indent(textwrap.dedent(code), "    ")
+    assert codes_in(program + "\n\ntrain(tf.zeros((8, 8, 4)), 4)\n", tmp_path) == expected
+
+
+JITTED = """
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy({devices})
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+    optimizer = tf.keras.optimizers.SGD()
+    optimizer.build(model.trainable_variables)
+
+@tf.function(jit_compile={gradients})
+def gradients(x):
+    with tf.GradientTape() as tape:
+        loss = tf.nn.compute_average_loss(tf.reduce_sum(model(x) ** 2, -1), global_batch_size=32)
+    return tape.gradient(loss, model.trainable_variables)
+
+@tf.function(jit_compile={step})
+def step(x):
+    optimizer.apply_gradients(zip(gradients(x), model.trainable_variables))
+
+@tf.function(jit_compile={run})
+def run(x):
+    strategy.run(step, args=(x,))
+
+@tf.function(jit_compile={outer})
+def outer(x):
+    run(x)
+
+@tf.function(jit_compile={apart})
+def apart(x):
+    return tf.reduce_mean(x * 2)
+
+data = tf.data.Dataset.from_tensor_slices(tf.zeros((320, 4))).batch(16 * strategy.num_replicas_in_sync)
+for x in strategy.experimental_distribute_dataset(data):
+    outer(x)
+print(apart(tf.zeros(3)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("case", "options", "expected"),
+    [
+        ("nothing", {}, set()),
+        ("what calls `strategy.run`", {"run": True}, {"GPU215"}),
+        ("a function around that", {"outer": True}, {"GPU215"}),
+        ("the step of each replica", {"step": True}, {"GPU215"}),
+        ("what a replica computes", {"gradients": True}, set()),
+        ("what is nothing to the strategy", {"apart": True}, set()),
+        ("on one device", {"run": True, "devices": ["/gpu:0"]}, {"GPU211"}),
+        ("on two devices", {"run": True, "devices": ["/gpu:0", "/gpu:1"]}, {"GPU215"}),
+        ("where a setting says so", {"run": "input() == 'fast'"}, set()),
+    ],
+)
+def test_what_is_jitted_under_a_strategy(
+    case: str, options: dict[str, object], expected: set[str], tmp_path: Path
+) -> None:
+    parts = dict.fromkeys(("gradients", "step", "run", "outer", "apart"), False)
+    assert codes_in(JITTED.format(**{"devices": "", **parts, **options}), tmp_path) == expected
+
+
+TERMS = """
+import argparse
+
+import tensorflow as tf
+
+arguments = argparse.ArgumentParser().parse_args()
+LAMBDA = 10
+
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+    optimizer = tf.keras.optimizers.SGD()
+    optimizer.build(model.trainable_variables)
+    crossentropy = tf.keras.losses.BinaryCrossentropy(from_logits=True)
+GLOBAL_BATCH = 16 * strategy.num_replicas_in_sync
+
+def averaged(per_example):
+    return tf.nn.compute_average_loss(per_example, global_batch_size=GLOBAL_BATCH)
+
+def step(x):
+    with tf.GradientTape() as tape:
+        y = model(x)
+        right = averaged(tf.reduce_sum(y**2, -1))
+        mean = tf.reduce_mean(tf.abs(y - x))
+        loss = {}
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
+@tf.function
+def run(x):
+    strategy.run(step, args=(x,))
+
+data = tf.data.Dataset.from_tensor_slices(tf.zeros((320, 4))).batch(GLOBAL_BATCH)
+for x in strategy.experimental_distribute_dataset(data):
+    run(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("loss", "expected"),
+    [
+        ("right", set()),
+        ("mean", {"GPU208"}),
+        ("right + mean", {"GPU208"}),
+        ("right - 0.1 * mean", {"GPU208"}),
+        ("right + 100 * mean", {"GPU208"}),
+        ("LAMBDA * mean + right", {"GPU208"}),
+        ("right + arguments.l1_weight * mean", {"GPU208"}),
+        ("tf.add_n([right, tf.multiply(LAMBDA, mean)])", {"GPU208"}),
+        ("sum([right, mean])", {"GPU208"}),
+        ("crossentropy(x, y) + mean", {"GPU208"}),
+        ("right + mean / strategy.num_replicas_in_sync", set()),
+        ("(right + mean) / strategy.num_replicas_in_sync", set()),
+        ("right + arguments.weight * mean / strategy.num_replicas_in_sync", set()),
+        ("right + tf.multiply(1 / strategy.num_replicas_in_sync, mean)", set()),
+        ("right + arguments.scale * mean", set()),
+        ("right + tf.nn.scale_regularization_loss(mean)", set()),
+        ("right + averaged(tf.reduce_mean(tf.abs(y - x), axis=-1))", set()),
+        ("right + tf.multiply(*arguments.pair)", set()),
+        ("right + tf.add_n(model.losses)", set()),
+        ("right + 0.1 * tf.add_n([tf.nn.l2_loss(v) for v in model.trainable_variables])", set()),
+        ("right + 0.1 * tf.add_n([tf.reduce_mean(tf.square(v)) for v in model.trainable_variables])", set()),
+    ],
+)
+def test_terms_of_a_loss_in_a_replica(loss: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(TERMS.format(loss), tmp_path) == expected
+
+
+ADVERSARIES = """
+import contextlib
+import sys
+
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+first, second = tf.keras.optimizers.Adam(), tf.keras.optimizers.Adam()
+with {scope}:
+    generator = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(4)])
+    critic = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+
+class Steps:
+    def __init__(self):
+        self.generator, self.critic = generator, critic
+
+    def of_critic(self, x):
+        with tf.GradientTape() as tape:
+            loss = tf.nn.compute_average_loss(self.critic(x) - self.critic(self.generator(x)))
+        gradients = tape.gradient(loss, self.critic.trainable_variables)
+        first.apply_gradients(zip(gradients, self.critic.trainable_variables))
+
+    @tf.function
+    def of_generator(self, x):
+        with tf.GradientTape() as tape:
+            loss = tf.nn.compute_average_loss(self.critic(self.generator(x)))
+        gradients = tape.gradient(loss, self.generator.trainable_variables)
+        second.apply_gradients(zip(gradients, self.generator.trainable_variables))
+
+    @tf.function
+    def judge(self, x):
+        return self.critic(x)
+
+    @tf.function
+    def both(self, x):
+        strategy.run(self.of_critic, args=(x,))
+        {step}
+
+steps = Steps()
+data = tf.data.Dataset.from_tensor_slices(tf.zeros((320, 4))).batch(16 * strategy.num_replicas_in_sync)
+for x in strategy.experimental_distribute_dataset(data):
+    steps.both(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("case", "scope", "step", "expected"),
+    [
+        ("called directly", "strategy.scope()", "self.of_generator(x)", {"GPU206"}),
+        ("run by the strategy", "strategy.scope()", "strategy.run(self.of_generator, args=(x,))", set()),
+        ("called in a replica", "strategy.scope()", "strategy.run(lambda x: self.of_generator(x), args=(x,))", set()),
+        ("without gradients", "strategy.scope()", "self.judge(x)", set()),
+        ("of models outside the scope", "contextlib.nullcontext()", "self.of_generator(x)", set()),
+        (
+            "on the way without a strategy",
+            "strategy.scope() if len(sys.argv) > 1 else contextlib.nullcontext()",
+            "self.of_generator(x) if len(sys.argv) <= 1 else strategy.run(self.of_generator, args=(x,))",
+            set(),
+        ),
+    ],
+)
+def test_a_second_step_beside_one_of_a_strategy(
+    case: str, scope: str, step: str, expected: set[str], tmp_path: Path
+) -> None:
+    assert codes_in(ADVERSARIES.format(scope=scope, step=step), tmp_path) & {"GPU206"} == expected
+
+
+HANDED = """
+class Trainer:
+    def __init__(self, runner):
+        self.runner = runner
+
+    def micro_steps(self, batch):
+        for x in tf.split(batch, 4):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(x) ** 2)
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
+    {decorated}
+    def step(self, batch):
+        {call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("case", "decorated", "call", "expected"),
+    [
+        (
+            "run by a strategy of a traced function",
+            "@tf.function",
+            "self.runner.run(self.micro_steps, (batch,))",
+            set(),
+        ),
+        ("called in a traced function", "@tf.function", "self.micro_steps(batch)", set()),
+        ("called eagerly", "", "self.micro_steps(batch)", {"GPU508"}),
+        ("given away eagerly", "", "self.runner.submit(self.micro_steps, batch)", {"GPU508"}),
+    ],
+)
+def test_a_step_that_is_handed_over(case: str, decorated: str, call: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(STEP + HANDED.format(decorated=decorated, call=call), tmp_path) == expected
+
+
 LOOPS = [
     (
         "a model that the replicas of another strategy train",

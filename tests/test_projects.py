@@ -124,3 +124,43 @@ def test_a_main_file_that_never_names_tensorflow_is_read(loop: str, expected: se
 def test_names_that_are_gone_are_told_of_whoever_calls(tmp_path: Path) -> None:
     old = "import tensorflow as tf\n\n\ndef old(way):\n    if way:\n        tf.keras.utils.multi_gpu_model(0)\n"
     assert codes_in(tmp_path, old=old, main="import tensorflow as tf\nfrom old import old\nold(False)\n") == {"GPU901"}
+
+
+STEPS = """
+    import tensorflow as tf
+
+
+    class Steps:
+        def __init__(self):
+            self.model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+            self.optimizer = tf.keras.optimizers.SGD()
+
+        def micro(self, batch):
+            for x in tf.split(batch, 4):
+                with tf.GradientTape() as tape:
+                    loss = tf.nn.compute_average_loss(self.model(x))
+                weights = self.model.trainable_variables
+                self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+"""
+
+RUN = """
+    import tensorflow as tf
+
+    from steps import Steps
+
+    steps = Steps()
+
+
+    {}
+    def step(batch):
+        steps.micro(batch)
+
+
+    for batch in tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(64):
+        step(batch)
+"""
+
+
+@pytest.mark.parametrize(("decorator", "expected"), [("@tf.function", set()), ("", {"GPU508"})])
+def test_a_step_is_as_another_file_calls_it(decorator: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(tmp_path, steps=STEPS, main=RUN.format(decorator)) == expected

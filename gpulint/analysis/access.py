@@ -209,11 +209,18 @@ def _assign_item(interp: Interpreter, target: ir.Subscript, value: Value) -> Non
             interp.state.write(container.state, "items", tuple(items))
         else:
             interp.state.write(container.state, "items", None)
-            interp.state.write(container.state, "element", None)
+            interp.state.write(container.state, "element", value if _is_gradient(value) else None)
+    elif isinstance(container, Items) and _is_gradient(value):
+        interp.state.write(container.state, "element", value)
     else:
         members.escaped(interp, value, "stored", interp.site(target))
         if isinstance(target.value, ir.Name) and (array := host.updated(container, value)) is not None:
             assign(interp, target.value, array)
+
+
+def _is_gradient(value: Value) -> bool:
+    """Whether a value is a gradient: a list of them gets one at each place in turn."""
+    return isinstance(value, Tensor) and value.gradient is not None
 
 
 def attribute(interp: Interpreter, receiver: Value, name: str, node: ir.Node) -> Value:

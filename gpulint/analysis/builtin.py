@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpulint.analysis import datasets, events, host, mappings, members, removed, tensors
+from gpulint.analysis import datasets, events, gradients, host, mappings, members, removed, tensors
 from gpulint.analysis.paths import Condition
 from gpulint.analysis.truth import either, length_symbol
 from gpulint.analysis.values import (
@@ -148,7 +148,7 @@ def elements(interp: Interpreter, value: Value, site: Site) -> tuple[tuple[Value
         return tuple(Constant(key) for key in value.entries), None
     if isinstance(value, (Tensor, PerReplica)):
         return None, value
-    return None, None
+    return None, gradients.element(value) if isinstance(value, Join) else None
 
 
 def _copy(kind: str) -> Callable[..., Value]:
@@ -211,11 +211,14 @@ def _zip(interp: Interpreter, values: list[Value], arguments: Arguments, site: S
 def _map(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
     if len(values) < 2:
         return _unknown("map", arguments)
-    items, element = elements(interp, values[1], site)
-    if items is not None and len(items) <= 8:
-        return Items("list", tuple(interp.choose(interp.call(values[0], Arguments((item,)), site)) for item in items))
-    part = element or Unknown(("item", symbol_of(values[1]), site))
-    return Items("list", None, interp.choose(interp.call(values[0], Arguments((part,)), site)), ("map", site))
+    rows, row = elements(interp, _zip(interp, values[1:], arguments, site), site)
+    given = rows if rows is not None and len(rows) <= 8 else (row,)
+    made = tuple(
+        interp.choose(interp.call(values[0], Arguments(one.items or ()), site))
+        for one in given
+        if isinstance(one, Items)
+    )
+    return Items("list", made) if given is rows else Items("list", None, made[0] if made else None, ("map", site))
 
 
 def _ordered(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
@@ -232,7 +235,8 @@ def _sum(interp: Interpreter, values: list[Value], arguments: Arguments, site: S
         if first is not values[0] and first is not None:
             tensors.read_at(interp, first, "arithmetic", site)
         if isinstance(first, Tensor):
-            return Tensor(site, reduced=first.reduced, gradient=first.gradient)
+            given = items or (first,)
+            return Tensor(site, reduced=tensors.sum_of(given), gradient=gradients.by_op("tensorflow.add_n", given))
         if items and all(isinstance(item, Constant) and isinstance(item.value, int) for item in items):
             return Constant(sum(item.value for item in items if isinstance(item, Constant)), site)  # type: ignore[misc]
     return _unknown("sum", arguments)

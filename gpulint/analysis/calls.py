@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gpulint.analysis import access, host, library, members, methods, options, removed
 from gpulint.analysis.contexts import Caller, Context
 from gpulint.analysis.control import NORMAL, Exhausted, Halts
-from gpulint.analysis.events import FunctionEntered, FunctionTraced, TracedCalled, UnknownFitted
+from gpulint.analysis.events import FunctionEntered, FunctionHandedOver, FunctionTraced, TracedCalled, UnknownFitted
 from gpulint.analysis.paths import Path, compatible
 from gpulint.analysis.rounds import differ_in_numbers
 from gpulint.analysis.state import common_path, join
@@ -35,6 +35,8 @@ from gpulint.analysis.values import (
     Unknown,
     UserClass,
     Value,
+    function_of,
+    known,
     symbol_of,
 )
 from gpulint.knowledge import telling_words
@@ -99,6 +101,8 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
         return Manager("generator", site, (function.function, arguments))
     for value in arguments.all():
         members.escaped(interp, value, "passed", site)
+        if (given := function_of(value)) is not None:
+            interp.emit(FunctionHandedOver(site, interp.where(), given))
     called = symbol_of(function)
     method = called.parts[-1] if called.parts[0] == "attribute" else ""
     host.passed(interp, method, arguments, site)
@@ -154,14 +158,21 @@ def call_traced(
             )
         )
     before = interp.context
-    interp.context = before._replace(traced=function.site)
+    interp.context = inside(before, function)
     inner = function.function
     if receiver is not None:
         result = call_method(interp, receiver, inner, arguments, site)
     else:
         result = interp.call(inner, arguments, site)
-    interp.context = interp.context._replace(traced=before.traced)
+    interp.context = interp.context._replace(traced=before.traced, jitted=before.jitted)
     return compiled(result) if before.traced is None else result
+
+
+def inside(context: Context, function: Traced) -> Context:
+    """The context inside a `tf.function` that is called in this one."""
+    return context._replace(
+        traced=function.site, jitted=function.site if known(function.jit) is True else context.jitted
+    )
 
 
 def compiled(value: Value) -> Value:
@@ -406,6 +417,7 @@ def _context_key(interp: Interpreter) -> Any:
         tuple(scope.strategy.serial for scope in context.scopes),
         context.replica,
         context.traced,
+        context.jitted,
         len(context.loops),
         bool(context.guards),
     )

@@ -69,6 +69,9 @@ class Context(NamedTuple):
     replica: Replica | None = None
     traced: Site | None = None
     """Where the function was wrapped in tf.function, inside a traced body."""
+    jitted: Site | None = None
+    """The same of the innermost function around the place that XLA compiles (`jit_compile=True`), with all that it
+    calls."""
     maybe_traced: bool = False
     """Inside a function behind a decorator that gpulint does not know."""
     maybe_scoped: bool = False

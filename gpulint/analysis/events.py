@@ -134,6 +134,13 @@ class FunctionEntered(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class FunctionHandedOver(Event):
+    """A function of the program is given to something that is not known, which may call it."""
+
+    function: Function
+
+
+@dataclass(frozen=True, slots=True)
 class Reduction(Event):
     """`strategy.reduce(op, value)` or `replica_context.all_reduce(op, value)`."""
 

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from gpulint.analysis import access, builtin, events, members, tensors
+from gpulint.analysis import access, builtin, events, gradients, members, tensors
 from gpulint.analysis.contexts import Loop
 from gpulint.analysis.control import Halts
 from gpulint.analysis.paths import Path
@@ -478,8 +478,11 @@ def _clauses(interp: Interpreter, node: ir.Comprehension, depth: int, collected:
 
 def iterate(interp: Interpreter, iterable: Value, node: ir.Node) -> tuple[list[Value], bool]:
     """What a loop over a value goes through: (elements, whether these are exactly all of them)."""
-    if isinstance(iterable, Join) and all(isinstance(option, Dataset) for _, option in iterable.alternatives):
-        iterable = iterable.alternatives[0][1]
+    if isinstance(iterable, Join):
+        if (gradient := gradients.element(iterable)) is not None:
+            return [gradient], False
+        if all(isinstance(option, Dataset) for _, option in iterable.alternatives):
+            iterable = iterable.alternatives[0][1]
     if isinstance(iterable, Items):
         if iterable.items is not None and len(iterable.items) <= MAX_UNROLL:
             return list(iterable.items), True

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gpulint.analysis import calls, expressions, statements
 from gpulint.analysis.contexts import Caller, Context, Where
 from gpulint.analysis.control import NORMAL, STOPS, Exhausted, Halts
-from gpulint.analysis.events import Event, FunctionEntered
+from gpulint.analysis.events import Event, FunctionEntered, FunctionHandedOver
 from gpulint.analysis.paths import EVERYWHERE, Condition, Literal, Path, compatible
 from gpulint.analysis.state import Changes, Outcome, State, choose, common_path, join
 from gpulint.analysis.truth import truth
@@ -164,7 +164,7 @@ class Interpreter:
         self.idle_runs: Counter[int] = Counter()
         """For each function definition (by id), how often it was run and did nothing of note."""
         self.noted = 0
-        """Events so far, other than that a function is entered."""
+        """Events so far, other than that a function is entered or handed over."""
         self.instances: dict[int, tuple[Value, Changes]] = {}
         """For each class that only entry points use, the instance that they share and what making it changed."""
         self.module_frame = Frame(scope, scope.globals, (), Caller(None, "", None, True), None)
@@ -180,7 +180,7 @@ class Interpreter:
 
     def emit(self, event: Event) -> None:
         self.plan.events.append(event)
-        if type(event) is not FunctionEntered:
+        if type(event) not in (FunctionEntered, FunctionHandedOver):
             self.noted += 1
 
     # --------------------------------------------------------------------- running syntax
@@ -262,7 +262,7 @@ class Interpreter:
     def call_entry(self, function: Value, arguments: Arguments, site: Site, receiver: Value | None = None) -> None:
         """Call a function that nobody in the program calls."""
         if isinstance(function, Traced):
-            self.context = self.context._replace(traced=function.site)
+            self.context = calls.inside(self.context, function)
             function = function.function
         if isinstance(function, Function):
             calls.call_function(self, function, arguments, site, receiver)

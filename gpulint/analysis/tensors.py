@@ -1,24 +1,22 @@
-"""Tensors: which device they are on, how a loss was reduced, what a gradient is of."""
+"""Tensors: which device they are on, how a loss was reduced."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from gpulint.analysis import effects, events, host, runtime
+from gpulint.analysis import effects, events, gradients, host, runtime
 from gpulint.analysis.names import words
 from gpulint.analysis.values import (
     Arguments,
     Constant,
     Dataset,
     External,
-    Gradient,
     Items,
     Join,
     Loss,
     PerReplica,
     Reduced,
-    Tape,
     Tensor,
     Unknown,
     Value,
@@ -62,18 +60,6 @@ _KEEPS_REDUCTION = frozenset(
 _SCALED = frozenset({"tensorflow.nn.compute_average_loss", "tensorflow.nn.scale_regularization_loss"})
 _CREATES = frozenset({"tensorflow.constant", "tensorflow.convert_to_tensor", "tensorflow.identity"})
 _CASTS = frozenset({"tensorflow.cast", "tensorflow.keras.ops.cast"})
-_SCALES = frozenset(
-    {
-        "tensorflow.divide",
-        "tensorflow.truediv",
-        "tensorflow.realdiv",
-        "tensorflow.scalar_mul",
-        "tensorflow.multiply",
-        "tensorflow.math.divide_no_nan",
-        "tensorflow.keras.ops.divide",
-        "tensorflow.keras.ops.multiply",
-    }
-)
 _PAIRS = frozenset({"tensorflow.clip_by_global_norm"})
 _TAKES_REPLICAS = frozenset({"tensorflow.print", "tensorflow.identity"})
 """Ops that take a per-replica value as it is; the others raise ValueError (TensorFlow 2.21)."""
@@ -170,7 +156,7 @@ def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: S
     result = derived(interp, site, inputs, "" if name in _TAKES_REPLICAS else "op")
     if not isinstance(result, Tensor):
         return result
-    gradient = _gradient(inputs)
+    gradient = gradients.by_op(name, inputs)
     over_batch = fact.kind is not Kind.REDUCTION or _is_over_batch(arguments.of("axis", fact.params))
     reduced = _reduced_by_op(name, fact, inputs, site) if over_batch else None
     result = Tensor(
@@ -185,6 +171,7 @@ def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: S
         symbolic=result.symbolic,
         scaled=any(isinstance(value, Tensor) and value.scaled for value in inputs),
         single=name == "tensorflow.expand_dims" and known(arguments.of("axis", fact.params)) == 0,
+        of_weights=_is_of_weights(inputs),
     )
     interp.emit(events.OpCalled(site, interp.where(), name, inputs, result, input_dtype))
     if name in _PAIRS and arguments.positional:
@@ -218,8 +205,19 @@ def _all_shapes(name: str, inputs: tuple[Value, ...]) -> bool:
     return name in _KEEPS_REDUCTION and bool(inputs) and isinstance(inputs[0], Tensor) and inputs[0].shape_of
 
 
-def _gradient(inputs: tuple[Value, ...]) -> Gradient | None:
-    return next((value.gradient for value in inputs if isinstance(value, Tensor) and value.gradient), None)
+def _is_of_weights(inputs: tuple[Value, ...]) -> bool:
+    """Whether nothing but variables is computed with."""
+    tensors = [value for value in inputs if isinstance(value, (Tensor, Variable, PerReplica, Unknown))]
+    return bool(tensors) and all(
+        isinstance(value, Variable)
+        or (isinstance(value, Tensor) and value.of_weights)
+        or (isinstance(value, Unknown) and not value.symbol.words.isdisjoint(_VARIABLES))
+        for value in tensors
+    )
+
+
+_VARIABLES = frozenset({"trainable_variables", "trainable_weights", "variables", "weights", "kernel", "bias"})
+"""Attributes of models and layers that are variables."""
 
 
 def _reduced_by_op(name: str, fact: Fact, inputs: tuple[Value, ...], site: Site) -> Reduced | None:
@@ -228,19 +226,22 @@ def _reduced_by_op(name: str, fact: Fact, inputs: tuple[Value, ...], site: Site)
     if name in _SCALED:
         return Reduced("scaled", site)
     if fact.kind is Kind.REDUCTION:
-        return present if present is not None else Reduced(fact.detail, site)
+        return present if present is not None or _is_of_weights(inputs) else Reduced(fact.detail, site)
     if name in ("tensorflow.add_n", "tensorflow.add", "tensorflow.keras.ops.add"):
-        return _sum_of(inputs)
-    if name in _SCALES:
-        return Reduced("scaled", site) if present else None
+        return sum_of(inputs)
+    if name in gradients.SCALES and inputs:
+        return _reduced_by_operator(gradients.SCALES[name], inputs, site)
     return present if name in _KEEPS_REDUCTION else None
 
 
-def _sum_of(inputs: Iterable[Value]) -> Reduced | None:
+def sum_of(inputs: Iterable[Value]) -> Reduced | None:
+    """How a sum of losses was reduced: as the first that is a plain mean, which no other term puts right. A plain sum
+    beside a loss that was scaled may be of weights, not of a batch."""
     found = [value.reduced for value in inputs if isinstance(value, Tensor) and value.reduced]
-    if scaled := [one for one in found if one.how in ("scaled", "default")]:
-        return scaled[0]
-    return found[0] if found else None
+    return min(found, key=lambda one: _RANKS.index(one.how), default=None)
+
+
+_RANKS = ("mean", "scaled", "default", "sum")
 
 
 def loss(interp: Interpreter, receiver: Loss, arguments: Arguments, site: Site) -> Value:
@@ -275,7 +276,7 @@ def operate(interp: Interpreter, name: str, operands: tuple[Value, ...], node: i
         result.device,
         dtype,
         _reduced_by_operator(name, operands, site),
-        _gradient_by_operator(name, operands),
+        gradients.by_operator(name, operands),
         result.scope,
         all(isinstance(value, Constant) or (isinstance(value, Tensor) and value.shape_of) for value in operands),
         symbolic=result.symbolic,
@@ -283,6 +284,7 @@ def operate(interp: Interpreter, name: str, operands: tuple[Value, ...], node: i
         single=any(isinstance(value, Tensor) and value.single for value in operands),
         on_host=dtype == "int32"
         and all(_is_host_tensor(value) for value in operands if isinstance(value, (Tensor, Variable))),
+        of_weights=_is_of_weights(operands),
     )
     interp.emit(events.OpCalled(site, interp.where(), name, operands, result, dtype))
     return result
@@ -321,10 +323,10 @@ def _reduced_by_operator(name: str, operands: tuple[Value, ...], site: Site) -> 
     if name == "operator.*":
         for reduced, other in ((of_left, right), (of_right, left)):
             if reduced is not None:
-                return reduced if _is_weight(other) else Reduced("scaled", site)
+                return reduced if _is_weight(other) or _weighs(other) else Reduced("scaled", site)
         return None
     if name in ("operator.+", "operator.-"):
-        return _sum_of(operands)
+        return sum_of(operands)
     return None
 
 
@@ -346,15 +348,25 @@ def _is_weight(value: Value | None) -> bool:
     )
 
 
-def _gradient_by_operator(name: str, operands: tuple[Value, ...]) -> Gradient | None:
-    present = _gradient(operands)
-    if present is None:
-        return None
-    if name in ("operator./", "operator.*"):
-        return present._replace(scaled=True)
-    if name == "operator.+":
-        return present._replace(accumulated=True)
-    return present
+def _weighs(factor: Value | None) -> bool:
+    """Whether a factor makes one term of a loss count more or less than others, by its size or its name: one over the
+    replicas or the batch is small and called something else."""
+    if factor is None or isinstance(factor, (Tensor, Variable, PerReplica)) or _is_batch_size(factor):
+        return False
+    if isinstance(factor, Constant) and isinstance(factor.value, (int, float)) and factor.value >= 1:
+        return True
+    names = factor.named if isinstance(factor, Constant) else _own_name(factor)
+    return any(words(name) & _OF_WEIGHTS for name in names) and not any(words(name) & _OF_SCALES for name in names)
+
+
+def _own_name(value: Value) -> tuple[str, ...]:
+    """What an attribute, a field or a parameter is called; nothing for what is computed."""
+    head, *_, last = symbol_of(value).parts
+    return (last,) if head in ("attribute", "field", "parameter") and isinstance(last, str) else ()
+
+
+_OF_WEIGHTS = frozenset({"weight", "weights", "lambda", "lam", "lmbda", "alpha", "beta", "gamma", "coef", "coeff"})
+_OF_SCALES = frozenset({"scale", "scaling", "size", "count", "num", "gpus", "workers", "devices", "world", "norm"})
 
 
 def as_data(value: Value) -> Value:
@@ -372,64 +384,6 @@ def element_of(interp: Interpreter, dataset: Dataset, node: ir.Node) -> Value:
     if dataset.distributed is not None and dataset.distributed.is_multi_replica:
         return PerReplica(site, dataset.distributed, Tensor(site))
     return dataset.element if dataset.element is not None else Tensor(site, from_data=True)
-
-
-GRADIENTS = frozenset({"gradient", "jacobian", "batch_jacobian"})
-"""Methods of a tape that take a gradient."""
-
-
-def _written(function: ir.Node | None, site: Site) -> tuple[Site, ...]:
-    """Where gradients of the tape of a call stand in its function."""
-    found = [
-        (node.number, node.function.value)
-        for node in ir.below(function)
-        if isinstance(node, ir.Call) and isinstance(node.function, ir.Attribute) and node.function.name in GRADIENTS
-    ]
-    own = next((tape for number, tape in found if number == site.node), None)
-    return tuple(Site(site.path, number) for number, tape in found if own and ir.is_same_place(own, tape))
-
-
-def gradients(
-    interp: Interpreter, loss_value: Value, sources: Value | None, site: Site, tape: Tape | None = None
-) -> Value:
-    """`tape.gradient(loss, sources)`."""
-    gradient = Tensor(site, gradient=Gradient(site, interp.where(), loss_value, False, False))
-    several = not isinstance(sources, (Variable, Tensor))
-    result: Value = Items("list", None, gradient, ("gradients", site)) if several else gradient
-    interp.emit(
-        events.GradientTaken(
-            site,
-            interp.where(),
-            loss_value,
-            result,
-            tape,
-            interp.choose(interp.policy["global"]),
-            _written(interp.frame.definition, site) if tape is not None and tape.is_persistent else (),
-        )
-    )
-    return result
-
-
-def gradients_in(value: Value | None, depth: int = 0) -> tuple[Tensor, ...]:
-    """The gradient tensors that a `grads_and_vars` argument holds."""
-    if isinstance(value, Tensor):
-        return (value,) if value.gradient is not None else ()
-    if isinstance(value, Items) and depth < 4:
-        parts = value.items if value.items is not None else (value.element,)
-        return tuple(found for part in parts for found in gradients_in(part, depth + 1))
-    if isinstance(value, Join):
-        return tuple(found for _, option in value.alternatives for found in gradients_in(option, depth + 1))
-    return ()
-
-
-def accumulators_in(value: Value | None) -> tuple[Variable, ...]:
-    """The variables that stand for gradients in a `grads_and_vars` argument."""
-    if not isinstance(value, Items):
-        return ()
-    parts = value.items if value.items is not None else (value.element,)
-    pairs = [part.items for part in parts if isinstance(part, Items) and part.items is not None]
-    firsts = [pair[0] for pair in pairs if len(pair) == 2]
-    return tuple(first for first in firsts if isinstance(first, Variable))
 
 
 def method(interp: Interpreter, receiver: Tensor | PerReplica, name: str, site: Site) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gpulint.analysis import calls, datasets, events, members, precision, removed, runtime, tensors
+from gpulint.analysis import calls, datasets, events, gradients, members, precision, removed, runtime, tensors
 from gpulint.analysis.contexts import Replica
 from gpulint.analysis.control import Halts
 from gpulint.analysis.values import (
@@ -125,7 +125,7 @@ def optimizer_method(interp: Interpreter, optimizer: Optimizer, name: str, argum
         skipped = arguments.get("experimental_aggregate_gradients") or arguments.get("skip_gradients_aggregation")
         aggregated = skipped is None
         given = arguments.get("grads_and_vars", 0) or arguments.get("grads", 0)
-        found, sums = tensors.gradients_in(given), tensors.accumulators_in(given)
+        found, sums = gradients.within(given), gradients.accumulators_in(given)
         interp.emit(events.GradientsApplied(site, interp.where(), optimizer, found, not aggregated, sums))
         return NONE
     if name == "minimize":
@@ -147,16 +147,16 @@ def _minimize(interp: Interpreter, optimizer: Optimizer, arguments: Arguments, s
     loss = interp.choose(arguments.get("loss", 0) or NONE)
     if isinstance(loss, (Function, Traced, Bound)):
         loss = interp.choose(interp.call(loss, Arguments(), site))
-    gradient = tensors.gradients(interp, loss, arguments.get("var_list", 1), site)
-    interp.emit(events.GradientsApplied(site, interp.where(), optimizer, tensors.gradients_in(gradient), False))
+    gradient = gradients.taken(interp, loss, arguments.get("var_list", 1), site)
+    interp.emit(events.GradientsApplied(site, interp.where(), optimizer, gradients.within(gradient), False))
     return NONE
 
 
 def tape_method(interp: Interpreter, tape: Tape, name: str, arguments: Arguments, site: Site) -> Value:
     """`tape.name(…)`."""
-    if name in tensors.GRADIENTS:
+    if name in gradients.METHODS:
         loss = interp.choose(arguments.get("target", 0) or NONE)
-        return tensors.gradients(interp, loss, arguments.get("sources", 1), site, tape)
+        return gradients.taken(interp, loss, arguments.get("sources", 1), site, tape)
     if name in ("watch", "reset", "stop_recording"):
         return NONE
     return Unknown(("call", ("attribute", tape.symbol, name), site))

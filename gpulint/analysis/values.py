@@ -433,14 +433,27 @@ class Reduced(NamedTuple):
     site: Site
 
 
+class Summand(NamedTuple):
+    """One gradient in a sum of them: `taken` is a number of its own, for each time that one is taken."""
+
+    taken: int
+    factors: tuple[Symbol, ...] = ()
+    """What it was multiplied with and divided by since."""
+
+
+NOTHING_SUMMED: frozenset[Summand] = frozenset()
+
+
 class Gradient(NamedTuple):
-    """Where a gradient was taken and of which loss."""
+    """Where a gradient was taken and of which loss; of a sum of gradients, the first one's."""
 
     site: Site
     where: Where
     loss: Value
     accumulated: bool
     scaled: bool
+    summands: frozenset[Summand] = NOTHING_SUMMED
+    """All that it is the sum of; empty where it is none, or not known to be."""
 
 
 class Tensor(Value):
@@ -453,6 +466,7 @@ class Tensor(Value):
         "from_data",
         "gradient",
         "layer",
+        "of_weights",
         "on_host",
         "reduced",
         "scaled",
@@ -479,8 +493,11 @@ class Tensor(Value):
         symbolic: bool = False,
         scaled: bool = False,
         compiled: bool = False,
+        of_weights: bool = False,
     ) -> None:
         self.site = site
+        self.of_weights = of_weights
+        """Computed of variables alone, not of a batch."""
         self.compiled = compiled
         """What a `tf.function` gave to eager code."""
         self.scaled = scaled
@@ -697,6 +714,15 @@ class Arguments(NamedTuple):
 
     def all(self) -> tuple[Value, ...]:
         return (*self.positional, *self.keywords.values())
+
+
+def function_of(value: Value) -> Function | None:
+    """The function of the program that a method, a partial or a `tf.function` calls."""
+    if isinstance(value, Bound):
+        return function_of(value.method) if isinstance(value.method, Value) else None
+    if isinstance(value, (Partial, Traced)):
+        return function_of(value.function)
+    return value if isinstance(value, Function) else None
 
 
 def named(value: Value, name: str) -> Value:

@@ -55,13 +55,14 @@ def reports_of(plan: Plan, rules: Iterable[type[Rule]]) -> list[Raised]:
                     Raised(type(instance), report, entry_point(event.where)) for report in method(event, plan) or ()
                 ]
     for instance in instances:
-        raised += [Raised(type(instance), report, _entry_of(report.site, plan)) for report in instance.on_end(plan)]
+        raised += [Raised(type(instance), report, _entry_of(report, plan)) for report in instance.on_end(plan)]
     return raised
 
 
-def _entry_of(site: Site, plan: Plan) -> Site | None:
-    """The one entry point from which a place is reached."""
-    entries = {entry_point(event.where) for event in plan.events if event.site == site}
+def _entry_of(report: Report, plan: Plan) -> Site | None:
+    """The one entry point from which what a report is about is reached."""
+    place = report.happens_at or report.site
+    entries = {entry_point(event.where) for event in plan.events if event.site == place}
     return entries.pop() if len(entries) == 1 else None
 
 

@@ -32,7 +32,8 @@ class Report:
     `why` and `instead` default to the rule's own. `related` are (site, message) pairs. `supersedes` names
     sites that this report already explains, so that rules listing this one in `yields_to` stay silent there.
     `unless` is what the author can have written beside the code that makes it right. `fix` is how the rule would
-    change the file.
+    change the file. `happens_at` is the place of the event that a report of `on_end` is about, where none stands at
+    `site` itself (a definition).
     """
 
     site: Site
@@ -44,6 +45,7 @@ class Report:
     supersedes: tuple[Site, ...] = ()
     unless: Said | None = None
     fix: Offer | None = field(default=None, compare=False)
+    happens_at: Site | None = field(default=None, compare=False)
 
 
 class Rule:

@@ -78,7 +78,8 @@ class EagerTrainStep(Rule):
     ## What is not reported
     Steps that are decorated or wrapped anywhere, by the caller too, `train_step` overrides of a model that is
     fitted, functions behind a decorator that gpulint does not know, steps that no loop runs or one of ten rounds at
-    most, an eager mode beside a compiled one, tapes of a compiled function, replica functions (GPU207).
+    most, an eager mode beside a compiled one, tapes of a compiled function, replica functions (GPU207), functions that
+    a compiled one hands to something else.
 
     ## Fix
     Unsafe, where the step is a function of its own and nothing in it needs the values of tensors: decorates it
@@ -108,8 +109,14 @@ class EagerTrainStep(Rule):
         return iter(())
 
     def on_function_traced(self, event: events.FunctionTraced, plan: Plan) -> Iterator[Report]:
-        if (function := _function(event.function)) is not None:
+        if (function := values.function_of(event.function)) is not None:
             self._wrapped.add(Site(function.module.path, function.definition.number))
+        return iter(())
+
+    def on_function_handed_over(self, event: events.FunctionHandedOver, plan: Plan) -> Iterator[Report]:
+        """What a `tf.function` hands over is traced with it, as where a strategy that is not known runs it."""
+        if event.where.context.may_be_traced:
+            self._wrapped.add(Site(event.function.module.path, event.function.definition.number))
         return iter(())
 
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
@@ -162,6 +169,7 @@ class EagerTrainStep(Rule):
                 )
                 if place != taken.tape.site
                 else None,
+                happens_at=event.site,
             )
             around = frozenset(loop.site for loop in of_step[:-1])
             reports[report] = (taken.where.caller.definition, around)
@@ -192,11 +200,3 @@ def _called_in_loop(where: Where) -> Site | None:
 
 def _may_be_compiled(loss: values.Value) -> bool:
     return isinstance(loss, values.Unknown) or (isinstance(loss, values.Tensor) and loss.compiled)
-
-
-def _function(value: values.Value) -> values.Function | None:
-    if isinstance(value, values.Bound):
-        return _function(value.method) if isinstance(value.method, values.Value) else None
-    if isinstance(value, values.Partial):
-        return _function(value.function)
-    return value if isinstance(value, values.Function) else None

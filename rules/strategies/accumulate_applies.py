@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gpulint.api import (
+    Loop,
     Path,
     Plan,
     Report,
@@ -27,11 +28,12 @@ class AccumulateApplies(Rule):
     ## What it does
     Finds loops over micro-steps that apply the gradients of each one, steps that take gradients every time but
     apply only those of every n-th one, without ever adding them up, variables for sums that are overwritten instead,
-    and sums that are applied at every micro-step.
+    and sums (variables, lists, tensors) that are applied at every micro-step while they grow.
 
     ## Why is this bad
     The effective batch is that of one micro-step: either the optimizer steps n times too often, or n - 1 of n
-    batches are computed and thrown away.
+    batches are computed and thrown away. A sum that is applied while it grows applies the first micro-steps again
+    with each later one.
 
     ## Example
     ```python
@@ -80,7 +82,9 @@ class AccumulateApplies(Rule):
     ```
 
     ## What is not reported
-    Real accumulation (variables, lists, sums), and Keras's own `gradient_accumulation_steps`.
+    Real accumulation (variables, lists, sums): applied after the loop, under a condition inside it, or emptied after
+    each time. Sums whose earlier part is scaled in each round (momentum, running means, traces), sums of the gradients
+    of several losses, and Keras's own `gradient_accumulation_steps`.
 
     ## At run time
     Optimizer iterations equal micro-steps.
@@ -90,7 +94,7 @@ class AccumulateApplies(Rule):
     name = "accumulate-applies"
     severity = Severity.ERROR
     speaks_of = frozenset({"GradientTape", "minimize"})
-    itself = r"(?i)accum|micro|[\w)\]] ?% ?[\w(]"
+    itself = r"(?i)accum|micro|GradientTape|[\w)\]] ?% ?[\w(]"
     why = "the effective batch is that of one micro-step"
     instead = "add the gradients up and apply their sum every n-th step, or use `gradient_accumulation_steps`"
 
@@ -100,6 +104,8 @@ class AccumulateApplies(Rule):
         self._accumulates: set[Site] = set()
         self._applied: list[events.GradientsApplied] = []
         self._updates: dict[int, list[events.StateUpdated]] = defaultdict(list)
+        self._sums: dict[Site, list[tuple[Where, frozenset[values.Summand]]]] = defaultdict(list)
+        self._repeated: dict[Site, Report] = {}
 
     def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:
         if event.name == "operator./" and len(event.inputs) == 2 and _speaks_of_accumulation(event.inputs[1]):
@@ -108,12 +114,16 @@ class AccumulateApplies(Rule):
 
     def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> Iterator[Report]:
         self._updates[id(event.target)].append(event)
+        if event.is_move and event.gradient is not None and event.gradient.gradient is not None:
+            self._note_sum(event, event.gradient.gradient)
         return iter(())
 
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
         self._applied.append(event)
         for tensor in event.gradients:
             gradient = tensor.gradient
+            if gradient is not None:
+                self._note_sum(event, gradient)
             if gradient is None or gradient.accumulated:
                 self._accumulates.add(event.site)
             elif problem := self._problem(event.where, gradient):
@@ -128,7 +138,24 @@ class AccumulateApplies(Rule):
                 )
         return iter(())
 
+    def _note_sum(self, event: events.Event, gradient: values.Gradient) -> None:
+        """A sum that grows from round to round of a loop, and is applied in each."""
+        where = event.where
+        for earlier, summands in self._sums[event.site]:
+            loop = _later_round(earlier, where)
+            if loop is not None and summands < gradient.summands and _is_always(where, loop):
+                report = Report(
+                    event.site,
+                    "the sum of gradients is applied at every micro-step while it grows",
+                    confidence=confidence(where, gradient.where),
+                    related=((gradient.site, "they are taken here"), (loop.site, "the sum grows in this loop")),
+                )
+                self._repeated.setdefault(event.site, report)
+        if gradient.summands:
+            self._sums[event.site].append((where, gradient.summands))
+
     def on_end(self, plan: Plan) -> Iterator[Report]:
+        yield from self._repeated.values()
         for site, report in self._suspects.items():
             if site not in self._accumulates:
                 yield report
@@ -169,6 +196,22 @@ def _misused(applied: events.GradientsApplied, updates: list[events.StateUpdated
             confidence=confidence(applied.where, emptied[0].where),
             related=((added[0].site, "they are added up here"), (emptied[0].site, "the sum is emptied here")),
         )
+
+
+def _later_round(earlier: Where, later: Where) -> Loop | None:
+    """The loop of which one moment is in a later round than another."""
+    for one, other in zip(earlier.context.loops, later.context.loops, strict=False):
+        if one.site != other.site or one.entry != other.entry:
+            return None
+        if one.turn != other.turn:
+            return other if one.turn < other.turn else None
+    return None
+
+
+def _is_always(where: Where, loop: Loop) -> bool:
+    """Whether nothing inside a loop decides whether a place is reached, other than exceptions."""
+    inside = where.path - loop.start
+    return len(where.context.flags) <= loop.flags and all(one.condition.operator in _OF_TRIES for one in inside)
 
 
 def _is_rarer(where: Where, other: Where) -> bool:

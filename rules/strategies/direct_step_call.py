@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from gpulint.api import (
@@ -14,6 +15,7 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
+    Where,
     calls,
     confidence,
     events,
@@ -21,6 +23,7 @@ from gpulint.api import (
     statements,
     together,
     unsafe,
+    values,
 )
 
 
@@ -28,11 +31,12 @@ class DirectStepCall(Rule):
     """Training step called outside strategy.run
 
     ## What it does
-    Finds a step that applies gradients with an optimizer made under a multi-replica strategy, called directly
-    instead of through `strategy.run`.
+    Finds a step that applies gradients with an optimizer, or to a model, made under a multi-replica strategy, called
+    directly instead of through `strategy.run`.
 
     ## Why is this bad
-    The step runs once, on one replica: the other GPUs idle.
+    The step runs once, on one replica: the other GPUs idle. Where the optimizer was made outside the scope (GPU202), or
+    has not made its variables yet, it raises.
 
     ## Example
     ```python
@@ -81,7 +85,8 @@ class DirectStepCall(Rule):
     ```
 
     ## What is not reported
-    Steps called inside the function that `strategy.run` is given, evaluation, and the path without a strategy.
+    Steps called inside the function that `strategy.run` is given, steps that nothing in the program calls, evaluation,
+    and the path without a strategy.
 
     ## Fix
     Unsafe, where nobody uses what the step returns: calls it as `strategy.run(step, args=(batch,))`. Every replica
@@ -99,16 +104,26 @@ class DirectStepCall(Rule):
     why = "the step runs on one replica and the other GPUs idle"
     instead = "call it as `strategy.run(step, args=(batch,))`"
 
+    def __init__(self) -> None:
+        self._trained: dict[int, list[values.Model]] = defaultdict(list)
+        """The models of which a run of a function reads the variables, by the identity of its `Caller`."""
+
+    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
+        if event.how == "variables":
+            self._trained[id(event.where.caller)].append(event.model)
+        return iter(())
+
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
-        strategy = event.optimizer.where.context.strategy
+        made = self._made(event)
+        strategy = made.context.strategy
         caller = event.where.caller
         if strategy is None or not strategy.is_multi_replica or event.where.context.replica is not None:
             return
-        if not event.gradients or not together(event.where, event.optimizer.where, strategy.where):
-            return
-        if caller.site is None and not caller.known:
+        if not event.gradients or not together(event.where, made, strategy.where):
             return
         is_step = caller.site is not None and caller.loops == len(event.where.context.loops)
+        if not caller.known and (caller.site is None or (is_step and caller.site == caller.definition)):
+            return
         yield Report(
             caller.site if is_step and caller.site is not None else event.site,
             f"`{caller.function}` is called directly, not through `strategy.run`"
@@ -120,6 +135,14 @@ class DirectStepCall(Rule):
             if is_step and caller.site is not None
             else None,
         )
+
+    def _made(self, event: events.GradientsApplied) -> Where:
+        """Where the optimizer was made; if that is outside all scopes, where the models that it trains were."""
+        optimizer = event.optimizer.where
+        taken = [one.gradient.where for one in event.gradients if one.gradient is not None]
+        models = [model for where in (event.where, *taken) for model in self._trained.get(id(where.caller), ())]
+        strategies = {model.where.context.strategy for model in models}
+        return models[0].where if optimizer.context.is_outside and len(strategies) == 1 else optimizer
 
 
 def _run(draft: Draft, site: Site, strategy: Site) -> list[Edit]:

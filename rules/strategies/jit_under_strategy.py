@@ -25,7 +25,8 @@ class JitUnderStrategy(Rule):
     """jit_compile under a multi-replica strategy
 
     ## What it does
-    Finds `jit_compile=True` on a model, or on a step that reduces across replicas, under a multi-replica strategy.
+    Finds `jit_compile=True` on a model, on a function that calls `strategy.run`, or on one that applies gradients in a
+    replica, under a multi-replica strategy, also where XLA compiles it as part of another function.
 
     ## Why is this bad
     Collectives between replicas and variables of other replicas do not compile with XLA: InvalidArgumentError on the
@@ -54,7 +55,8 @@ class JitUnderStrategy(Rule):
     ```
 
     ## What is not reported
-    TPUs, paths with one device, scripts that only predict, and jitted inner functions without collectives.
+    TPUs, strategies of one device, paths with one device, scripts that only predict, jitted functions that leave the
+    strategy alone, and jitted inner functions without collectives.
 
     ## Fix
     Unsafe: takes `jit_compile=True` out. The step is then a TensorFlow graph that XLA does not compile.
@@ -72,13 +74,7 @@ class JitUnderStrategy(Rule):
     instead = "leave `jit_compile` off under this strategy, or jit only an inner function without collectives"
 
     def __init__(self) -> None:
-        self._jitted: set[Site] = set()
         self._compiled: list[events.ModelCompiled] = []
-
-    def on_function_traced(self, event: events.FunctionTraced, plan: Plan) -> Iterator[Report]:
-        if isinstance(event.jit, values.Constant) and event.jit.value is True:
-            self._jitted.add(event.site)
-        return iter(())
 
     def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> Iterator[Report]:
         jit = event.arguments.get("jit_compile")
@@ -102,8 +98,8 @@ class JitUnderStrategy(Rule):
                 yield from self._report(event, strategy, event.site)
 
     def _in_jitted(self, event: events.Event, strategy: values.Strategy) -> Iterator[Report]:
-        wrapped = event.where.context.traced
-        if wrapped in self._jitted and wrapped is not None and _spans_gpus(strategy):
+        wrapped = event.where.context.jitted
+        if wrapped is not None and _spans_gpus(strategy):
             yield from self._report(event, strategy, wrapped)
 
     def _report(self, event: events.Event, strategy: values.Strategy | None, place: Site) -> Iterator[Report]:
@@ -123,4 +119,7 @@ class JitUnderStrategy(Rule):
 
 
 def _spans_gpus(strategy: values.Strategy | None) -> bool:
-    return strategy is not None and strategy.is_multi_replica and strategy.kind != "tpu"
+    if strategy is None or not strategy.is_multi_replica or strategy.kind == "tpu" or strategy.alone:
+        return False
+    devices = strategy.devices
+    return not (isinstance(devices, values.Items) and devices.items is not None and len(devices.items) == 1)

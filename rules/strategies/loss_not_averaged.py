@@ -12,7 +12,8 @@ class LossNotAveraged(Rule):
 
     ## What it does
     Finds, in a replica function, gradients of a loss that was averaged or added up over the replica's own batch and
-    never divided by the global batch size or the number of replicas.
+    never divided by the global batch size or the number of replicas. A mean is found as one term of a loss of which
+    others are right as well, with a weight (`0.1 *`, `LAMBDA *`, `config.l1_weight *`) or without.
 
     ## Why is this bad
     Gradients are added up over the replicas. A mean over the local batch makes each step as many times too large
@@ -71,7 +72,8 @@ class LossNotAveraged(Rule):
     ## What is not reported
     Keras 3 loss objects with their default reduction (they divide by the replica count themselves: measured on
     Keras 3.15, same weights as `compute_average_loss`), `compute_average_loss`, sums divided by the global batch,
-    division by `num_replicas_in_sync`, evaluation without gradients, and single-replica loops. With a target
+    division by `num_replicas_in_sync`, factors that may be one over the replicas, penalties on variables, sums beside a
+    loss that was scaled, evaluation without gradients, and single-replica loops. With a target
     before TensorFlow 2.16 (Keras 2) a loss object's default reduction raises in a replica function, and is
     reported.
 

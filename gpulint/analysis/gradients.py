@@ -1,0 +1,194 @@
+"""Gradients: what they are taken of, which are added up in a sum, what `apply_gradients` is given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpulint.analysis import events
+from gpulint.analysis.paths import Path
+from gpulint.analysis.state import join
+from gpulint.analysis.symbols import Symbol, symbol
+from gpulint.analysis.values import (
+    NOTHING_SUMMED,
+    Gradient,
+    Items,
+    Join,
+    Summand,
+    Tape,
+    Tensor,
+    Unknown,
+    Value,
+    Variable,
+    symbol_of,
+)
+from gpulint.places import Site
+from gpulint.syntax import ir
+
+if TYPE_CHECKING:
+    from gpulint.analysis.interpreter import Interpreter
+
+METHODS = frozenset({"gradient", "jacobian", "batch_jacobian"})
+"""Methods of a tape that take a gradient."""
+
+MAX_SUMMANDS = 16
+"""Gradients in one sum that are told apart; of a larger sum nothing is known."""
+
+MAX_FACTORS = 4
+"""Factors of one gradient in a sum that are told apart."""
+
+_SUMS = frozenset({"tensorflow.add", "tensorflow.add_n", "tensorflow.math.accumulate_n", "tensorflow.keras.ops.add"})
+SCALES = {
+    "tensorflow.divide": "operator./",
+    "tensorflow.truediv": "operator./",
+    "tensorflow.realdiv": "operator./",
+    "tensorflow.math.divide_no_nan": "operator./",
+    "tensorflow.keras.ops.divide": "operator./",
+    "tensorflow.scalar_mul": "operator.*",
+    "tensorflow.multiply": "operator.*",
+    "tensorflow.keras.ops.multiply": "operator.*",
+}
+"""Ops that do what an operator does to two values."""
+_KEEPS = frozenset(
+    {
+        "tensorflow.cast",
+        "tensorflow.identity",
+        "tensorflow.convert_to_tensor",
+        "tensorflow.debugging.check_numerics",
+        "tensorflow.clip_by_value",
+        "tensorflow.clip_by_norm",
+        "tensorflow.keras.ops.cast",
+        "tensorflow.keras.ops.clip",
+    }
+)
+"""Ops that leave a sum of gradients one."""
+
+
+def taken(interp: Interpreter, loss: Value, sources: Value | None, site: Site, tape: Tape | None = None) -> Value:
+    """`tape.gradient(loss, sources)`."""
+    gradient = Tensor(site)
+    gradient.gradient = Gradient(site, interp.where(), loss, False, False, frozenset({Summand(gradient.serial)}))
+    several = not isinstance(sources, (Variable, Tensor))
+    result: Value = Items("list", None, gradient, ("gradients", site)) if several else gradient
+    interp.emit(
+        events.GradientTaken(
+            site,
+            interp.where(),
+            loss,
+            result,
+            tape,
+            interp.choose(interp.policy["global"]),
+            _written(interp.frame.definition, site) if tape is not None and tape.is_persistent else (),
+        )
+    )
+    return result
+
+
+def _written(function: ir.Node | None, site: Site) -> tuple[Site, ...]:
+    """Where gradients of the tape of a call stand in its function."""
+    found = [
+        (node.number, node.function.value)
+        for node in ir.below(function)
+        if isinstance(node, ir.Call) and isinstance(node.function, ir.Attribute) and node.function.name in METHODS
+    ]
+    own = next((tape for number, tape in found if number == site.node), None)
+    return tuple(Site(site.path, number) for number, tape in found if own and ir.is_same_place(own, tape))
+
+
+def by_op(name: str, inputs: tuple[Value, ...]) -> Gradient | None:
+    """The gradient that an op of the library gives for these inputs."""
+    if name in _SUMS:
+        return _sum(inputs)
+    if name in SCALES:
+        return _scaled(inputs)
+    present = _first(inputs)
+    return present if present is None or name in _KEEPS else present._replace(summands=NOTHING_SUMMED)
+
+
+def by_operator(name: str, operands: tuple[Value, ...]) -> Gradient | None:
+    """The gradient that an operator gives."""
+    if name in ("operator./", "operator.*"):
+        return _scaled(operands)
+    if name == "operator.+":
+        return _sum(operands)
+    present = _first(operands)
+    is_sign = name == "operator.-" and len(operands) == 1
+    return present if present is None or is_sign else present._replace(summands=NOTHING_SUMMED)
+
+
+def _first(values: tuple[Value, ...]) -> Gradient | None:
+    return next((value.gradient for value in values if isinstance(value, Tensor) and value.gradient), None)
+
+
+def _sum(values: tuple[Value, ...]) -> Gradient | None:
+    """The sum of values of which some are gradients."""
+    found = [value.gradient for value in values if isinstance(value, Tensor) and value.gradient]
+    if not found:
+        return None
+    summands = frozenset[Summand]().union(*(one.summands for one in found))
+    if len(summands) > MAX_SUMMANDS:
+        summands = NOTHING_SUMMED
+    return found[0]._replace(accumulated=True, summands=summands)
+
+
+def _scaled(values: tuple[Value, ...]) -> Gradient | None:
+    """The product or quotient of values of which one is a gradient; of two gradients it is no sum any more."""
+    present = _first(values)
+    if present is None:
+        return None
+    factors = tuple(_factor(value) for value in values if not (isinstance(value, Tensor) and value.gradient))
+    summands = frozenset(
+        one._replace(factors=one.factors + factors) for one in present.summands if len(factors) == len(values) - 1
+    )
+    if any(len(one.factors) > MAX_FACTORS for one in summands):
+        summands = NOTHING_SUMMED
+    return present._replace(scaled=True, summands=summands)
+
+
+def _factor(value: Value) -> Symbol:
+    """A name of a factor. A tensor is another number each time that it is computed."""
+    return symbol(("value", value.serial)) if isinstance(value, Tensor) else symbol_of(value)
+
+
+def within(value: Value | None, depth: int = 0) -> tuple[Tensor, ...]:
+    """The gradient tensors that a `grads_and_vars` argument holds."""
+    if isinstance(value, Tensor):
+        return (value,) if value.gradient is not None else ()
+    if isinstance(value, Items) and depth < 4:
+        parts = value.items if value.items is not None else (value.element,)
+        return tuple(found for part in parts for found in within(part, depth + 1))
+    if isinstance(value, Join):
+        return tuple(found for _, option in value.alternatives for found in within(option, depth + 1))
+    return ()
+
+
+def element(lists: Join) -> Value | None:
+    """What stands for the elements of one of several lists of gradients, of zeros that they are added to, or of rows
+    with them."""
+    firsts: list[tuple[Path, Value]] = []
+    for path, option in lists.alternatives:
+        first = option.element or (option.items[0] if option.items else None) if isinstance(option, Items) else None
+        if first is None:
+            return None
+        firsts.append((path, first))
+    return _either(firsts, lists.serial) if any(within(first) for _, first in firsts) else None
+
+
+def _either(options: list[tuple[Path, Value]], serial: int) -> Value:
+    """One of several values, each on its path; of rows, a row of such."""
+    rows = [(path, value.items) for path, value in options if isinstance(value, Items) and value.items is not None]
+    if len(rows) == len(options) and len({len(row) for _, row in rows}) == 1:
+        width = len(rows[0][1])
+        columns = (_either([(path, row[place]) for path, row in rows], serial) for place in range(width))
+        return Items("tuple", tuple(columns))
+    joined = join(options, ("elements", serial))
+    return joined if isinstance(joined, Value) else Unknown(("elements", serial))
+
+
+def accumulators_in(value: Value | None) -> tuple[Variable, ...]:
+    """The variables that stand for gradients in a `grads_and_vars` argument."""
+    if not isinstance(value, Items):
+        return ()
+    parts = value.items if value.items is not None else (value.element,)
+    pairs = [part.items for part in parts if isinstance(part, Items) and part.items is not None]
+    firsts = [pair[0] for pair in pairs if len(pair) == 2]
+    return tuple(first for first in firsts if isinstance(first, Variable))
