@@ -1274,3 +1274,70 @@ GROWTHS = [
 @pytest.mark.parametrize(("case", "code", "expected"), GROWTHS, ids=[case for case, _, _ in GROWTHS])
 def test_growth_beside_a_limit(case: str, code: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(GROWTH + textwrap.dedent(code) + "\n", tmp_path) == expected
+
+
+DEVICES = """
+import os
+import tensorflow as tf
+
+class Tower:
+    def __init__(self, device):
+        self.device = device
+
+def name_of(number):
+    return "/gpu:%d" % number
+
+def work():
+    return tf.linalg.matmul(tf.zeros((8, 8)), tf.zeros((8, 8)))
+
+PAIR = ["/gpu:0", "/gpu:1"]
+BY_NAME = {"left": "/gpu:0", "right": "/gpu:1"}
+
+"""
+
+CHOSEN = [
+    ("%", "for i in range(2):", "'/gpu:%d' % i"),
+    ("% of a setting", "N = 1\nfor i in range(N):", "'/gpu:%d' % i"),
+    ("format", "for i in range(2):", "'/gpu:{}'.format(i)"),
+    ("an f-string", "for i in range(2):", "f'/gpu:{i}'"),
+    ("+", "for i in range(2):", "'/gpu:' + str(i)"),
+    ("join", "for i in range(2):", "':'.join(['/gpu', str(i)])"),
+    ("a function", "for i in range(2):", "name_of(i)"),
+    ("DeviceSpec", "for i in range(2):", "tf.DeviceSpec(device_type='GPU', device_index=i)"),
+    ("a list", "for device in PAIR:", "device"),
+    ("an index of a list", "for i in range(2):", "PAIR[i]"),
+    ("a remainder", "for i in range(50):", "PAIR[i % 2]"),
+    ("enumerate", "for i, device in enumerate(PAIR):", "device"),
+    ("zip", "for device, line in zip(PAIR, open('lines')):", "device"),
+    ("sorted", "for device in sorted(PAIR):", "device"),
+    ("the items of a dict", "for name, device in BY_NAME.items():", "device"),
+    ("the values of a dict", "for device in BY_NAME.values():", "device"),
+    ("an attribute", "for tower in [Tower(device) for device in PAIR]:", "tower.device"),
+    ("attributes that are written out", "for tower in (Tower('/gpu:0'), Tower('/gpu:1')):", "tower.device"),
+    ("the host and a GPU", "for device in ['/cpu:0', '/gpu:0']:", "device"),
+    ("sixteen", "for i in range(16):", "'/gpu:%d' % i"),
+    ("while", "i = 0\nwhile i < 2:\n    i += 1", "'/gpu:%d' % i"),
+]
+
+
+@pytest.mark.parametrize(("loop", "device"), [row[1:] for row in CHOSEN], ids=[row[0] for row in CHOSEN])
+def test_a_loop_chooses_the_device(loop: str, device: str, tmp_path: Path) -> None:
+    code = f"{DEVICES}{loop}\n    with tf.device({device}):\n        work()\n"
+    assert codes_in(code, tmp_path) == set()
+
+
+@pytest.mark.parametrize(
+    ("loop", "device"),
+    [
+        ("for device in ['/gpu:0']:", "device"),
+        ("for i in range(2):", "'/gpu:0'"),
+        ("for i in range(2):", "'/gpu:%d' % 0"),
+        ("if True:", "PAIR[0]"),
+        ("if True:", "BY_NAME['left']"),
+        ("if True:", "Tower('/gpu:1').device"),
+        ("if True:", "tf.DeviceSpec(device_type='GPU', device_index=1)"),
+    ],
+)
+def test_no_loop_chooses_the_device(loop: str, device: str, tmp_path: Path) -> None:
+    code = f"{DEVICES}{loop}\n    with tf.device({device}):\n        work()\n"
+    assert codes_in(code, tmp_path) == {"GPU101"}

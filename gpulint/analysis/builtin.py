@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpulint.analysis import datasets, events, host, mappings, members, removed, tensors
@@ -138,7 +138,7 @@ def elements(interp: Interpreter, value: Value, site: Site) -> tuple[tuple[Value
         items = value.items
         element = value.element
         if element is None and items and all(type(item) is type(items[0]) for item in items):
-            element = items[0]
+            element = items[0] if len(items) == 1 or not isinstance(items[0], Constant) else None
         return items, element
     if isinstance(value, Dataset):
         return None, tensors.element_of(interp, value, ir.Pass(site.node))
@@ -406,7 +406,7 @@ def _formatted(template: str, arguments: Arguments, site: Site) -> Value:
         value = arguments.get(field, index)
         parts.append(written(value))
     parts.append(template[last:])
-    return _joined(parts, site, tuple(symbol_of(value) for value in arguments.all()))
+    return _joined(parts, site, arguments.all(), tuple(symbol_of(value) for value in arguments.all()))
 
 
 def written(value: Value | None) -> str | None:
@@ -432,12 +432,17 @@ def format_percent(interp: Interpreter, template: str, value: Value, node: ir.No
             tensors.read(interp, given, "format", node)
         parts.append(written(given) if given is not None else None)
     parts.append(template[last:])
-    return _joined(parts, interp.site(node), symbol_of(value))
+    return _joined(parts, interp.site(node), values, symbol_of(value))
 
 
-def _joined(parts: Sequence[str | None], site: Site, symbol: Any) -> Value:
+def names_of(values: Iterable[Value]) -> tuple[str, ...]:
+    """The variables that the parts of a string went through."""
+    return tuple(name for value in values if isinstance(value, Constant) for name in value.named)[:8]
+
+
+def _joined(parts: Sequence[str | None], site: Site, values: Iterable[Value], symbol: Any) -> Value:
     if None not in parts:
-        return Constant("".join(part or "" for part in parts), site)
+        return Constant("".join(part or "" for part in parts), site, names_of(values))
     return Text(tuple(parts), ("text", tuple(parts), symbol))
 
 
@@ -471,7 +476,8 @@ def _of_string(interp: Interpreter, receiver: Constant, name: str, arguments: Ar
             and joined.items is not None
             and all(isinstance(i, Constant) for i in joined.items)
         ):
-            return Constant(text.join(str(i.value) for i in joined.items if isinstance(i, Constant)), site)
+            whole = text.join(str(i.value) for i in joined.items if isinstance(i, Constant))
+            return Constant(whole, site, names_of((receiver, *joined.items)))
     return Unknown(("call", ("attribute", symbol_of(receiver), name), tuple(symbol_of(v) for v in arguments.all())))
 
 

@@ -103,8 +103,7 @@ def fstring(interp: Interpreter, node: ir.FString) -> Value:
 def text(parts: tuple[str | None, ...], values: list[Value], node: ir.Node, interp: Interpreter) -> Value:
     """A string of these parts: a constant when all are known."""
     if None not in parts:
-        named = tuple(n for value in values if isinstance(value, Constant) for n in value.named)
-        return Constant("".join(part or "" for part in parts), interp.site(node), named)
+        return Constant("".join(part or "" for part in parts), interp.site(node), builtin.names_of(values))
     return Text(parts, ("text", parts, tuple(named for value in values for named in _symbols(value))))
 
 

@@ -327,7 +327,7 @@ def _device_spec(interp: Interpreter, arguments: Arguments, site: Site) -> Value
     kind, index = arguments.of("device_type", params), arguments.of("device_index", params)
     if isinstance(kind, Constant) and isinstance(kind.value, str):
         if isinstance(index, Constant) and isinstance(index.value, int):
-            return Constant(f"/device:{kind.value}:{index.value}", site)
+            return Constant(f"/device:{kind.value}:{index.value}", site, index.named)
         return Text((f"/device:{kind.value}:", None), ("text", site))
     return Unknown(("device", site))
 
