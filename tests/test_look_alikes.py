@@ -1341,3 +1341,61 @@ def test_a_loop_chooses_the_device(loop: str, device: str, tmp_path: Path) -> No
 def test_no_loop_chooses_the_device(loop: str, device: str, tmp_path: Path) -> None:
     code = f"{DEVICES}{loop}\n    with tf.device({device}):\n        work()\n"
     assert codes_in(code, tmp_path) == {"GPU101"}
+
+
+REPLICAS = """
+import os
+import tensorflow as tf
+
+class Trainer:
+    def __init__(self, model):
+        self.model = model
+        self.optimizer = tf.keras.optimizers.SGD()
+
+    @tf.function
+    def step(self, x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(self.model(x))
+        gradients = tape.gradient(loss, self.model.trainable_variables)
+        self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
+        return loss
+
+def network():
+    return tf.keras.Sequential([tf.keras.layers.Dense(1)])
+
+def on(device):
+    with tf.device(device):
+        return Trainer(network())
+
+gpus = tf.config.list_logical_devices("GPU")
+wanted = int(os.environ["WANTED"])
+trainers = {}
+
+"""
+
+REPLICATED = [
+    ("listed GPUs", "for gpu in gpus:", "gpu.name", True),
+    ("listed GPUs, or the host", "for gpu in [one.name for one in gpus] or ['/cpu:0']:", "gpu", True),
+    ("listed GPUs, if there are any", "for gpu in [one.name for one in gpus] if gpus else ['/cpu:0']:", "gpu", True),
+    ("names", "for gpu in ('/gpu:0', '/gpu:1'):", "gpu", True),
+    ("numbers", "for gpu in range(2):", "'/gpu:%d' % gpu", True),
+    ("numbers that are not known", "for gpu in range(wanted):", "'/gpu:%d' % gpu", True),
+    ("numbers, and something for each", "for gpu, part in zip(gpus, open('parts')):", "gpu.name", True),
+    ("one GPU", "for fold in range(3):", "gpus[0].name", False),
+    ("one GPU by number", "for fold in range(3):", "'/gpu:%d' % wanted", False),
+    ("hosts", "for host in range(2):", "'/cpu:%d' % host", False),
+]
+
+
+@pytest.mark.parametrize(
+    ("loop", "device", "reported"), [row[1:] for row in REPLICATED], ids=[row[0] for row in REPLICATED]
+)
+def test_a_model_for_each_gpu(loop: str, device: str, reported: bool, tmp_path: Path) -> None:
+    scoped = f"with tf.device({device}):\n        trainers[{device}] = Trainer(network())"
+    for body in (scoped, f"trainers[{device}] = on({device})"):
+        assert codes_in(f"{REPLICAS}{loop}\n    {body}\n", tmp_path) == ({"GPU106"} if reported else set())
+
+
+def test_models_on_two_gpus_in_each_round_are_no_replicas(tmp_path: Path) -> None:
+    code = "for trial in range(3):\n    trainers[trial] = on('/gpu:0'), on('/gpu:1')\n"
+    assert codes_in(REPLICAS + code, tmp_path) == set()

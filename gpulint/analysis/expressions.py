@@ -479,6 +479,8 @@ def iterate(interp: Interpreter, iterable: Value, node: ir.Node) -> tuple[list[V
     """What a loop over a value goes through: (elements, whether these are exactly all of them)."""
     if isinstance(iterable, Join) and all(isinstance(option, Dataset) for _, option in iterable.alternatives):
         iterable = iterable.alternatives[0][1]
+    if isinstance(iterable, Join):
+        return [_any_of(interp, iterable, node)], False
     if isinstance(iterable, Items):
         if iterable.items is not None and len(iterable.items) <= MAX_UNROLL:
             return list(iterable.items), True
@@ -501,6 +503,17 @@ def iterate(interp: Interpreter, iterable: Value, node: ir.Node) -> tuple[list[V
     if isinstance(iterable, Tensor):
         return [Tensor(interp.site(node), iterable.device, iterable.dtype, on_host=iterable.on_host)], False
     return [Unknown(("item", symbol_of(iterable), interp.site(node)))], False
+
+
+def _any_of(interp: Interpreter, iterable: Join, node: ir.Node) -> Value:
+    """What stands for the elements of whichever of several values a loop goes over."""
+    ways: list[tuple[Path, Value]] = []
+    for guard, option in iterable.alternatives:
+        elements, exact = iterate(interp, option, node)
+        alike = len(elements) == 1 or (not exact and bool(elements))
+        ways.append((guard, elements[0] if alike else Unknown(("item", symbol_of(option), interp.site(node)))))
+    value = join(ways, ("item", symbol_of(iterable), interp.site(node)))
+    return value  # type: ignore[no-any-return]
 
 
 def walrus(interp: Interpreter, node: ir.Walrus) -> Value:
