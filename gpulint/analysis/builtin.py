@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpulint.analysis import datasets, events, host, mappings, members, removed, tensors
+from gpulint.analysis.contexts import Loop
 from gpulint.analysis.paths import Condition
 from gpulint.analysis.truth import either, length_symbol
 from gpulint.analysis.values import (
@@ -160,7 +161,7 @@ def _copy(kind: str) -> Callable[..., Value]:
             made = Items(kind, items, element, (kind, symbol_of(values[0])))
         else:
             made = Items(kind, (), None, (kind, site))
-        made.loops = len(interp.context.loops)
+        made.around = interp.context.loops
         return made
 
     return run
@@ -172,7 +173,7 @@ def _dict(interp: Interpreter, values: list[Value], arguments: Arguments, site: 
     entries |= {name: named(value, name) for name, value in arguments.keywords.items()}
     complete = given is None or (isinstance(given, Mapping) and given.state["complete"])
     made = Mapping(entries, complete and not arguments.open, ("dict", site))
-    made.loops = len(interp.context.loops)
+    made.around = interp.context.loops
     return made
 
 
@@ -524,11 +525,21 @@ def extend(interp: Interpreter, receiver: Items, value: Value, site: Site) -> No
 def _append(interp: Interpreter, receiver: Items, value: Value, site: Site) -> None:
     kept(interp, receiver, value, site)
     present = receiver.items
-    in_loop = any(not loop.unrolled for loop in interp.context.loops)
-    if present is not None and len(present) < MAX_ITEMS and not in_loop:
+    again = any(not loop.unrolled for loop in loops_since(receiver.around or (), interp.context.loops))
+    if present is not None and len(present) < MAX_ITEMS and not again:
         interp.state.write(receiver.state, "items", (*present, value))
     else:
         _blur(interp, receiver, value)
+
+
+def loops_since(before: tuple[Loop, ...], present: tuple[Loop, ...]) -> tuple[Loop, ...]:
+    """The loops that were entered, or came to another round, since those were the present ones."""
+    same = 0
+    for one, other in zip(before, present, strict=False):
+        if (one.entry, one.turn) != (other.entry, other.turn):
+            break
+        same += 1
+    return present[same:]
 
 
 def _blur(interp: Interpreter, receiver: Items, value: Value | None) -> None:

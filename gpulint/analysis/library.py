@@ -31,6 +31,7 @@ from gpulint.analysis.values import (
     External,
     Function,
     Instance,
+    Items,
     Join,
     Layer,
     ListedDevice,
@@ -247,7 +248,22 @@ def _op(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site:
             _call_back(interp, value, site)
     if known.kind is Kind.REDUCTION or name.endswith(_TAKES_LOGITS):
         precision.in_loss(interp, arguments.all(), site)
-    return tensors.op(interp, name, known, arguments, site)
+    result = tensors.op(interp, name, known, arguments, site)
+    if name in _SPLITS and isinstance(result, Tensor):
+        return _parts(result, arguments.of("num_or_size_splits", known.params), site)
+    return result
+
+
+_SPLITS = frozenset({"tensorflow.split"})
+"""Ops that give a list of tensors, as many as they are told."""
+
+
+def _parts(part: Tensor, told: Value | None, site: Site) -> Items:
+    sizes = told.items if isinstance(told, Items) else None
+    count = len(sizes) if sizes is not None else told.value if isinstance(told, Constant) else None
+    if isinstance(count, int) and 0 < count <= builtin.MAX_ITEMS:
+        return Items("list", (part,) * count, None, ("split", site))
+    return Items("list", None, part, ("split", site))
 
 
 _TAKES_LOGITS = ("_with_logits", "log_softmax", "log_sigmoid", "ctc_loss", ".log")
@@ -430,7 +446,7 @@ def _default_dict(interp: Interpreter, arguments: Arguments, site: Site) -> Valu
     made = Mapping({}, False, ("dict", site))
     factory = arguments.get("default_factory", 0)
     made.makes_lists = isinstance(factory, External) and factory.name == "builtins.list"
-    made.loops = len(interp.context.loops)
+    made.around = interp.context.loops
     return made
 
 
