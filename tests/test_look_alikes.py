@@ -1399,3 +1399,89 @@ def test_a_model_for_each_gpu(loop: str, device: str, reported: bool, tmp_path: 
 def test_models_on_two_gpus_in_each_round_are_no_replicas(tmp_path: Path) -> None:
     code = "for trial in range(3):\n    trainers[trial] = on('/gpu:0'), on('/gpu:1')\n"
     assert codes_in(REPLICAS + code, tmp_path) == set()
+
+
+BATCHES = """
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+
+class Source:
+    def __init__(self, size):
+        self.size = size
+
+    def __call__(self):
+        data = tf.data.Dataset.from_tensor_slices((tf.zeros((64, 4)), tf.zeros((64, 1))))
+        return data.shuffle(self.size).batch(8)
+
+@tf.function
+def step(x, y=None):
+    return x
+
+source = Source(64)
+data = source()
+distributed = strategy.experimental_distribute_dataset(source())
+
+"""
+
+GIVEN = [
+    ("one of its parts", "for x, y in {}:", "args=(x, y)"),
+    ("in a tuple", "for batch in {}:", "args=(batch,)"),
+    ("in a list", "for batch in {}:", "args=[batch]"),
+    ("as all arguments", "for batch in {}:", "args=batch"),
+    ("as all arguments, counted", "for i, batch in enumerate({}):", "args=batch"),
+    ("as a tuple", "for batch in {}:", "args=tuple(batch)"),
+    ("with a star", "for batch in {}:", "args=(*batch,)"),
+    ("part by part", "for batch in {}:", "args=(batch[0], batch[1])"),
+    ("by name", "for batch in {}:", "kwargs={{'x': batch}}"),
+    ("as all names", "for batch in {}:", "kwargs=batch"),
+    ("of an iterator", "it = iter({})\nfor _ in range(500):", "args=next(it)"),
+    ("of an iterator, in a tuple", "it = iter({})\nfor _ in range(500):", "args=(next(it),)"),
+    ("of get_next", "it = iter({})\nfor _ in range(500):", "args=it.get_next()"),
+]
+
+
+@pytest.mark.parametrize(("loop", "given"), [row[1:] for row in GIVEN], ids=[row[0] for row in GIVEN])
+def test_a_batch_that_is_given_to_replicas(loop: str, given: str, tmp_path: Path) -> None:
+    code = f"{BATCHES}{loop}\n    strategy.run(step, {given})\n"
+    assert "GPU205" in codes_in(code.format("data"), tmp_path)
+    assert "GPU205" not in codes_in(code.format("distributed"), tmp_path)
+
+
+TOWERS = """
+import tensorflow as tf
+
+class Tower:
+    def __init__(self, device):
+        self.device = device
+        with tf.device(device):
+            self.weights = tf.random.normal((8, 8))
+
+    def loss(self, x):
+        return tf.reduce_sum(tf.matmul(x, self.weights))
+
+data = tf.data.Dataset.from_tensors(tf.zeros((8, 8)))
+towers = [Tower(f"/gpu:{i}") for i in range(COUNT)]
+
+for n, x in enumerate(data):
+    losses = []
+    for tower, part in zip(towers, tf.split(x, COUNT)):
+        with tf.device(tower.device):
+            losses.append(tower.loss(part))
+"""
+
+
+@pytest.mark.parametrize(
+    ("count", "total", "expected"),
+    [
+        (2, "tf.add_n(losses)", {"GPU102"}),
+        (2, "tf.stack(losses)", {"GPU102"}),
+        (1, "tf.add_n(losses)", set()),
+        (2, "tf.add_n(losses[:1])", set()),
+        (2, "[float(loss) for loss in losses]", set()),
+    ],
+)
+def test_losses_of_towers(count: int, total: str, expected: set[str], tmp_path: Path) -> None:
+    code = TOWERS.replace("COUNT", str(count))
+    assert codes_in(f"{code}    total = {total}\n", tmp_path) == expected
+    assert codes_in(f"{code}    with tf.device('/cpu:0'):\n        total = {total}\n", tmp_path) == set()

@@ -370,11 +370,9 @@ def sequence(interp: Interpreter, node: ir.Sequence_) -> Value:
     for element in node.elements:
         if isinstance(element, ir.Starred):
             value = interp.choose(interp.evaluate(element.value))
-            known = value.items if isinstance(value, Items) else None
-            if known is None:
-                complete = False
-            else:
-                items += known
+            known, part = builtin.elements(interp, value, interp.site(element))
+            complete = complete and known is not None
+            items += known if known is not None else [part] if part is not None else []
         else:
             items.append(interp.choose(interp.evaluate(element)))
     symbol = (
@@ -387,7 +385,7 @@ def sequence(interp: Interpreter, node: ir.Sequence_) -> Value:
     )
     known = tuple(items) if complete else None
     made = Items(node.kind, known, items[0] if items and not complete else None, symbol)
-    made.loops = len(interp.context.loops)
+    made.around = interp.context.loops
     return made
 
 
@@ -409,7 +407,7 @@ def mapping(interp: Interpreter, node: ir.Mapping_) -> Value:
         else:
             complete = False
     made = Mapping(entries, complete, ("dict", interp.site(node)))
-    made.loops = len(interp.context.loops)
+    made.around = interp.context.loops
     return made
 
 
@@ -452,6 +450,7 @@ def _clauses(interp: Interpreter, node: ir.Comprehension, depth: int, collected:
         exact,
         tuple(access.bound_names(clause.target)),
         interp.path,
+        entry=interp.steps,
         flags=len(before.flags),
         handlers=len(before.handlers),
         is_traced=before.traced is not None,
