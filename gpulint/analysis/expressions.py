@@ -505,14 +505,15 @@ def iterate(interp: Interpreter, iterable: Value, node: ir.Node) -> tuple[list[V
 
 
 def _any_of(interp: Interpreter, iterable: Join, node: ir.Node) -> Value:
-    """What stands for the elements of whichever of several values a loop goes over."""
+    """What stands for the elements of whichever of several values a loop goes over: none of an empty one."""
+    unknown = Unknown(("item", symbol_of(iterable), interp.site(node)))
     ways: list[tuple[Path, Value]] = []
     for guard, option in iterable.alternatives:
-        elements, exact = iterate(interp, option, node)
-        alike = len(elements) == 1 or (not exact and bool(elements))
-        ways.append((guard, elements[0] if alike else Unknown(("item", symbol_of(option), interp.site(node)))))
-    value = join(ways, ("item", symbol_of(iterable), interp.site(node)))
-    return value  # type: ignore[no-any-return]
+        elements, _ = iterate(interp, option, node)
+        if elements:
+            ways.append((guard, elements[0] if len(elements) == 1 else unknown))
+    value = join(ways, unknown.symbol)
+    return value if isinstance(value, Value) else unknown
 
 
 def walrus(interp: Interpreter, node: ir.Walrus) -> Value:

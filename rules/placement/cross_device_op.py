@@ -49,8 +49,9 @@ class CrossDeviceOp(Rule):
     ```
 
     ## What is not reported
-    Inputs on one device, or on devices of which the program does not say how many there are, reductions placed on purpose (`with tf.device("/cpu:0"): tf.add_n(…)`), values that a
-    strategy manages, values moved with `tf.identity` under a device.
+    Inputs on one device, or on devices of which the program does not say how many there are, reductions placed on
+    purpose (`with tf.device("/cpu:0"): tf.add_n(…)`), values that a strategy manages, values moved with `tf.identity`
+    under a device.
 
     ## At run time
     Copies between the devices at that line.
