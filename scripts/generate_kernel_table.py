@@ -2,61 +2,34 @@
 
     python scripts/generate_kernel_table.py gpulint/knowledge/kernels.json
 
-No GPU is needed: kernels are registered when the library is loaded. A public function is listed when the ops that it
-calls (read off its source) have no GPU kernel at all, or, for bare wrappers, only for some dtypes of the first input.
-What is known of ops themselves is in gpu_kernels.json.
+No GPU is needed: kernels are registered when the library is loaded. A public function is listed when each way through
+it (read off its source and the sources of what it calls) runs an op that has no GPU kernel at all, or, for bare
+wrappers, when their op has one only for some dtypes of the first input. What is known of ops themselves is in
+gpu_kernels.json.
 """
 
 from __future__ import annotations
 
 import inspect
 import json
-import re
 import sys
 from typing import Any
 
 import tensorflow as tf
+from called_operations import Called, operation
 from generate_api_table import NO_OPS, OP_MODULES, rank, walk
 from tensorflow.python.framework import dtypes, kernels
 from tensorflow.python.framework.op_def_registry import get
 
 GPU_TYPES = ("GPU", "DEFAULT")
 
-_CALLS = re.compile(r"\b(\w+_ops|ops)\.(\w+)\(")
-
-HARMLESS = frozenset(["convert_to_tensor", "name_scope", "convert_n_to_tensor_or_indexed_slices"])
-"""Functions of the ops modules that a wrapper may call beside its op."""
-
 MEANINGLESS = frozenset(
     ["print", "timestamp", "py_func", "EagerPyFunc", "Assert", "Print", "Identity", "IdentityN", "Const"]
 )
 """Ops whose place says nothing of where the work is done."""
 
-
-def op_names() -> dict[str, str]:
-    """Python name of a generated wrapper → op name."""
-    names = {}
-    for kernel in kernels.get_all_registered_kernels().kernel:
-        names[re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", kernel.op).lower()] = kernel.op
-    return names
-
-
-def ops_of(function: Any, wrappers: dict[str, str]) -> tuple[set[str], bool]:
-    """The ops that a public function runs and whether it is a bare wrapper of one.
-
-    None where its source calls anything but generated wrappers: what such a function runs is not known.
-    """
-    function = inspect.unwrap(function)
-    if ".gen_" in getattr(function, "__module__", ""):
-        return ({wrappers[function.__name__]} if function.__name__ in wrappers else set()), True
-    try:
-        source = inspect.getsource(function)
-    except (OSError, TypeError):
-        return set(), False
-    calls = [(module, name) for module, name in _CALLS.findall(source) if name not in HARMLESS]
-    if not all(module.startswith("gen_") for module, _ in calls):
-        return set(), False
-    return {wrappers[name] for _, name in calls if name in wrappers}, False
+HEAVY = frozenset(["MatMul", "BatchMatMulV2", "BatchMatMulV3", "SparseMatMul", "Einsum", "Conv2D"])
+"""Ops beside which one without a GPU kernel is not the work of a function."""
 
 
 def gpu_dtypes(op: str) -> set[str] | None:
@@ -82,7 +55,7 @@ def main() -> None:
     groups: dict[int, list[str]] = {}
     for name, value in found.items():
         groups.setdefault(id(value), []).append(name)
-    wrappers = op_names()
+    called = Called(lambda op: op not in MEANINGLESS and gpu_dtypes(op) == set())
     table: dict[str, list[str]] = {}
     for names in groups.values():
         name = min(names, key=rank)
@@ -90,16 +63,12 @@ def main() -> None:
         value = found[name]
         if isinstance(value, type) or module not in OP_MODULES or last in NO_OPS or module.startswith("keras"):
             continue
-        ops, bare = ops_of(value, wrappers)
-        ops -= MEANINGLESS
-        if not ops:
-            continue
-        known = [gpu_dtypes(op) for op in ops]
-        if any(one is None for one in known):
-            continue
-        allowed = set().union(*(one for one in known if one is not None))
-        if bare or not allowed:
+        op = operation(inspect.unwrap(value))
+        allowed = gpu_dtypes(op) if op is not None and op not in MEANINGLESS else None
+        if allowed is not None:
             table[name] = sorted(allowed)
+        elif called.certain(value) and called.possible(value).isdisjoint(HEAVY):
+            table[name] = []
     with open(sys.argv[1], "w", encoding="utf-8") as file:
         content = {"tensorflow": tf.__version__, "gpu_dtypes": dict(sorted(table.items()))}
         json.dump(content, file, indent=0)

@@ -1909,3 +1909,214 @@ GROWTHS = [
 @pytest.mark.parametrize(("case", "code", "expected"), GROWTHS, ids=[case for case, _, _ in GROWTHS])
 def test_growth_beside_a_limit(case: str, code: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(GROWTH + textwrap.dedent(code) + "\n", tmp_path) == expected
+
+
+DEVICES = """
+import os
+import tensorflow as tf
+
+class Tower:
+    def __init__(self, device):
+        self.device = device
+
+def name_of(number):
+    return "/gpu:%d" % number
+
+def work():
+    return tf.linalg.matmul(tf.zeros((8, 8)), tf.zeros((8, 8)))
+
+PAIR = ["/gpu:0", "/gpu:1"]
+BY_NAME = {"left": "/gpu:0", "right": "/gpu:1"}
+
+"""
+
+CHOSEN = [
+    ("%", "for i in range(2):", "'/gpu:%d' % i"),
+    ("% of a setting", "N = 1\nfor i in range(N):", "'/gpu:%d' % i"),
+    ("format", "for i in range(2):", "'/gpu:{}'.format(i)"),
+    ("an f-string", "for i in range(2):", "f'/gpu:{i}'"),
+    ("+", "for i in range(2):", "'/gpu:' + str(i)"),
+    ("join", "for i in range(2):", "':'.join(['/gpu', str(i)])"),
+    ("a function", "for i in range(2):", "name_of(i)"),
+    ("DeviceSpec", "for i in range(2):", "tf.DeviceSpec(device_type='GPU', device_index=i)"),
+    ("a list", "for device in PAIR:", "device"),
+    ("an index of a list", "for i in range(2):", "PAIR[i]"),
+    ("a remainder", "for i in range(50):", "PAIR[i % 2]"),
+    ("enumerate", "for i, device in enumerate(PAIR):", "device"),
+    ("zip", "for device, line in zip(PAIR, open('lines')):", "device"),
+    ("sorted", "for device in sorted(PAIR):", "device"),
+    ("the items of a dict", "for name, device in BY_NAME.items():", "device"),
+    ("the values of a dict", "for device in BY_NAME.values():", "device"),
+    ("an attribute", "for tower in [Tower(device) for device in PAIR]:", "tower.device"),
+    ("attributes that are written out", "for tower in (Tower('/gpu:0'), Tower('/gpu:1')):", "tower.device"),
+    ("the host and a GPU", "for device in ['/cpu:0', '/gpu:0']:", "device"),
+    ("sixteen", "for i in range(16):", "'/gpu:%d' % i"),
+    ("while", "i = 0\nwhile i < 2:\n    i += 1", "'/gpu:%d' % i"),
+]
+
+
+@pytest.mark.parametrize(("loop", "device"), [row[1:] for row in CHOSEN], ids=[row[0] for row in CHOSEN])
+def test_a_loop_chooses_the_device(loop: str, device: str, tmp_path: Path) -> None:
+    code = f"{DEVICES}{loop}\n    with tf.device({device}):\n        work()\n"
+    assert codes_in(code, tmp_path) == set()
+
+
+@pytest.mark.parametrize(
+    ("loop", "device"),
+    [
+        ("for device in ['/gpu:0']:", "device"),
+        ("for i in range(2):", "'/gpu:0'"),
+        ("for i in range(2):", "'/gpu:%d' % 0"),
+        ("if True:", "PAIR[0]"),
+        ("if True:", "BY_NAME['left']"),
+        ("if True:", "Tower('/gpu:1').device"),
+        ("if True:", "tf.DeviceSpec(device_type='GPU', device_index=1)"),
+    ],
+)
+def test_no_loop_chooses_the_device(loop: str, device: str, tmp_path: Path) -> None:
+    code = f"{DEVICES}{loop}\n    with tf.device({device}):\n        work()\n"
+    assert codes_in(code, tmp_path) == {"GPU101"}
+
+
+REPLICAS = """
+import os
+import tensorflow as tf
+
+class Trainer:
+    def __init__(self, model):
+        self.model = model
+        self.optimizer = tf.keras.optimizers.SGD()
+
+    @tf.function
+    def step(self, x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(self.model(x))
+        gradients = tape.gradient(loss, self.model.trainable_variables)
+        self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
+        return loss
+
+def network():
+    return tf.keras.Sequential([tf.keras.layers.Dense(1)])
+
+def on(device):
+    with tf.device(device):
+        return Trainer(network())
+
+gpus = tf.config.list_logical_devices("GPU")
+wanted = int(os.environ["WANTED"])
+trainers = {}
+
+"""
+
+REPLICATED = [
+    ("listed GPUs", "for gpu in gpus:", "gpu.name", True),
+    ("listed GPUs, or the host", "for gpu in [one.name for one in gpus] or ['/cpu:0']:", "gpu", True),
+    ("listed GPUs, if there are any", "for gpu in [one.name for one in gpus] if gpus else ['/cpu:0']:", "gpu", True),
+    ("names", "for gpu in ('/gpu:0', '/gpu:1'):", "gpu", True),
+    ("numbers", "for gpu in range(2):", "'/gpu:%d' % gpu", True),
+    ("numbers that are not known", "for gpu in range(wanted):", "'/gpu:%d' % gpu", True),
+    ("numbers, and something for each", "for gpu, part in zip(gpus, open('parts')):", "gpu.name", True),
+    ("one GPU", "for fold in range(3):", "gpus[0].name", False),
+    ("one GPU by number", "for fold in range(3):", "'/gpu:%d' % wanted", False),
+    ("hosts", "for host in range(2):", "'/cpu:%d' % host", False),
+]
+
+
+@pytest.mark.parametrize(
+    ("loop", "device", "reported"), [row[1:] for row in REPLICATED], ids=[row[0] for row in REPLICATED]
+)
+def test_a_model_for_each_gpu(loop: str, device: str, reported: bool, tmp_path: Path) -> None:
+    scoped = f"with tf.device({device}):\n        trainers[{device}] = Trainer(network())"
+    for body in (scoped, f"trainers[{device}] = on({device})"):
+        assert codes_in(f"{REPLICAS}{loop}\n    {body}\n", tmp_path) == ({"GPU106"} if reported else set())
+
+
+def test_models_on_two_gpus_in_each_round_are_no_replicas(tmp_path: Path) -> None:
+    code = "for trial in range(3):\n    trainers[trial] = on('/gpu:0'), on('/gpu:1')\n"
+    assert codes_in(REPLICAS + code, tmp_path) == set()
+
+
+BATCHES = """
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+
+class Source:
+    def __init__(self, size):
+        self.size = size
+
+    def __call__(self):
+        data = tf.data.Dataset.from_tensor_slices((tf.zeros((64, 4)), tf.zeros((64, 1))))
+        return data.shuffle(self.size).batch(8)
+
+@tf.function
+def step(x, y=None):
+    return x
+
+source = Source(64)
+data = source()
+distributed = strategy.experimental_distribute_dataset(source())
+
+"""
+
+GIVEN = [
+    ("one of its parts", "for x, y in {}:", "args=(x, y)"),
+    ("in a tuple", "for batch in {}:", "args=(batch,)"),
+    ("in a list", "for batch in {}:", "args=[batch]"),
+    ("as all arguments", "for batch in {}:", "args=batch"),
+    ("as all arguments, counted", "for i, batch in enumerate({}):", "args=batch"),
+    ("as a tuple", "for batch in {}:", "args=tuple(batch)"),
+    ("with a star", "for batch in {}:", "args=(*batch,)"),
+    ("part by part", "for batch in {}:", "args=(batch[0], batch[1])"),
+    ("by name", "for batch in {}:", "kwargs={{'x': batch}}"),
+    ("as all names", "for batch in {}:", "kwargs=batch"),
+    ("of an iterator", "it = iter({})\nfor _ in range(500):", "args=next(it)"),
+    ("of an iterator, in a tuple", "it = iter({})\nfor _ in range(500):", "args=(next(it),)"),
+    ("of get_next", "it = iter({})\nfor _ in range(500):", "args=it.get_next()"),
+]
+
+
+@pytest.mark.parametrize(("loop", "given"), [row[1:] for row in GIVEN], ids=[row[0] for row in GIVEN])
+def test_a_batch_that_is_given_to_replicas(loop: str, given: str, tmp_path: Path) -> None:
+    code = f"{BATCHES}{loop}\n    strategy.run(step, {given})\n"
+    assert "GPU205" in codes_in(code.format("data"), tmp_path)
+    assert "GPU205" not in codes_in(code.format("distributed"), tmp_path)
+
+
+TOWERS = """
+import tensorflow as tf
+
+class Tower:
+    def __init__(self, device):
+        self.device = device
+        with tf.device(device):
+            self.weights = tf.random.normal((8, 8))
+
+    def loss(self, x):
+        return tf.reduce_sum(tf.matmul(x, self.weights))
+
+data = tf.data.Dataset.from_tensors(tf.zeros((8, 8)))
+towers = [Tower(f"/gpu:{i}") for i in range(COUNT)]
+
+for n, x in enumerate(data):
+    losses = []
+    for tower, part in zip(towers, tf.split(x, COUNT)):
+        with tf.device(tower.device):
+            losses.append(tower.loss(part))
+"""
+
+
+@pytest.mark.parametrize(
+    ("count", "total", "expected"),
+    [
+        (2, "tf.add_n(losses)", {"GPU102"}),
+        (2, "tf.stack(losses)", {"GPU102"}),
+        (1, "tf.add_n(losses)", set()),
+        (2, "tf.add_n(losses[:1])", set()),
+        (2, "[float(loss) for loss in losses]", set()),
+    ],
+)
+def test_losses_of_towers(count: int, total: str, expected: set[str], tmp_path: Path) -> None:
+    code = TOWERS.replace("COUNT", str(count))
+    assert codes_in(f"{code}    total = {total}\n", tmp_path) == expected
+    assert codes_in(f"{code}    with tf.device('/cpu:0'):\n        total = {total}\n", tmp_path) == set()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpulint.analysis import datasets, events, gradients, host, mappings, members, removed, tensors
+from gpulint.analysis.contexts import Loop
 from gpulint.analysis.paths import Condition
 from gpulint.analysis.truth import either, length_symbol
 from gpulint.analysis.values import (
@@ -138,7 +139,7 @@ def elements(interp: Interpreter, value: Value, site: Site) -> tuple[tuple[Value
         items = value.items
         element = value.element
         if element is None and items and all(type(item) is type(items[0]) for item in items):
-            element = items[0]
+            element = items[0] if len(items) == 1 or not isinstance(items[0], Constant) else None
         return items, element
     if isinstance(value, Dataset):
         return None, tensors.element_of(interp, value, ir.Pass(site.node))
@@ -160,7 +161,7 @@ def _copy(kind: str) -> Callable[..., Value]:
             made = Items(kind, items, element, (kind, symbol_of(values[0])))
         else:
             made = Items(kind, (), None, (kind, site))
-        made.loops = len(interp.context.loops)
+        made.around = interp.context.loops
         return made
 
     return run
@@ -172,7 +173,7 @@ def _dict(interp: Interpreter, values: list[Value], arguments: Arguments, site: 
     entries |= {name: named(value, name) for name, value in arguments.keywords.items()}
     complete = given is None or (isinstance(given, Mapping) and given.state["complete"])
     made = Mapping(entries, complete and not arguments.open, ("dict", site))
-    made.loops = len(interp.context.loops)
+    made.around = interp.context.loops
     return made
 
 
@@ -410,7 +411,7 @@ def _formatted(template: str, arguments: Arguments, site: Site) -> Value:
         value = arguments.get(field, index)
         parts.append(written(value))
     parts.append(template[last:])
-    return _joined(parts, site, tuple(symbol_of(value) for value in arguments.all()))
+    return _joined(parts, site, arguments.all(), tuple(symbol_of(value) for value in arguments.all()))
 
 
 def written(value: Value | None) -> str | None:
@@ -436,12 +437,17 @@ def format_percent(interp: Interpreter, template: str, value: Value, node: ir.No
             tensors.read(interp, given, "format", node)
         parts.append(written(given) if given is not None else None)
     parts.append(template[last:])
-    return _joined(parts, interp.site(node), symbol_of(value))
+    return _joined(parts, interp.site(node), values, symbol_of(value))
 
 
-def _joined(parts: Sequence[str | None], site: Site, symbol: Any) -> Value:
+def names_of(values: Iterable[Value]) -> tuple[str, ...]:
+    """The variables that the parts of a string went through."""
+    return tuple(name for value in values if isinstance(value, Constant) for name in value.named)[:8]
+
+
+def _joined(parts: Sequence[str | None], site: Site, values: Iterable[Value], symbol: Any) -> Value:
     if None not in parts:
-        return Constant("".join(part or "" for part in parts), site)
+        return Constant("".join(part or "" for part in parts), site, names_of(values))
     return Text(tuple(parts), ("text", tuple(parts), symbol))
 
 
@@ -475,7 +481,8 @@ def _of_string(interp: Interpreter, receiver: Constant, name: str, arguments: Ar
             and joined.items is not None
             and all(isinstance(i, Constant) for i in joined.items)
         ):
-            return Constant(text.join(str(i.value) for i in joined.items if isinstance(i, Constant)), site)
+            whole = text.join(str(i.value) for i in joined.items if isinstance(i, Constant))
+            return Constant(whole, site, names_of((receiver, *joined.items)))
     return Unknown(("call", ("attribute", symbol_of(receiver), name), tuple(symbol_of(v) for v in arguments.all())))
 
 
@@ -522,11 +529,21 @@ def extend(interp: Interpreter, receiver: Items, value: Value, site: Site) -> No
 def _append(interp: Interpreter, receiver: Items, value: Value, site: Site) -> None:
     kept(interp, receiver, value, site)
     present = receiver.items
-    in_loop = any(not loop.unrolled for loop in interp.context.loops)
-    if present is not None and len(present) < MAX_ITEMS and not in_loop:
+    again = any(not loop.unrolled for loop in loops_since(receiver.around or (), interp.context.loops))
+    if present is not None and len(present) < MAX_ITEMS and not again:
         interp.state.write(receiver.state, "items", (*present, value))
     else:
         _blur(interp, receiver, value)
+
+
+def loops_since(before: tuple[Loop, ...], present: tuple[Loop, ...]) -> tuple[Loop, ...]:
+    """The loops that were entered, or came to another round, since those were the present ones."""
+    same = 0
+    for one, other in zip(before, present, strict=False):
+        if (one.entry, one.turn) != (other.entry, other.turn):
+            break
+        same += 1
+    return present[same:]
 
 
 def _blur(interp: Interpreter, receiver: Items, value: Value | None) -> None:

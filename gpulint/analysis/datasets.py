@@ -9,7 +9,7 @@ from gpulint.analysis import events, members, removed, runtime
 from gpulint.analysis.control import Halts
 from gpulint.analysis.effects import of_layer
 from gpulint.analysis.state import alternatives
-from gpulint.analysis.tensors import flattened
+from gpulint.analysis.tensors import element_of, flattened
 from gpulint.analysis.values import (
     NONE,
     Arguments,
@@ -34,6 +34,7 @@ from gpulint.analysis.values import (
 from gpulint.knowledge.facts import Fact
 from gpulint.knowledge.watched import OPTIONS
 from gpulint.places import Site
+from gpulint.syntax import ir
 
 if TYPE_CHECKING:
     from gpulint.analysis.interpreter import Interpreter
@@ -128,6 +129,9 @@ def method(interp: Interpreter, receiver: Dataset, name: str, arguments: Argumen
     """`dataset.method(…)`."""
     if name == "apply":
         return _applied(interp, receiver, arguments, site)
+    if name == "get_next":
+        consumed(interp, receiver, "next", site, None)
+        return element_of(interp, receiver, ir.Pass(site.node))
     noted = len(interp.plan.events)
     effects = _run_mapped(interp, arguments, site) if name in _TAKE_FUNCTIONS else ()
     operations = sum(isinstance(event, events.OpCalled) for event in interp.plan.events[noted:])

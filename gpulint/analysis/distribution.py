@@ -78,7 +78,9 @@ def _run(interp: Interpreter, strategy: Strategy, arguments: Arguments, site: Si
     values = given.items if isinstance(given, Items) and given.items is not None else None
     keywords = named.entries if isinstance(named, Mapping) else {}
     is_open = values is None
-    passed = (*(interp.choose(value) for value in values or ()), *keywords.values())
+    parts = (given.element if isinstance(given, Items) and given.items is None else given, named)
+    whole = tuple(value for value in parts if isinstance(value, (PerReplica, Tensor)))
+    passed = (*(interp.choose(value) for value in values or ()), *keywords.values(), *whole)
     interp.emit(events.StrategyUsed(site, interp.where(), strategy, "run"))
     interp.emit(events.StrategyRun(site, interp.where(), strategy, function, passed, tuple(arguments.sites.values())))
     inner = Arguments(

@@ -117,7 +117,8 @@ class ScopeEntered(Event):
 
 @dataclass(frozen=True, slots=True)
 class StrategyRun(Event):
-    """`strategy.run(function, args)`."""
+    """`strategy.run(function, args)`. `arguments` are what `args` and `kwargs` hold, or the batch that is given as the
+    whole of them (`args=next(iterator)`)."""
 
     strategy: Strategy
     function: Value

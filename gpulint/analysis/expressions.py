@@ -103,8 +103,7 @@ def fstring(interp: Interpreter, node: ir.FString) -> Value:
 def text(parts: tuple[str | None, ...], values: list[Value], node: ir.Node, interp: Interpreter) -> Value:
     """A string of these parts: a constant when all are known."""
     if None not in parts:
-        named = tuple(n for value in values if isinstance(value, Constant) for n in value.named)
-        return Constant("".join(part or "" for part in parts), interp.site(node), named)
+        return Constant("".join(part or "" for part in parts), interp.site(node), builtin.names_of(values))
     return Text(parts, ("text", parts, tuple(named for value in values for named in _symbols(value))))
 
 
@@ -371,11 +370,9 @@ def sequence(interp: Interpreter, node: ir.Sequence_) -> Value:
     for element in node.elements:
         if isinstance(element, ir.Starred):
             value = interp.choose(interp.evaluate(element.value))
-            known = value.items if isinstance(value, Items) else None
-            if known is None:
-                complete = False
-            else:
-                items += known
+            known, part = builtin.elements(interp, value, interp.site(element))
+            complete = complete and known is not None
+            items += known if known is not None else [part] if part is not None else []
         else:
             items.append(interp.choose(interp.evaluate(element)))
     symbol = (
@@ -388,7 +385,7 @@ def sequence(interp: Interpreter, node: ir.Sequence_) -> Value:
     )
     known = tuple(items) if complete else None
     made = Items(node.kind, known, items[0] if items and not complete else None, symbol)
-    made.loops = len(interp.context.loops)
+    made.around = interp.context.loops
     return made
 
 
@@ -410,7 +407,7 @@ def mapping(interp: Interpreter, node: ir.Mapping_) -> Value:
         else:
             complete = False
     made = Mapping(entries, complete, ("dict", interp.site(node)))
-    made.loops = len(interp.context.loops)
+    made.around = interp.context.loops
     return made
 
 
@@ -453,6 +450,7 @@ def _clauses(interp: Interpreter, node: ir.Comprehension, depth: int, collected:
         exact,
         tuple(access.bound_names(clause.target)),
         interp.path,
+        entry=interp.steps,
         flags=len(before.flags),
         handlers=len(before.handlers),
         is_traced=before.traced is not None,
@@ -483,6 +481,8 @@ def iterate(interp: Interpreter, iterable: Value, node: ir.Node) -> tuple[list[V
             return [gradient], False
         if all(isinstance(option, Dataset) for _, option in iterable.alternatives):
             iterable = iterable.alternatives[0][1]
+        else:
+            return [_any_of(interp, iterable, node)], False
     if isinstance(iterable, Items):
         if iterable.items is not None and len(iterable.items) <= MAX_UNROLL:
             return list(iterable.items), True
@@ -505,6 +505,18 @@ def iterate(interp: Interpreter, iterable: Value, node: ir.Node) -> tuple[list[V
     if isinstance(iterable, Tensor):
         return [Tensor(interp.site(node), iterable.device, iterable.dtype, on_host=iterable.on_host)], False
     return [Unknown(("item", symbol_of(iterable), interp.site(node)))], False
+
+
+def _any_of(interp: Interpreter, iterable: Join, node: ir.Node) -> Value:
+    """What stands for the elements of whichever of several values a loop goes over: none of an empty one."""
+    unknown = Unknown(("item", symbol_of(iterable), interp.site(node)))
+    ways: list[tuple[Path, Value]] = []
+    for guard, option in iterable.alternatives:
+        elements, _ = iterate(interp, option, node)
+        if elements:
+            ways.append((guard, elements[0] if len(elements) == 1 else unknown))
+    value = join(ways, unknown.symbol)
+    return value if isinstance(value, Value) else unknown
 
 
 def walrus(interp: Interpreter, node: ir.Walrus) -> Value:

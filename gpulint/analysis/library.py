@@ -31,6 +31,7 @@ from gpulint.analysis.values import (
     External,
     Function,
     Instance,
+    Items,
     Join,
     Layer,
     ListedDevice,
@@ -247,7 +248,22 @@ def _op(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site:
             _call_back(interp, value, site)
     if known.kind is Kind.REDUCTION or name.endswith(_TAKES_LOGITS):
         precision.in_loss(interp, arguments.all(), site)
-    return tensors.op(interp, name, known, arguments, site)
+    result = tensors.op(interp, name, known, arguments, site)
+    if name in _SPLITS and isinstance(result, Tensor):
+        return _parts(result, arguments.of("num_or_size_splits", known.params), site)
+    return result
+
+
+_SPLITS = frozenset({"tensorflow.split"})
+"""Ops that give a list of tensors, as many as they are told."""
+
+
+def _parts(part: Tensor, told: Value | None, site: Site) -> Items:
+    sizes = told.items if isinstance(told, Items) else None
+    count = len(sizes) if sizes is not None else told.value if isinstance(told, Constant) else None
+    if isinstance(count, int) and 0 < count <= builtin.MAX_ITEMS:
+        return Items("list", (part,) * count, None, ("split", site))
+    return Items("list", None, part, ("split", site))
 
 
 _TAKES_LOGITS = ("_with_logits", "log_softmax", "log_sigmoid", "ctc_loss", ".log")
@@ -327,7 +343,7 @@ def _device_spec(interp: Interpreter, arguments: Arguments, site: Site) -> Value
     kind, index = arguments.of("device_type", params), arguments.of("device_index", params)
     if isinstance(kind, Constant) and isinstance(kind.value, str):
         if isinstance(index, Constant) and isinstance(index.value, int):
-            return Constant(f"/device:{kind.value}:{index.value}", site)
+            return Constant(f"/device:{kind.value}:{index.value}", site, index.named)
         return Text((f"/device:{kind.value}:", None), ("text", site))
     return Unknown(("device", site))
 
@@ -430,7 +446,7 @@ def _default_dict(interp: Interpreter, arguments: Arguments, site: Site) -> Valu
     made = Mapping({}, False, ("dict", site))
     factory = arguments.get("default_factory", 0)
     made.makes_lists = isinstance(factory, External) and factory.name == "builtins.list"
-    made.loops = len(interp.context.loops)
+    made.around = interp.context.loops
     return made
 
 

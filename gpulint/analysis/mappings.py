@@ -43,7 +43,7 @@ def entry(interp: Interpreter, container: Mapping, key: Value, default: Value | 
         return interp.choose(own)
     if container.makes_lists and default is None:
         made = Items("list", (), None, ("item", symbol_of(container), symbol_of(key)))
-        made.loops = container.loops
+        made.around = container.around
         interp.state.write(entries, key_of(key), made)
         return made
     if isinstance(key, Constant):

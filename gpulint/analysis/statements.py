@@ -29,6 +29,7 @@ from gpulint.analysis.values import (
     NONE,
     Function,
     Items,
+    Join,
     ListedDevice,
     Unknown,
     Value,
@@ -245,6 +246,8 @@ def _of_turn(element: Value, turn: int) -> Value:
         return Unknown(("turn", turn, element.symbol))
     if isinstance(element, ListedDevice):
         return ListedDevice(element.list, element.index, turn)
+    if isinstance(element, Join):
+        return Join(tuple((guard, _of_turn(option, turn)) for guard, option in element.alternatives))
     if isinstance(element, Items) and element.items is not None:
         return Items(element.kind, tuple(_of_turn(item, turn) for item in element.items))
     return element

@@ -98,7 +98,8 @@ def rounds(loop: Loop) -> int | None:
 def _length(iterable: Value | None) -> int | None:
     if isinstance(iterable, Items):
         if iterable.items is not None:
-            return len(iterable.items)
+            of_one_batch = bool(iterable.items) and all(isinstance(item, Tensor) for item in iterable.items)
+            return None if of_one_batch else len(iterable.items)
         lengths = [count for part in iterable.over if (count := _length(part)) is not None]
         return min(lengths, default=None)
     if not isinstance(iterable, Dataset):

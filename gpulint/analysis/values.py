@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpulint.analysis.contexts import NOWHERE, Where
+from gpulint.analysis.contexts import NOWHERE, Loop, Where
 from gpulint.analysis.paths import Path
 from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.knowledge.devices import DeviceName
@@ -263,7 +263,7 @@ class Items(Value):
     """A tuple, list, set, range, zip … `items` when each element is known, else `element` stands for all of
     them (None: nothing is known). Lists that grow keep what they hold in `state` under "items"."""
 
-    __slots__ = ("kind", "loops", "over", "state", "symbol")
+    __slots__ = ("around", "kind", "over", "state", "symbol")
 
     def __init__(
         self,
@@ -276,8 +276,8 @@ class Items(Value):
         self.kind = kind
         self.over = over
         """What it goes over, of `enumerate` and `zip`."""
-        self.loops: int | None = None
-        """How many loops were around the place where it was made; None where that is not known."""
+        self.around: tuple[Loop, ...] | None = None
+        """The loops around the place where it was made; None where they are not known."""
         self.symbol = symbol(name) if name is not None else symbol(("value", self.serial))
         self.state: dict[str, Any] = {"items": items, "element": element}
 
@@ -295,12 +295,12 @@ class Items(Value):
 class Mapping(Value):
     """A dict: values of known constant keys in `entries`; `complete` when there are no others."""
 
-    __slots__ = ("entries", "loops", "makes_lists", "state", "symbol")
+    __slots__ = ("around", "entries", "makes_lists", "state", "symbol")
 
     def __init__(self, entries: dict[Any, Any], complete: bool, name: Any) -> None:
         self.entries: dict[Any, Any] = entries
-        self.loops: int | None = None
-        """How many loops were around the place where it was made; None where that is not known."""
+        self.around: tuple[Loop, ...] | None = None
+        """The loops around the place where it was made; None where they are not known."""
         self.makes_lists = False
         """A `defaultdict(list)`."""
         self.state: dict[str, Any] = {"complete": complete}

@@ -125,7 +125,7 @@ class TensorsKept(Rule):
         for event in self._kept:
             container = event.container
             loop = next((one for one in reversed(event.where.context.loops) if one.site in loops), None)
-            if loop is None or container.loops != 0 or id(container) in self._cleared:
+            if loop is None or container.around != () or id(container) in self._cleared:
                 continue
             if are_few(event.where.context.loops) or is_rare(event.where, loop) or self._is_limited(event):
                 continue

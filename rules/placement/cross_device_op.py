@@ -23,7 +23,7 @@ class CrossDeviceOp(Rule):
 
     ## What it does
     Finds operations and operators whose inputs were put on different GPUs by explicit device scopes, and that stand in
-    no device scope themselves.
+    no device scope themselves; lists that a loop over towers filled are inputs, too.
 
     ## Why is this bad
     Every input that lives elsewhere is copied across first, in each step, and both GPUs wait.
@@ -49,8 +49,9 @@ class CrossDeviceOp(Rule):
     ```
 
     ## What is not reported
-    Inputs on one device, reductions placed on purpose (`with tf.device("/cpu:0"): tf.add_n(…)`), values that a
-    strategy manages, values moved with `tf.identity` under a device.
+    Inputs on one device, or on devices of which the program does not say how many there are, reductions placed on
+    purpose (`with tf.device("/cpu:0"): tf.add_n(…)`), values that a strategy manages, values moved with `tf.identity`
+    under a device.
 
     ## At run time
     Copies between the devices at that line.

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gpulint.api import (
     DEVICE_NAMES,
     DEVICE_WORDS,
+    DeviceName,
     Plan,
     Report,
     Rule,
@@ -53,9 +54,10 @@ class HardcodedDevice(Rule):
     `strategy.scope()`.
 
     ## What is not reported
-    CPU devices, `None`, an index chosen by a loop, a flag, the environment, a local rank or a check of what
-    the machine has (a `try` that catches the RuntimeError too), parameters that callers give, a scope inside
-    another one of the same device, the only GPU that the program leaves itself, test files, and TF1 graph-mode towers.
+    CPU devices, `None`, a device chosen by a loop (however its name is written, and wherever it is kept), a flag, the
+    environment, a local rank or a check of what the machine has (a `try` that catches the RuntimeError too),
+    parameters that callers give, a scope inside another one of the same device, the only GPU that the program leaves
+    itself, test files, and TF1 graph-mode towers.
 
     ## Fix
     Unsafe: takes the `with tf.device` away. TensorFlow then places the operations, on the first GPU that it sees.
@@ -78,6 +80,7 @@ class HardcodedDevice(Rule):
         self._of_pipelines: set[Site] = set()
         self._reports: list[Report] = []
         self._only_gpu: set[Site] = set()
+        self._devices: dict[Site, set[DeviceName | None]] = {}
 
     def on_device_named(self, event: events.DeviceNamed, plan: Plan) -> Iterator[Report]:
         if event.gpus == 1:
@@ -94,6 +97,7 @@ class HardcodedDevice(Rule):
 
     def on_device_entered(self, event: events.DeviceEntered, plan: Plan) -> None:
         device = event.scope.device
+        self._devices.setdefault(event.site, set()).add(device)
         if device is None or not device.is_gpu or device.index is None or event.scope.chosen:
             return
         if self._is_in_pipeline(event):
@@ -122,7 +126,10 @@ class HardcodedDevice(Rule):
             )
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        return (report for report in self._reports if report.site not in self._of_pipelines | self._only_gpu)
+        silent = self._of_pipelines | self._only_gpu
+        return (
+            report for report in self._reports if report.site not in silent and len(self._devices[report.site]) == 1
+        )
 
     def _is_in_pipeline(self, event: events.DeviceEntered) -> bool:
         """Whether a map of tf.data traces the place: there nothing else puts an operation on a GPU."""

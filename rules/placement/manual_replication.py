@@ -7,15 +7,21 @@ from collections.abc import Iterator
 from gpulint.api import (
     DEVICE_NAMES,
     DEVICE_WORDS,
+    Caller,
+    Loop,
     Plan,
     Report,
     Rule,
     Severity,
     Site,
+    Symbol,
     Where,
     callers,
     confidence,
     events,
+    leaves,
+    parse_device,
+    symbol_of,
     values,
 )
 
@@ -24,8 +30,8 @@ class ManualReplication(Rule):
     """Model replicated by hand
 
     ## What it does
-    Finds a loop over GPUs that builds the model once for each device, in a program that trains. Off by default: it
-    is advice.
+    Finds a loop over GPUs that builds the model once for each device, itself or in what it calls, in a program that
+    trains. Off by default: it is advice.
 
     ## Why is this bad
     Gradients have to be exchanged and averaged by hand, one device after the other; a strategy does it with
@@ -57,7 +63,8 @@ class ManualReplication(Rule):
     ```
 
     ## What is not reported
-    Towers of TF1 graph mode, inference spread over devices, loops that configure devices.
+    Towers of TF1 graph mode, inference spread over devices, loops that configure devices, loops whose models all go
+    to the same device.
 
     ## At run time
     Operations spread over devices, gradients not reduced.
@@ -73,14 +80,24 @@ class ManualReplication(Rule):
     on_by_default = False
 
     def __init__(self) -> None:
+        self._entered: dict[tuple[Site, Site, Caller], set[Symbol | None]] = {}
+        """(the loop, the device scope, the way to it) → the devices that it was entered for; None among them where the
+        loop chooses."""
         self._built: list[events.ModelBuilt] = []
         self._trains = False
 
+    def on_device_entered(self, event: events.DeviceEntered, plan: Plan) -> Iterator[Report]:
+        context, caller = event.where.context, event.where.caller
+        for loop in context.loops:
+            devices = self._entered.setdefault((loop.site, event.site, caller), set())
+            devices.add(symbol_of(event.argument))
+            if _is_of_round(event.argument, loop):
+                devices.add(None)
+        return iter(())
+
     def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> Iterator[Report]:
-        context = event.where.context
-        scope = context.device
-        over_devices = bool(context.loops) and _goes_over_devices(context.loops[-1].iterable)
-        if over_devices and scope is not None and scope.chosen and scope.device is not None and scope.device.is_gpu:
+        scope = event.where.context.device
+        if scope is not None and scope.device is not None and scope.device.is_gpu:
             self._built.append(event)
         return iter(())
 
@@ -100,19 +117,50 @@ class ManualReplication(Rule):
         for event in self._built if self._trains else ():
             scope = event.where.context.device
             assert scope is not None, "as above"
-            yield Report(
-                _in_loop(event.where, event.site, scope.site),
-                "a model for each GPU, built by hand",
-                confidence=confidence(event.where),
-                related=((scope.site, "the device changes with the loop"),),
-            )
+            loop = self._loop_over_devices(event, scope.site)
+            if loop is not None:
+                yield Report(
+                    loop.site,
+                    "a model for each GPU, built by hand",
+                    confidence=confidence(event.where),
+                    related=(
+                        (scope.site, "the device changes with the loop"),
+                        (_in_loop(event.where, event.site, scope.site), "the model is built here"),
+                    ),
+                )
+
+    def _loop_over_devices(self, event: events.ModelBuilt, scope: Site) -> Loop | None:
+        """The innermost loop over devices in whose rounds the scope of a model is entered for different ones."""
+        ways = [*callers(event.where.caller)]
+        for loop in reversed(event.where.context.loops):
+            several = any(len(self._entered.get((loop.site, scope, way), ())) > 1 for way in ways)
+            if several and _goes_over_devices(loop.iterable):
+                return loop
+        return None
+
+
+def _is_of_round(device: values.Value, loop: Loop) -> bool:
+    """Whether a device is, or is named after, what the loop goes over."""
+    if isinstance(device, values.Constant):
+        return not set(device.named).isdisjoint(loop.names)
+    return isinstance(device, values.ListedDevice) and device.index is None
 
 
 def _goes_over_devices(iterable: values.Value | None) -> bool:
-    """Whether a loop goes over devices or their numbers."""
+    """Whether a loop goes over devices or their numbers, alone or beside something else."""
+    if isinstance(iterable, values.Join):
+        return any(_goes_over_devices(option) for _, option in iterable.alternatives)
     if isinstance(iterable, values.Items):
-        return iterable.kind == "range" or "devices" in iterable.symbol.words
+        if iterable.kind == "range" or "devices" in iterable.symbol.words:
+            return True
+        return any(map(_goes_over_devices, iterable.over)) or any(map(_is_device, leaves(iterable)))
     return isinstance(iterable, values.DeviceList)
+
+
+def _is_device(value: values.Value) -> bool:
+    text = value.value if isinstance(value, values.Constant) else None
+    device = parse_device(text) if isinstance(text, str) else None
+    return device is not None and device.is_gpu
 
 
 def _in_loop(where: Where, site: Site, scope: Site) -> Site:

@@ -29,7 +29,8 @@ class NoGpuKernel(Rule):
 
     ## What it does
     Finds operations in an explicit GPU scope for which TensorFlow has no GPU kernel, or none for the dtype (from the
-    kernel registry of the CUDA build, `knowledge/kernels.json`).
+    kernel registry of the CUDA build, `knowledge/kernels.json`), and functions that run such an operation whatever
+    they are given.
 
     ## Why is this bad
     The operation runs on the CPU all the same, with a copy each way; with soft placement off it raises.
@@ -50,8 +51,9 @@ class NoGpuKernel(Rule):
     ```
 
     ## What is not reported
-    The operation outside the device scope, dtypes that have a kernel, functions of a `tf.data` pipeline (they run on
-    the host anyway).
+    The operation outside the device scope, dtypes that have a kernel, functions that come to such an operation for
+    some arguments only or multiply matrices beside it (`tf.nn.sampled_softmax_loss`), functions of a `tf.data`
+    pipeline (they run on the host anyway).
 
     ## Fix
     Unsafe: moves the statement out of the scope where it is the first or the only one in it, else gives it a CPU scope.

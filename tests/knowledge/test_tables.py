@@ -16,7 +16,7 @@ from gpulint.knowledge.facts import Initialises, Kind
 from gpulint.knowledge.names import ALIASES
 from gpulint.knowledge.runtime import RUNTIME
 from gpulint.knowledge.strategies import STRATEGIES
-from gpulint.knowledge.table import _api, aliases
+from gpulint.knowledge.table import _api, aliases, op_kernels
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,14 @@ def test_kernels_are_answered_by_name_and_dtype() -> None:
     assert has_gpu_kernel("tensorflow.linalg.cholesky", "float16") is False
     assert has_gpu_kernel("tensorflow.linalg.cholesky", None) is None
     assert has_gpu_kernel("tensorflow.matmul", "float32") is None
+
+
+def test_a_function_has_no_gpu_kernel_where_what_it_calls_has_none() -> None:
+    assert has_gpu_kernel("tensorflow.nn.ctc_beam_search_decoder", None) is False
+    assert has_gpu_kernel("tensorflow.strings.split", None) is False
+    assert has_gpu_kernel("tensorflow.nn.ctc_loss", None) is None
+    assert has_gpu_kernel("tensorflow.nn.sampled_softmax_loss", None) is None
+    assert has_gpu_kernel("tensorflow.image.resize", None) is None
 
 
 @pytest.mark.parametrize("text", ["", "/", "gpu", "/GPU:0", "/cpu", "gpu:*", "/device:gpu:1", "/job:w/task:1/GPU:2"])
@@ -253,3 +261,47 @@ def test_configuration_after_an_operation_raises(call: str) -> None:
     code = PROBE.format(statement=statement)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert "raised" in done.stdout
+
+
+RUN_WITHOUT_GPU = """
+nn.ctc_beam_search_decoder(tf.zeros((5, 1, 4)), [5])
+image.is_jpeg("x")
+image.random_jpeg_quality(tf.zeros((8, 8, 3)), 10, 90)
+image.stateless_random_jpeg_quality(tf.zeros((8, 8, 3)), 10, 90, (1, 2))
+io.parse_example(tf.constant(["x"]), {"a": tf.io.FixedLenFeature((), tf.int64)})
+io.parse_single_example(tf.constant("x"), {"a": tf.io.FixedLenFeature((), tf.int64)})
+io.parse_sequence_example(tf.constant(["x"]), {"a": tf.io.FixedLenFeature((), tf.int64)})
+io.parse_single_sequence_example(tf.constant("x"), {"a": tf.io.FixedLenFeature((), tf.int64)})
+quantization.quantize(tf.zeros(4), -1.0, 1.0, tf.qint8)
+ragged.cross([tf.ragged.constant([["a"], ["b", "c"]]), tf.ragged.constant([["d"], ["e"]])])
+ragged.cross_hashed([tf.ragged.constant([["a"], ["b", "c"]]), tf.ragged.constant([["d"], ["e"]])])
+random.gamma((4,), 1.0)
+sets.difference(tf.constant([[1, 2]]), tf.constant([[2, 3]]))
+sets.intersection(tf.constant([[1, 2]]), tf.constant([[2, 3]]))
+sets.union(tf.constant([[1, 2]]), tf.constant([[2, 3]]))
+sparse.add(tf.sparse.eye(2), tf.sparse.eye(2))
+sparse.add(tf.sparse.eye(2), tf.eye(2))
+sparse.bincount(tf.constant([[1, 2]]))
+sparse.cross_hashed([tf.constant([["a"]]), tf.constant([["b"]])])
+sparse.reduce_max(tf.sparse.eye(2))
+sparse.reduce_sum(tf.sparse.eye(2), output_is_sparse=True)
+strings.ngrams(tf.constant(["a", "b"]), 2)
+strings.split(tf.constant("a b"))
+strings.split(tf.constant([["a b"]]))
+strings.unicode_encode(tf.constant([97]), "UTF-8")
+strings.unicode_split(tf.constant("ab"), "UTF-8")
+strings.unicode_split_with_offsets(tf.constant(["ab"]), "UTF-8")
+"""
+"""Calls of functions that reach their operation through others of TensorFlow."""
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("call", RUN_WITHOUT_GPU.split("\n")[1:-1])
+def test_functions_without_a_gpu_kernel_run_an_operation_without_one(call: str) -> None:
+    import tensorflow as tf
+
+    assert has_gpu_kernel(canonical(f"tensorflow.{call.partition('(')[0]}"), None) is False
+    with tf.Graph().as_default() as graph:
+        eval(f"tf.{call}", {"tf": tf})
+    kernels = op_kernels()
+    assert [one.type for one in graph.get_operations() if kernels.get(one.type) == ([], [])]
