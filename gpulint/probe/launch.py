@@ -26,7 +26,7 @@ from gpulint.probe.progress import ProgressLine
 from gpulint.probe.recorder import Recorder
 from gpulint.probe.records import Worker
 from gpulint.probe.relay import Relay
-from gpulint.probe.stacks import stack_in
+from gpulint.probe.stacks import remove_stacks, stack_in
 from gpulint.probe.stream import Stream
 from gpulint.probe.tail import CaptureTail
 from gpulint.probe.unseen import unseen
@@ -92,10 +92,7 @@ def run(
     have started, which say when it hangs.
     """
     recorder = Recorder(capture_path, fresh=True)
-    try:
-        os.unlink(stacks_path(capture_path))
-    except OSError:
-        pass  # there is none
+    remove_stacks(stacks_path(capture_path))
     environment_of = os.environ if environment is None else environment
     write_start(recorder, program if program is not None else command, environment_of, worker)
     try:
@@ -106,6 +103,7 @@ def run(
         raise
     finally:
         recorder.close()
+        remove_stacks(stacks_path(capture_path), only_empty=True)
 
 
 class _Run:

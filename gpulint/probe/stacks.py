@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 from collections.abc import Callable
 
@@ -31,3 +33,11 @@ def stack_in(path: str) -> tuple[Frame, ...]:
             return main_thread(file.read(), lambda path: not places.is_foreign(path))
     except OSError:
         return ()
+
+
+def remove_stacks(path: str, *, only_empty: bool = False) -> None:
+    """Removes such a file, where there is one. With `only_empty` one that has stacks stays: somebody may want all of
+    them, not only that of the main thread."""
+    with contextlib.suppress(OSError):
+        if not only_empty or not os.path.getsize(path):
+            os.unlink(path)
