@@ -2,9 +2,10 @@
 
     python benchmarks/probe.py [ROUNDS]
 
-Needs TensorFlow. Prints, for a Keras `fit` and for a loop of a `tf.function`, the time of a step after the warm-up, of
-everything from the import of TensorFlow to the first step, and of that import, with the probe over without it. Where
-other programs share the processors, the time of a step that the processors were at it is the one to go by.
+Needs TensorFlow. Prints, for a Keras `fit`, for a loop of a `tf.function` and for one that has TensorFlow print 30,000
+lines of placement log, the time of a step after the warm-up, of everything from the import of TensorFlow to the first
+step, and of that import, with the probe over without it. Where other programs share the processors, the time of a step
+that the processors were at it is the one to go by.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import tempfile
 from pathlib import Path
 
 WARM, STEPS = 30, 200
+LINES = 30_000
 FIT = f"""
 import sys, time
 began = time.perf_counter()
@@ -71,6 +73,20 @@ for _ in range({WARM + STEPS}):
     step(x).numpy()
     times.append((time.perf_counter(), time.process_time()))
 """
+LOGGED = f"""
+import sys, time
+began = time.perf_counter()
+import tensorflow as tf
+imported = time.perf_counter()
+
+tf.debugging.set_log_device_placement(True)
+times = []
+x = tf.ones((4, 4))
+for _ in range({WARM + STEPS}):
+    for _ in range({LINES // (WARM + STEPS) // 2 + 1}):
+        x = tf.nn.relu(x) * 0.5
+    times.append((time.perf_counter(), time.process_time()))
+"""
 END = f"""
 import json
 wall, cpu = (
@@ -85,7 +101,7 @@ json.dump({{**figures, "start": times[0][0] - imported, "import": imported - beg
 def measured(program: Path, command: list[str], directory: Path) -> dict[str, float]:
     """The figures that one run of a program leaves, with the whole run's seconds."""
     out = directory / "figures.json"
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "0", "CUDA_VISIBLE_DEVICES": "-1"}
     subprocess.run([*command, str(program), str(out)], env=environment, capture_output=True, check=False)
     figures: dict[str, float] = json.loads(out.read_text())
     out.unlink()
@@ -96,7 +112,8 @@ def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     plain, probed = [sys.executable], [sys.executable, "-m", "gpulint", "probe", "--isolated"]
     with tempfile.TemporaryDirectory() as name:
-        for title, text in (("Keras fit, small ConvNet", FIT), ("tf.function loop", LOOP)):
+        programs = {"Keras fit, small ConvNet": FIT, "tf.function loop": LOOP, "30,000 lines of placement log": LOGGED}
+        for title, text in programs.items():
             program = Path(name) / "program.py"
             program.write_text(text + END)
             pairs = [
