@@ -288,14 +288,10 @@ class PlacementLogParser:
                 named = behind + len(before)
                 if header is not None:
                     start, whole = behind + (header.start() if header[1] else len(before)), True
-                elif (
-                    op is not None
-                    and (seam := self._seam_in(named, named + len(node), offset))
-                    and node not in self._nodes
-                ):
-                    node, start, whole = node[seam - named :], seam, True
                 elif op is None:
                     continue  # what people print, as likely
+                elif node not in self._nodes and (seam := self._seam_in(named, named + len(node), offset)):
+                    node, start, whole = node[seam - named :], seam, True
                 elif node and behind == 0 and not before and not _behind_number(node):
                     start, whole = 0, self._trusted
                 else:
