@@ -4,8 +4,8 @@
 
 Needs TensorFlow. Prints, for a Keras `fit`, for a loop of a `tf.function` and for one that has TensorFlow print 30,000
 lines of placement log, the time of a step after the warm-up, of everything from the import of TensorFlow to the first
-step, and of that import, with the probe over without it. Where other programs share the processors, the time of a step
-that the processors were at it is the one to go by.
+step, and of that import, with the probe over without it. Where other programs share the processors, the time that they
+were at it is the one to go by: that of all threads in a step, and of the main one, in which the probe does what it does.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 
 WARM, STEPS = 30, 200
 LINES = 30_000
+CLOCKS = ("step", "step (processor)", "step (main thread)")
 FIT = f"""
 import sys, time
 began = time.perf_counter()
@@ -42,7 +43,7 @@ times = []
 
 class Clock(tf.keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
-        times.append((time.perf_counter(), time.process_time()))
+        times.append((time.perf_counter(), time.process_time(), time.thread_time()))
 
 
 data = tf.data.Dataset.from_tensors((np.zeros((32, 32, 32, 3), "float32"), np.zeros((32,), "int64"))).repeat()
@@ -71,7 +72,7 @@ times = []
 x = tf.random.normal((256, 256))
 for _ in range({WARM + STEPS}):
     step(x).numpy()
-    times.append((time.perf_counter(), time.process_time()))
+    times.append((time.perf_counter(), time.process_time(), time.thread_time()))
 """
 LOGGED = f"""
 import sys, time
@@ -85,15 +86,14 @@ x = tf.ones((4, 4))
 for _ in range({WARM + STEPS}):
     for _ in range({LINES // (WARM + STEPS) // 2 + 1}):
         x = tf.nn.relu(x) * 0.5
-    times.append((time.perf_counter(), time.process_time()))
+    times.append((time.perf_counter(), time.process_time(), time.thread_time()))
 """
 END = f"""
 import json
-wall, cpu = (
-    sorted(after[clock] - before[clock] for before, after in zip(times[{WARM}:], times[{WARM + 1}:]))
-    for clock in (0, 1)
-)
-figures = {{"step": wall[len(wall) // 2], "step (processor)": cpu[len(cpu) // 2]}}
+figures = {{}}
+for clock, name in enumerate({CLOCKS}):
+    steps = sorted(after[clock] - before[clock] for before, after in zip(times[{WARM}:], times[{WARM + 1}:]))
+    figures[name] = steps[len(steps) // 2]
 json.dump({{**figures, "start": times[0][0] - imported, "import": imported - began}}, open(sys.argv[1], "w"))
 """
 
@@ -119,7 +119,7 @@ def main() -> None:
             pairs = [
                 (measured(program, plain, Path(name)), measured(program, probed, Path(name))) for _ in range(rounds)
             ]
-            for what in ("step", "step (processor)", "start", "import"):
+            for what in (*CLOCKS, "start", "import"):
                 without = statistics.median(pair[0][what] for pair in pairs)
                 ratio = statistics.median(pair[1][what] / pair[0][what] for pair in pairs)
                 added = statistics.median(pair[1][what] - pair[0][what] for pair in pairs)
