@@ -5,7 +5,8 @@
 Needs TensorFlow. Prints, for a Keras `fit`, for a loop of a `tf.function` and for one that has TensorFlow print 30,000
 lines of placement log, the time of a step after the warm-up, of everything from the import of TensorFlow to the first
 step, and of that import, with the probe over without it. Where other programs share the processors, the time that they
-were at it is the one to go by: that of all threads in a step, and of the main one, in which the probe does what it does.
+were at it is the one to go by: that of all threads in a step, and of the main one, where most of the probe's
+work is done.
 """
 
 from __future__ import annotations
