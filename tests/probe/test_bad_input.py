@@ -84,8 +84,8 @@ def both(
 
 
 def lost(report: dict[str, Any]) -> list[str]:
-    """The evidence that the report says is missing."""
-    return [one["evidence"] for one in report["environment"]["lost"]]
+    """The evidence that the report says is missing because of the program; old TensorFlows lack some for all."""
+    return [one["evidence"] for one in report["environment"]["lost"] if not one["evidence"].startswith("waits for")]
 
 
 @pytest.mark.tensorflow
