@@ -2,9 +2,11 @@
 
     python benchmarks/probe.py [ROUNDS]
 
-Needs TensorFlow. Prints, for a Keras `fit` and for a loop of a `tf.function`, the time of a step after the warm-up, of
-everything from the import of TensorFlow to the first step, and of that import, with the probe over without it. Where
-other programs share the processors, the time of a step that the processors were at it is the one to go by.
+Needs TensorFlow. Prints, for a Keras `fit`, for a loop of a `tf.function` and for one that has TensorFlow print 30,000
+lines of placement log, the time of a step after the warm-up, of everything from the import of TensorFlow to the first
+step, and of that import, with the probe over without it. Where other programs share the processors, the time that they
+were at it is the one to go by: that of all threads in a step, and of the main one, where most of the probe's
+work is done.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ import tempfile
 from pathlib import Path
 
 WARM, STEPS = 30, 200
+LINES = 30_000
+CLOCKS = ("step", "step (processor)", "step (main thread)")
 FIT = f"""
 import sys, time
 began = time.perf_counter()
@@ -40,7 +44,7 @@ times = []
 
 class Clock(tf.keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
-        times.append((time.perf_counter(), time.process_time()))
+        times.append((time.perf_counter(), time.process_time(), time.thread_time()))
 
 
 data = tf.data.Dataset.from_tensors((np.zeros((32, 32, 32, 3), "float32"), np.zeros((32,), "int64"))).repeat()
@@ -69,15 +73,28 @@ times = []
 x = tf.random.normal((256, 256))
 for _ in range({WARM + STEPS}):
     step(x).numpy()
-    times.append((time.perf_counter(), time.process_time()))
+    times.append((time.perf_counter(), time.process_time(), time.thread_time()))
+"""
+LOGGED = f"""
+import sys, time
+began = time.perf_counter()
+import tensorflow as tf
+imported = time.perf_counter()
+
+tf.debugging.set_log_device_placement(True)
+times = []
+x = tf.ones((4, 4))
+for _ in range({WARM + STEPS}):
+    for _ in range({LINES // (WARM + STEPS) // 2 + 1}):
+        x = tf.nn.relu(x) * 0.5
+    times.append((time.perf_counter(), time.process_time(), time.thread_time()))
 """
 END = f"""
 import json
-wall, cpu = (
-    sorted(after[clock] - before[clock] for before, after in zip(times[{WARM}:], times[{WARM + 1}:]))
-    for clock in (0, 1)
-)
-figures = {{"step": wall[len(wall) // 2], "step (processor)": cpu[len(cpu) // 2]}}
+figures = {{}}
+for clock, name in enumerate({CLOCKS}):
+    steps = sorted(after[clock] - before[clock] for before, after in zip(times[{WARM}:], times[{WARM + 1}:]))
+    figures[name] = steps[len(steps) // 2]
 json.dump({{**figures, "start": times[0][0] - imported, "import": imported - began}}, open(sys.argv[1], "w"))
 """
 
@@ -85,7 +102,7 @@ json.dump({{**figures, "start": times[0][0] - imported, "import": imported - beg
 def measured(program: Path, command: list[str], directory: Path) -> dict[str, float]:
     """The figures that one run of a program leaves, with the whole run's seconds."""
     out = directory / "figures.json"
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "0", "CUDA_VISIBLE_DEVICES": "-1"}
     subprocess.run([*command, str(program), str(out)], env=environment, capture_output=True, check=False)
     figures: dict[str, float] = json.loads(out.read_text())
     out.unlink()
@@ -96,13 +113,14 @@ def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     plain, probed = [sys.executable], [sys.executable, "-m", "gpulint", "probe", "--isolated"]
     with tempfile.TemporaryDirectory() as name:
-        for title, text in (("Keras fit, small ConvNet", FIT), ("tf.function loop", LOOP)):
+        programs = {"Keras fit, small ConvNet": FIT, "tf.function loop": LOOP, "30,000 lines of placement log": LOGGED}
+        for title, text in programs.items():
             program = Path(name) / "program.py"
             program.write_text(text + END)
             pairs = [
                 (measured(program, plain, Path(name)), measured(program, probed, Path(name))) for _ in range(rounds)
             ]
-            for what in ("step", "step (processor)", "start", "import"):
+            for what in (*CLOCKS, "start", "import"):
                 without = statistics.median(pair[0][what] for pair in pairs)
                 ratio = statistics.median(pair[1][what] / pair[0][what] for pair in pairs)
                 added = statistics.median(pair[1][what] - pair[0][what] for pair in pairs)

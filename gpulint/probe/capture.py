@@ -102,7 +102,9 @@ def _place(files: _Files, file: int | None, row: int) -> Where | None:
 
 
 def _lost(capture: Capture, record: dict[str, Any], files: _Files) -> None:
-    capture.lost.append((record["evidence"], record["reason"]))
+    told = record["evidence"], record["reason"]
+    if told not in capture.lost:
+        capture.lost.append(told)
 
 
 def _fault(capture: Capture, record: dict[str, Any], files: _Files) -> None:

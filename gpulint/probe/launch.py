@@ -15,7 +15,6 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from gpulint.probe.agent.places import Places
 from gpulint.probe.beginning import write_start
 from gpulint.probe.cards import Cards
 from gpulint.probe.channel import Channel, are_one, standard_error, standard_output
@@ -27,9 +26,10 @@ from gpulint.probe.progress import ProgressLine
 from gpulint.probe.recorder import Recorder
 from gpulint.probe.records import Worker
 from gpulint.probe.relay import Relay
-from gpulint.probe.stacks import main_thread
+from gpulint.probe.stacks import remove_stacks, stack_in
 from gpulint.probe.stream import Stream
 from gpulint.probe.tail import CaptureTail
+from gpulint.probe.unseen import unseen
 
 _LOOK = 0.25
 """Seconds between two looks at the capture."""
@@ -92,10 +92,7 @@ def run(
     have started, which say when it hangs.
     """
     recorder = Recorder(capture_path, fresh=True)
-    try:
-        os.unlink(stacks_path(capture_path))
-    except OSError:
-        pass  # there is none
+    remove_stacks(stacks_path(capture_path))
     environment_of = os.environ if environment is None else environment
     write_start(recorder, program if program is not None else command, environment_of, worker)
     try:
@@ -106,6 +103,7 @@ def run(
         raise
     finally:
         recorder.close()
+        remove_stacks(stacks_path(capture_path), only_empty=True)
 
 
 class _Run:
@@ -171,6 +169,8 @@ class _Run:
                 self._end(tree)
             elif self._relay.requests:
                 reason = "interrupt"
+            for evidence, why in unseen(self._tail, tree, by_itself=reason == "exit"):
+                self._recorder.write("lost", evidence=evidence, reason=why)
             seconds = time.monotonic() - began
             self._drain(forced=forced is not None)
             if self._progress is not None:
@@ -244,20 +244,11 @@ class _Run:
         if os.path.exists(self._stacks):
             self._send(signal.SIGUSR2)
             self._ended.wait(_STACKS)
-            self._keep_stack()
+            self._recorder.write("stack", frames=stack_in(self._stacks))
         self._send(signal.SIGTERM)
         self._ended.wait(_GRACE)
         tree.kill()
         self._ended.wait(_GRACE)
-
-    def _keep_stack(self) -> None:
-        try:
-            with open(self._stacks, encoding="utf-8", errors="replace") as file:
-                places = Places()
-                frames = main_thread(file.read(), lambda path: not places.is_foreign(path))
-        except OSError:
-            return  # the directory is gone
-        self._recorder.write("stack", frames=frames)
 
     def _drain(self, *, forced: bool) -> None:
         """Waits until what the program has left behind is passed on.

@@ -33,6 +33,9 @@ class Summary(Protocol):
     def flush(self) -> bytes:
         """Gives up holding back."""
 
+    def pause(self) -> None:
+        """What comes next is written by itself."""
+
     def feed(self, data: bytes) -> Parsed:
         """Reads on."""
 
@@ -60,6 +63,9 @@ class LogSummary:
     def flush(self) -> bytes:
         with self._lock:
             return self._parser.flush()
+
+    def pause(self) -> None:
+        self._parser.pause()
 
     def feed(self, data: bytes) -> Parsed:
         with self._lock:
@@ -111,6 +117,9 @@ class SharedSummary:
 
     def flush(self) -> bytes:
         return self._parser.flush()
+
+    def pause(self) -> None:
+        self._parser.pause()
 
     def feed(self, data: bytes) -> Parsed:
         whole = data.rfind(b"\n") + 1

@@ -60,7 +60,7 @@ class PlacementLogParser:
 
     `feed` gives the records of all lines that have ended and the text to pass on. An unfinished line is held back only
     as far as it can still become placement log; after some time of silence a caller passes on what `flush` gives.
-    `close` ends the stream.
+    `pause` says where one writing has ended, where a caller knows. `close` ends the stream.
     """
 
     def __init__(self) -> None:
@@ -72,6 +72,8 @@ class PlacementLogParser:
         """How much of it was passed on."""
         self._ruled_out = 0
         """How much of it cannot be the beginning of anything of TensorFlow's."""
+        self._seam = 0
+        """How much of it was there at the last pause."""
         self._overlong = False
         """Whether a line is under way that is too long to be read."""
         self._trusted = True
@@ -103,6 +105,11 @@ class PlacementLogParser:
         self._released = len(self._line)
         return held
 
+    def pause(self) -> None:
+        """What comes next is written by itself: the name of a node that begins there begins with its first letter,
+        whatever is before it in the line."""
+        self._seam = len(self._line)
+
     def feed(self, data: bytes) -> Parsed:
         """Reads on. The records are those of the lines that end in `data`."""
         pieces: list[bytes] = []
@@ -125,7 +132,7 @@ class PlacementLogParser:
         if stop:
             self._read_lines(buffer[:stop], records, pieces, spans)
             self._offset += stop
-            self._released = self._ruled_out = 0
+            self._released = self._ruled_out = self._seam = 0
         self._line = buffer[stop:]
         if self._line:
             self._hold(pieces)
@@ -155,7 +162,7 @@ class PlacementLogParser:
             pieces.append(line[self._released :])
             self._offset += len(line)
             self._overlong, self._trusted, self._line = True, False, b""
-            self._released = self._ruled_out = 0
+            self._released = self._ruled_out = self._seam = 0
         elif self._ruled_out or not grammar.STARTING.match(line):
             held = grammar.UNFINISHED.search(line, self._ruled_out)
             self._ruled_out = held.start() if held else len(line)
@@ -202,7 +209,9 @@ class PlacementLogParser:
                 continue
             header, node, op, ran, where = found.groups()
             if header is None and node is not None:
-                if _behind_number(node) and node not in self._nodes:
+                if node not in self._nodes and (
+                    _behind_number(node) or self._seam_in(found.start(2), found.end(2), position)
+                ):
                     if first >= 0:
                         spans.append((first, last))
                         first = -1
@@ -276,10 +285,13 @@ class PlacementLogParser:
                 before = run.rstrip(grammar.NAME_CHARACTERS)
                 node = run[len(before) :]
                 header = grammar.BEFORE_NODE.search(before) if node else None
+                named = behind + len(before)
                 if header is not None:
                     start, whole = behind + (header.start() if header[1] else len(before)), True
                 elif op is None:
                     continue  # what people print, as likely
+                elif node not in self._nodes and (seam := self._seam_in(named, named + len(node), offset)):
+                    node, start, whole = node[seam - named :], seam, True
                 elif node and behind == 0 and not before and not _behind_number(node):
                     start, whole = 0, self._trusted
                 else:
@@ -298,6 +310,10 @@ class PlacementLogParser:
             self._recovered += 1
         self._count_torn(line[behind:], behind == 0)
         return ended
+
+    def _seam_in(self, first: int, behind: int, offset: int) -> int:
+        """Where in the line at an offset the last pause was, 0 where it was not in that part of it."""
+        return self._seam if offset == self._offset and first <= self._seam < behind else 0
 
     def _node_in(self, text: bytes) -> bytes:
         """The name of a node that a text ends with, where something else stands before it: one that was read before, or

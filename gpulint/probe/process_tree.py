@@ -12,6 +12,9 @@ _REFRESH = 5.0
 
 _REFUSED = (psutil.Error, OSError)
 
+_LIBRARY = b"/libtensorflow_framework."
+"""What every process that has imported TensorFlow has in its memory, and those that it forked since (2.16, 2.21)."""
+
 
 class ProcessTree:
     """The tree below a process. Descendants that were seen once stay in it when their parent has ended."""
@@ -20,6 +23,8 @@ class ProcessTree:
         self._members: dict[int, psutil.Process] = {}
         self._spent: dict[int, float] = {}
         self._refreshed = float("-inf")
+        self.with_tensorflow: set[int] = set()
+        """The numbers of those that were seen to have TensorFlow in memory; none where the system does not tell."""
         try:
             self._members[pid] = psutil.Process(pid)
         except _REFUSED:
@@ -44,6 +49,8 @@ class ProcessTree:
                 continue
             except _REFUSED:
                 continue
+            if pid not in self.with_tensorflow and _has_tensorflow(pid):
+                self.with_tensorflow.add(pid)
             total = times.user + times.system
             spent += max(0.0, total - self._spent.get(pid, 0.0))
             self._spent[pid] = total
@@ -76,3 +83,11 @@ class ProcessTree:
                     yield from process.children(recursive=True)
             except _REFUSED:
                 continue
+
+
+def _has_tensorflow(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/maps", "rb") as file:
+            return any(_LIBRARY in line for line in file)
+    except OSError:
+        return False  # another system, or the process has ended

@@ -15,6 +15,9 @@ from gpulint.probe.progress import ProgressLine
 
 _CHUNK = 1 << 16
 
+_BLOCK = 4096
+"""Bytes that C's standard output writes at once to a pipe, wherever in a line they end."""
+
 _PATIENCE = 0.1
 """After this many seconds an unfinished line that could still become placement log is passed on: it may be a prompt,
 or a line that grows by a dot from time to time."""
@@ -105,6 +108,8 @@ class Stream:
                 if left is not None:
                     left -= len(data)
                 self._write(self._passed_on(data))
+                if len(data) % _BLOCK:
+                    self.summary.pause()
             elif left is not None and not ready:
                 break
             if self._held and time.monotonic() >= self._gives_up_at:

@@ -6,6 +6,8 @@ import json
 import threading
 from typing import Any
 
+from gpulint.probe.agent.forks import OTHERS
+
 _SAMPLES = frozenset(("memory", "cards", "host", "log"))
 """Records that come by the clock, whether or not the program does anything."""
 
@@ -27,6 +29,14 @@ class CaptureTail:
         """Memory of the program and its children."""
         self.shows_log = False
         """Whether the program itself asked for the placement log."""
+        self.pid = 0
+        """The process that is watched, 0 before it has begun."""
+        self.watches = False
+        """Whether TensorFlow is watched in it."""
+        self.is_whole = False
+        """Whether the last record of the agent is there."""
+        self.forked = False
+        """Whether it told of forks."""
         self._path = path
         self._lock = threading.Lock()
         self._offset = 0
@@ -59,5 +69,13 @@ class CaptureTail:
             self.devices = {device: int(used) for device, (used, _) in record["devices"].items()}
         elif kind == "host":
             self.resident = int(record["resident"])
+        elif kind == "process":
+            self.pid = record["pid"]
+        elif kind == "tensorflow":
+            self.watches = True
+        elif kind == "exit":
+            self.is_whole = True
+        elif kind == "lost":
+            self.forked |= record["evidence"] == OTHERS
         elif kind == "call" and record["name"].rpartition(".")[2] == _ASKED and record["outcome"] == "ok":
             self.shows_log = "False" not in record["arguments"].values()

@@ -59,6 +59,9 @@ WHOLE = frozenset({"strategy-spread", "variables-mirrored", "eager-hot-loop"})
 OUTSIDE = frozenset({"GPU201", "GPU202", "GPU213"})
 """Rules about what is made outside a scope: any of them explains that replicas do not have the same."""
 
+EAGERLY = frozenset({"GPU506", "GPU508"})
+"""Rules about steps that are run eagerly: any of them explains that Python runs many operations in each."""
+
 _ORDER = tuple(Status)
 
 
@@ -84,7 +87,7 @@ def verify(run: Run, checks: Iterable[Check] = CHECKS) -> list[Expectation]:
         (one.code, one.where) for one in found if one.id == "prediction" and one.status in (Status.FAIL, Status.WARN)
     }
     codes = {code for code, _ in confirmed}
-    codes |= OUTSIDE if codes & OUTSIDE else set()
+    codes = codes.union(*(alike for alike in (OUTSIDE, EAGERLY) if codes & alike))
     kept = [
         one
         for one in found

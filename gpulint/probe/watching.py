@@ -102,7 +102,7 @@ class Watch:
         write_start(recorder, sys.argv, os.environ)
         self._session = session = Session(Options(self._path, warmup=self._warmup, log=False))
         session.started("")  # what is in sys.argv may be pytest, or the kernel of a notebook
-        self._finders = arm(session.awaited)
+        self._finders = arm(session.awaited, session.not_imported)
         recorder.write("lost", evidence="placement log", reason="`gpulint probe` reads it, a watch cannot")
         self._sampler = _Sampler(recorder)
         return self

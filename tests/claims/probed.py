@@ -17,7 +17,7 @@ from tests.claims.claim import Claim, parse_claim
 from tests.programs import Expectation, Program
 
 STAGED = Path(__file__).with_name("staged.py")
-SECONDS = 90
+SECONDS = 240
 """How long one program may run under the probe."""
 
 BROKEN = ("fail", "warn")

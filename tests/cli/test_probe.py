@@ -96,6 +96,15 @@ def test_a_program_that_fails_is_told_of(text: str, status: int, tmp_path: Path)
     assert probe(tmp_path, "--exit-zero", "a.py").returncode == 0
 
 
+def test_beside_a_capture_stand_stacks_only_where_the_program_was_stopped(tmp_path: Path) -> None:
+    for name, text in (("a", "print(1)\n"), ("b", "import time\ntime.sleep(600)\n")):
+        (tmp_path / f"{name}.py").write_text(text)
+    probe(tmp_path, "--capture", "a.jsonl", "a.py")
+    probe(tmp_path, "--capture", "b.jsonl", "--hang-after", "3", "b.py")
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert left == ["a.jsonl", "a.py", "b.jsonl", "b.jsonl.stacks", "b.py"]
+
+
 def test_a_program_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("import time\nprint('on', flush=True)\ntime.sleep(600)\n")
     done = probe(tmp_path, "--timeout", "2", "a.py")

@@ -442,6 +442,20 @@ def test_steps_of_many_eager_operations_are_found() -> None:
     assert "eager-hot-loop" not in said(eager(0, 1))
 
 
+def test_what_is_run_between_traced_steps_is_told_from_eager_steps() -> None:
+    assert one_of(eager(48, 50), "eager-hot-loop").fix.startswith("put what is run between the steps")
+    assert one_of(eager(48, 50, EAGER_STEP), "eager-hot-loop").fix == "decorate the step with `tf.function`"
+
+
+@pytest.mark.parametrize("code", ["GPU506", "GPU508"])
+def test_a_confirmed_finding_about_eager_steps_is_all_that_is_said_of_them(code: str) -> None:
+    capture = eager(48, 50, EAGER_STEP)
+    capture.executions = Counter({Execution(USED, "MatMul", "", "CPU:0"): 300})
+    predicted = finding(code, USED.row, severity=Severity.WARNING)
+    assert said(capture, predicted)["prediction"] == (Status.WARN, code)
+    assert "eager-hot-loop" not in said(capture, predicted)
+
+
 def test_what_makes_steps_eager_is_named() -> None:
     capture = eager(48, 50, EAGER_STEP)
     capture.calls.append(Call("tf.config.run_functions_eagerly", {"0": "True"}, "", MADE))

@@ -236,6 +236,13 @@ def test_the_outcome_of_a_call_decides_about_late_configuration(error: str, expe
     assert said("GPU301", capture(calls=[made])) is expected
 
 
+def test_the_first_round_of_a_loop_does_not_refute_what_is_late_from_the_second_on() -> None:
+    made = Call("tf.config.set_visible_devices", {}, "", HERE)
+    below = [(ROW + 1, "this initialises it")]
+    assert said("GPU301", capture(calls=[made]), related=below) is None
+    assert said("GPU301", capture(calls=[made, made]), related=below) is False
+
+
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [

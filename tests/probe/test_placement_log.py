@@ -317,6 +317,26 @@ def test_text_that_was_given_up_is_no_beginning_of_a_name() -> None:
     assert parser.feed(f"my_add: (AddV2): {CPU1}\n".encode()).records == [record]
 
 
+@pytest.mark.parametrize("before", ["name: ", "Loading...", "0.5", "1/8 [=>", "Epoch"])
+def test_a_name_begins_where_the_writing_before_it_ended(before: str) -> None:
+    parser = PlacementLogParser()
+    text = parser.feed(before.encode()).text
+    parser.pause()
+    parsed = parser.feed(f"my_add: (AddV2): {CPU1}\nnext".encode())
+    assert parsed.records == [Placement("my_add", "AddV2", CPU1)]
+    assert text + parsed.text + parser.flush() == f"{before}next".encode()
+
+
+def test_a_pause_within_a_known_name_is_none() -> None:
+    parser = PlacementLogParser()
+    line = f"my_add: (AddV2): {CPU1}\n"
+    parser.feed(line.encode())
+    assert parser.feed(line[:4].encode()).text == b""
+    parser.pause()
+    parsed = parser.feed(line[4:].encode())
+    assert (parsed.records, parsed.text) == ([Placement("my_add", "AddV2", CPU1)], b"")
+
+
 def test_recordings_are_understood_to_the_last_line() -> None:
     """Nothing that looks like placement is left in what is passed on, but what is torn."""
     for name, log in RECORDINGS.items():

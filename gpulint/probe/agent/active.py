@@ -21,6 +21,9 @@ class Watcher(Protocol):
     def take_graph(self, graph: Any) -> None:
         """A graph was run."""
 
+    def forks(self) -> None:
+        """This process has made a fork of itself."""
+
     def forked(self) -> None:
         """This process is a fork of the one that is watched."""
 
@@ -48,7 +51,12 @@ def remove(session: Watcher) -> None:
 def _watch_forks() -> None:
     """Once in a process: Python cannot take it back."""
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=_forked)
+        os.register_at_fork(after_in_parent=_forks, after_in_child=_forked)
+
+
+def _forks() -> None:
+    for session in list(SESSIONS):
+        session.forks()
 
 
 def _forked() -> None:

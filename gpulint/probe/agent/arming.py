@@ -10,16 +10,18 @@ from types import ModuleType
 from typing import Any
 
 
-def arm(awaited: Mapping[str, Callable[[ModuleType], None]]) -> list[MetaPathFinder]:
-    """Have something done for each module as soon as it has been imported: at once where it was before. The finders
-    that wait for the others are for `disarm`."""
+def arm(
+    awaited: Mapping[str, Callable[[ModuleType], None]], failed: Callable[[str, BaseException], None]
+) -> list[MetaPathFinder]:
+    """Have something done for each module as soon as it has been imported: at once where it was before. `failed` is
+    told of one that is there and cannot be imported. The finders that wait for the others are for `disarm`."""
     finders: list[MetaPathFinder] = []
     for name, done in awaited.items():
         module = sys.modules.get(name)
         if module is not None and hasattr(module, "__version__"):
             done(module)
         else:
-            finders.append(Finder(name, done))
+            finders.append(Finder(name, done, failed))
     sys.meta_path[:0] = finders
     return finders
 
@@ -37,9 +39,12 @@ class Finder(MetaPathFinder):
     The import itself is the program's: its moment, its environment, its errors.
     """
 
-    def __init__(self, name: str, done: Callable[[ModuleType], None]) -> None:
+    def __init__(
+        self, name: str, done: Callable[[ModuleType], None], failed: Callable[[str, BaseException], None]
+    ) -> None:
         self._name = name
         self._done = done
+        self._failed = failed
         self._searching = False
 
     def find_spec(
@@ -54,7 +59,7 @@ class Finder(MetaPathFinder):
                 spec = find(fullname, path, target) if find is not None else None
                 if spec is not None:
                     if spec.loader is not None:
-                        spec.loader = _Loader(spec.loader, self._imported)
+                        spec.loader = _Loader(spec.loader, self._imported, self._gave_up)
                     return spec  # type: ignore[no-any-return]
         finally:
             self._searching = False
@@ -66,13 +71,19 @@ class Finder(MetaPathFinder):
             disarm([self])
             self._done(module)
 
+    def _gave_up(self, error: BaseException) -> None:
+        self._failed(self._name, error)
+
 
 class _Loader(Loader):
-    """The module's own loader, with something done at its end."""
+    """The module's own loader, with something done at its end, or of its error."""
 
-    def __init__(self, loader: Any, done: Callable[[ModuleType], None]) -> None:
+    def __init__(
+        self, loader: Any, done: Callable[[ModuleType], None], failed: Callable[[BaseException], None]
+    ) -> None:
         self._loader = loader
         self._done = done
+        self._failed = failed
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loader, name)
@@ -84,5 +95,9 @@ class _Loader(Loader):
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
         module.__loader__ = self._loader
-        self._loader.exec_module(module)
+        try:
+            self._loader.exec_module(module)
+        except Exception as error:
+            self._failed(error)
+            raise
         self._done(sys.modules.get(module.__name__, module))

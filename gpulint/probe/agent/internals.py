@@ -83,6 +83,12 @@ class Internals:
             self._callbacks.remove_op_callback(callback)
 
     @property
+    def calls_others_back(self) -> bool:
+        """Whether TensorFlow calls others back, too, as `tf.debugging.enable_check_numerics` has it. For the nodes of
+        graphs each of them is given, as the outputs, what the one before has returned (2.16, 2.21)."""
+        return len(self._context.context().op_callbacks) > 1
+
+    @property
     def is_live(self) -> bool:
         """Whether the runtime is initialised: what was configured before cannot be changed any more."""
         return self._context is not None and self._context.context()._context_handle is not None

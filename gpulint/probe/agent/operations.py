@@ -143,10 +143,11 @@ class Operations:
 
     def __call__(
         self, op_type: str | bytes, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
-    ) -> None:
+    ) -> Any:
+        passed_on = outputs if graph is not None and self._internals.calls_others_back else None
         if self.is_over:
             self._internals.forget_operations(self)
-            return
+            return passed_on
         step = None
         try:
             if isinstance(op_type, bytes):  # gradients of functions come so
@@ -161,6 +162,7 @@ class Operations:
             self._on_step(*step)
         if self.kept.is_looking and graph is None:
             self._note_kept(op_type, outputs)
+        return passed_on
 
     def take(self) -> tuple[Counter[Ran], Counter[Copied]]:
         """The eager operations since the last call, and the copies that they made."""

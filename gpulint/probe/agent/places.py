@@ -43,15 +43,19 @@ class Places:
         self._is_foreign: dict[str, bool] = {}
         self._cells: dict[str, CellRows] = {}
         self._directory = os.getcwd()
+        self._whole: dict[str, str] = {}
+        """Path as code has it → path from the root."""
         self.extract_stack: Any = None
         """`tensorflow.python.util.tf_stack.extract_stack`, where there is one."""
 
     def here(self, depth: int = 1) -> Place | None:
         """The place from which the caller's caller was called in the end."""
         frame: FrameType | None = sys._getframe(depth)
+        known = self._is_foreign  # this is asked for several times in each training step
         while frame is not None:
             path = frame.f_code.co_filename
-            if not self.is_foreign(path):
+            foreign = known.get(path)
+            if not (self.is_foreign(path) if foreign is None else foreign):
                 return self._original() if _GENERATED in path else self.at(path, frame.f_lineno)
             frame = frame.f_back
         return None
@@ -113,7 +117,10 @@ class Places:
         if (of_cell := self._cells.get(path)) is not None:
             notebook, cell, rows = of_cell
             return notebook, rows[min(row, len(rows)) - 1], cell
-        return os.path.join(self._directory, path), row
+        whole = self._whole.get(path)
+        if whole is None:
+            whole = self._whole[path] = os.path.join(self._directory, path)
+        return whole, row
 
     def _original(self) -> Place | None:
         return next(self._originals(), None)

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from gpulint.probe.agent.arming import arm
+from gpulint.probe.agent.leaving import watch_leaving
 from gpulint.probe.agent.session import Options, Session
 
 
@@ -30,8 +31,9 @@ def main(arguments: Sequence[str]) -> NoReturn:
         sys.exit(2)
     _leave_stacks(options.capture)
     session.started(target)
-    arm(session.awaited)
+    arm(session.awaited, session.not_imported)
     atexit.register(session.write_down)
+    watch_leaving(session.leaves)
     status, error = 0, None
     try:
         if mode == "--kernel":

@@ -14,6 +14,7 @@ from gpulint.probe.agent import active, models
 from gpulint.probe.agent.calls import Calls
 from gpulint.probe.agent.device_memory import DeviceMemory
 from gpulint.probe.agent.devices import short
+from gpulint.probe.agent.forks import Forks
 from gpulint.probe.agent.functions import FunctionWriter
 from gpulint.probe.agent.gradients import EAGER_STEP
 from gpulint.probe.agent.graphs import Graph
@@ -104,7 +105,7 @@ class Session:
         self._faults: set[tuple[str, str]] = set()
         self._stopped = threading.Event()
         self._inner_told = 0
-        self._process = os.getpid()
+        self._forks = Forks(options.capture)
         self._writing: threading.Thread | None = None
         self._unwatch_threads: Callable[[], None] | None = None
         self.inline = Inline(self._places, self, self._writer.write, self.fault)
@@ -120,7 +121,7 @@ class Session:
     def started(self, main: str) -> None:
         """The program is about to start."""
         version = ".".join(str(part) for part in sys.version_info[:3])
-        self._writer.write("process", pid=self._process, python=version, main=main)
+        self._writer.write("process", pid=os.getpid(), python=version, main=main)
         try:
             self._writer.keep(os.path.abspath(main))  # now it is what runs; a module by its name is no file
         except Exception as error:
@@ -151,10 +152,17 @@ class Session:
             except Unsupported as error:
                 self._writer.write("refused", reason=str(error))
                 raise SystemExit(2) from None
+        if self._forks.is_fork:
+            self._forks.tell()
+            return
         try:
             self._arm(tensorflow)
         except Exception as error:
             self.fault("arming", error)
+
+    def not_imported(self, name: str, error: BaseException) -> None:
+        """The program has tried to import TensorFlow or Keras, which is there and raised an error."""
+        self._writer.write("lost", evidence=name, reason=f"it could not be imported: {type(error).__name__}: {error}")
 
     def keras_imported(self, keras: ModuleType) -> None:
         """Keras has just been imported, by the program or by TensorFlow."""
@@ -273,7 +281,7 @@ class Session:
     def write_down(self) -> None:
         """Write what was counted since the last time."""
         operations = self._operations
-        if operations is None or not self._is_own:
+        if operations is None or self._forks.is_fork:
             return
         try:
             self._write_operations(operations)
@@ -315,7 +323,7 @@ class Session:
 
     def harvest(self) -> None:
         """Take the graphs that were run since the last time, for every session: TensorFlow gives each once."""
-        if self._operations is not None and self._harvest is not None and self._is_own:
+        if self._operations is not None and self._harvest is not None and not self._forks.is_fork:
             if self._harvest.fresh(self._operations):
                 self._harvest.of_all(self._operations)
 
@@ -332,10 +340,10 @@ class Session:
 
     # ----------------------------------------------------------------------------- ending
 
-    @property
-    def _is_own(self) -> bool:
-        """Whether this is still the process that was watched first, not a fork of it."""
-        return os.getpid() == self._process
+    def forks(self) -> None:
+        """This process has made a fork of itself, which is not watched."""
+        if self._tensorflow is not None:
+            self._forks.tell()
 
     def forked(self) -> None:
         """This is a fork of the process that is watched."""
@@ -352,7 +360,7 @@ class Session:
     def ended(self, error: str | None, raised: BaseException | None = None) -> None:
         """The program has come to its end, or an exception, `raised`, has ended it."""
         self._stopped.set()
-        if self._is_own:
+        if not self._forks.is_fork:
             self._profile.end()
             self.inline.look_again()
             self.write_down()
@@ -362,6 +370,13 @@ class Session:
             self._writer.write("modules", paths=self._places.modules()[:MAX_MODULES])
             where = guarded("the error", self.fault, self._places.of)(raised) if raised else None
             self._writer.write("exit", error=error, where=where)
+
+    def leaves(self) -> None:
+        """The program leaves without coming to its end."""
+        if self._stopped.is_set():
+            self.write_down()
+        else:
+            self.ended(None)
 
     def disarm(self) -> None:
         """Watch nothing any more, and leave TensorFlow and Python as they were. After `ended`."""

@@ -15,6 +15,8 @@ from gpulint.probe.records import Steps, Where
 _ID = "eager-hot-loop"
 _SUBJECT = "operations that Python runs one by one"
 _EXPECTED = f"at most {FEW} for each step"
+_BETWEEN = "put what is run between the steps into functions decorated with `tf.function`, too"
+
 SEEN = 2
 """Steps below which there is nothing to be seen: what comes before the first is no step's."""
 
@@ -52,7 +54,7 @@ def check(run: Run) -> Iterator[Expectation]:
             code=_code(capture, one),
             where=one.where,
             evidence=tuple(f"{op}, {count} times" for op, count in hot.most_common(SHOWN)),
-            fix="decorate the step with `tf.function`",
+            fix="decorate the step with `tf.function`" if one.name == EAGER_STEP else _BETWEEN,
             level=Level.WARN,
         )
 

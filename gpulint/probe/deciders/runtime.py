@@ -37,8 +37,10 @@ def _refused(finding: Finding, capture: Capture) -> Said | None:
 
 
 def _accepted(finding: Finding, capture: Capture) -> Said | None:
+    """What is late from the second round of a loop on, as what initialises comes below it, is not late in the first."""
     made = [one for one in capture.calls if is_in(one.where, finding.span)]
-    if not made or capture.error or any(one.error for one in made):
+    rounds = 2 if any(one.span.row > finding.span.end_row for one in finding.related) else 1
+    if len(made) < rounds or capture.error or any(one.error for one in made):
         return None
     return Said(False, f"{made[0].name} was accepted")
 

@@ -30,6 +30,7 @@ def header(capture: Capture) -> Iterator[str]:
         yield SIMULATED
     if not version:
         yield "The program did not import TensorFlow."
+        yield from _unseen(capture)
         return
     strategies = ", ".join(f"{one.cls} of {one.replicas}" for one in capture.strategies) or "no strategy"
     devices = listed(capture.logical) or "not initialised"
@@ -44,6 +45,10 @@ def header(capture: Capture) -> Iterator[str]:
     elif steps:
         seconds = sum(one.seconds for one in capture.steps.values())
         yield f"{steps} training steps, {1000 * seconds / steps:.1f} ms each"
+    yield from _unseen(capture)
+
+
+def _unseen(capture: Capture) -> Iterator[str]:
     yield from (f"not seen: {evidence} ({reason})" for evidence, reason in capture.lost)
     yield from (f"fault of the probe: {fault}" for fault in capture.faults)
 
