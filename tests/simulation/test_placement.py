@@ -181,3 +181,64 @@ with v1.Graph().as_default():
         "result": [[2.0, 2.0], [2.0, 2.0]],
         "asked": "/device:GPU:1",
     }
+
+
+PINNED = """
+v1 = tf.compat.v1
+def pinned(device, operation, soft=False):
+    with v1.Graph().as_default():
+        with v1.device(device):
+            asked = operation(v1.ones([2, 2]))
+        def run():
+            with v1.Session(config=v1.ConfigProto(allow_soft_placement=soft)) as session:
+                said.setdefault("results", []).append(session.run(asked).tolist())
+        return raised(run)
+"""
+
+
+def test_a_session_refuses_a_gpu_that_is_not_there_unless_its_placement_is_soft(rehearse: Rehearse) -> None:
+    answer = said(
+        rehearse,
+        PINNED
+        + """
+said["missing"] = pinned("/gpu:7", lambda x: tf.negative(x, name="turned"))
+said["other job"] = pinned("/job:worker/task:1/gpu:0", tf.negative)
+said["no kernel"] = pinned("/gpu:1", lambda x: tf.random.shuffle(x, name="mixed"))
+said["there"] = pinned("/gpu:1", tf.negative)
+said["soft"] = pinned("/gpu:7", tf.negative, soft=True)
+""",
+        2,
+    )
+    for name, asked in (("missing", "/device:GPU:7"), ("other job", "/job:worker/task:1/device:GPU:0")):
+        assert answer[name].startswith("InvalidArgumentError: Graph execution error:"), answer[name]
+        sentence = answer[name].partition(f"was explicitly assigned to {asked} but available devices are [")[2]
+        listed, _, rest = sentence.partition("]")
+        assert [one.rpartition("device:")[2].strip() for one in listed.split(",")] == ["CPU:0", "GPU:0", "GPU:1"]
+        assert rest.startswith(". Make sure the device specification refers to a valid device.\n")
+        assert "CUDA is not enabled" not in answer[name]
+    assert "Cannot assign a device for operation turned" in answer["missing"]
+    assert (
+        "Cannot assign a device for operation mixed: Could not satisfy explicit device specification '/device:GPU:1' "
+        "because no supported kernel for GPU devices is available."
+    ) in answer["no kernel"]
+    assert (answer["there"], answer["soft"]) == ("nothing", "nothing")
+    assert answer["results"] == [[[-1.0, -1.0], [-1.0, -1.0]]] * 2
+
+
+def test_a_graph_that_one_session_ran_strictly_runs_softly_in_another(rehearse: Rehearse) -> None:
+    answer = said(
+        rehearse,
+        """
+v1 = tf.compat.v1
+with v1.Graph().as_default():
+    with v1.device("/gpu:5"):
+        asked = tf.square(v1.constant(3.0))
+    for soft in (False, True):
+        with v1.Session(config=v1.ConfigProto(allow_soft_placement=soft)) as session:
+            said[str(soft)] = raised(lambda: said.update(square=float(session.run(asked))))
+    said["device"] = asked.device
+""",
+        2,
+    )
+    assert answer.pop("False").startswith("InvalidArgumentError")
+    assert answer == {"True": "nothing", "square": 9.0, "device": "/device:GPU:5"}
