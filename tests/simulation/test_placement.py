@@ -82,12 +82,18 @@ said["soft"] = short(on("/gpu:7", tf.abs).device), short(on("/gpu:1", tf.random.
 tf.config.set_soft_device_placement(False)
 said["no device"] = raised(lambda: on("/gpu:7", tf.abs))
 said["no kernel"] = raised(lambda: on("/gpu:1", tf.random.shuffle))
+for name, device, operation in (("no such", "/gpu:7", tf.abs), ("no such kernel", "/gpu:1", tf.random.shuffle)):
+    said[name] = raised(tf.function(lambda: on(device, operation))).partition(" [Op")[0]
 said["well"] = short(on("/gpu:1", tf.abs).device)
 """,
         2,
     )
     assert answer["soft"] == ["GPU:0", "CPU:0"]
     assert answer["well"] == "GPU:1"
+    assert answer["no such"] == "InvalidArgumentError: Unable to find any devices for spec /device:GPU:7"
+    reason = "because no supported kernel for GPU devices is available."
+    sentence = f"Could not satisfy explicit device specification '/device:GPU:1' {reason}"
+    assert answer["no such kernel"] == f"InvalidArgumentError: {sentence}"
     for name, device, types in (("no device", "GPU:7", "CPU"), ("no kernel", "GPU:1", "[CPU]")):
         assert answer[name].startswith("InvalidArgumentError: Could not satisfy device specification"), answer[name]
         assert f"device:{device}'. enable_soft_placement=0" in answer[name]

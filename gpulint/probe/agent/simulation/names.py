@@ -15,10 +15,13 @@ _IN_TEXT = re.compile(r"(device:)CPU:(\d+)", re.IGNORECASE)
 _OF_A_TYPE = "device:"
 
 _NOT_THERE = re.compile(
-    r"(?P<node>\{\{node \S+\}\}) was explicitly assigned to (?P<asked>\S+) but available devices are "
-    r"\[(?P<listed>[^\]]*)\]\. Make sure the device specification refers to a valid device\.(?:\s+\[\[\S+\]\])?"
+    r"(?P<node>\{\{node \S+\}\}) was explicitly assigned to (?P<asked>\S+) but available devices are \[[^\]]*\]\. "
+    r"Make sure the device specification refers to a valid device\.(?:\s+\[\[\S+\]\])?"
+    r"|Unable to find any devices for spec (?P<spec>\S+)"
 )
 _WITHOUT_CUDA = " The requested device appears to be a GPU, but CUDA is not enabled."
+
+_LOCAL = "/job:localhost/replica:0/task:0"
 
 
 class Names:
@@ -60,12 +63,13 @@ class Names:
         without a kernel for GPUs was given to a GPU that the runtime does not have."""
 
         def lacks_kernel(found: re.Match[str]) -> str:
-            asked = found["asked"]
-            head = asked.partition("/device:")[0].strip("/").split("/")
-            if self.gpu(asked) is None or not all(part in found["listed"] for part in head):
+            asked = found["asked"] or found["spec"]
+            head = asked.partition("/device:")[0].split("/")
+            if self.gpu(asked) is None or not all(part in (self.head or _LOCAL) for part in head):
                 return found[0]
             reason = "because no supported kernel for GPU devices is available."
-            return f"Could not satisfy explicit device specification '{asked}' {reason}\n\t [[{found['node']}]]"
+            node = f"\n\t [[{found['node']}]]" if found["node"] else ""
+            return f"Could not satisfy explicit device specification '{asked}' {reason}{node}"
 
         return _NOT_THERE.sub(lacks_kernel, self.text(text).replace(_WITHOUT_CUDA, ""))
 
