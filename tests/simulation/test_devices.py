@@ -229,6 +229,8 @@ with tf.device("/gpu:0"):
     half = tf.ones([30, MIB])
 with tf.device("/gpu:1"):
     near = tf.ones([40, MIB])
+    labels = tf.constant(np.ones([60, MIB], "int32"))
+said["labels"] = short(labels.device), short(labels.backing_device)
 said["copy"] = full(lambda: half.gpu(1))
 said["fits"] = full(lambda: kept.append(tf.ones([16, MIB])))
 """,
@@ -246,6 +248,7 @@ said["fits"] = full(lambda: kept.append(tf.ones([16, MIB])))
     assert answer["array"][:2] == ["InternalError", f"{text}Dst tensor is not initialized."]
     assert answer["copy"][0] == "InternalError"
     assert answer["fits"] is None
+    assert answer["labels"] == ["GPU:1", "CPU:0"]  # constants of int32 stay with the host
 
 
 def test_what_is_on_another_gpu_or_not_sure_to_be_here_fills_none(rehearse: Rehearse) -> None:

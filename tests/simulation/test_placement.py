@@ -231,20 +231,27 @@ said["soft"] = pinned("/gpu:7", tf.negative, soft=True)
     assert answer["results"] == [[[-1.0, -1.0], [-1.0, -1.0]]] * 2
 
 
-def test_a_graph_that_one_session_ran_strictly_runs_softly_in_another(rehearse: Rehearse) -> None:
+def test_sessions_of_both_kinds_can_have_one_graph(rehearse: Rehearse) -> None:
     answer = said(
         rehearse,
         """
 v1 = tf.compat.v1
-with v1.Graph().as_default():
+soft, strict = (v1.ConfigProto(allow_soft_placement=is_soft) for is_soft in (True, False))
+with v1.Graph().as_default() as graph:
     with v1.device("/gpu:5"):
         asked = tf.square(v1.constant(3.0))
-    for soft in (False, True):
-        with v1.Session(config=v1.ConfigProto(allow_soft_placement=soft)) as session:
-            said[str(soft)] = raised(lambda: said.update(square=float(session.run(asked))))
     said["device"] = asked.device
+    said["first"] = raised(lambda: v1.Session(config=strict).run(asked))
+    later = v1.Session(config=soft)
+    said["later"] = float(later.run(asked))
+    with v1.device("/gpu:6"):
+        more = tf.sqrt(asked)
+    said["more"] = float(later.run(more))
+    v1.Session(config=strict).list_devices()
+    raised(lambda: v1.Session(config=strict).run(more))
+    said["again"] = float(later.run(more))
 """,
         2,
     )
-    assert answer.pop("False").startswith("InvalidArgumentError")
-    assert answer == {"True": "nothing", "square": 9.0, "device": "/device:GPU:5"}
+    assert answer.pop("first").startswith("InvalidArgumentError")
+    assert answer == {"later": 9.0, "more": 3.0, "again": 3.0, "device": "/device:GPU:5"}

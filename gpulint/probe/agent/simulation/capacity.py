@@ -9,13 +9,16 @@ needs more than that, for functions that run, workspaces and fragments: it is fu
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gpulint.probe.agent.simulation.buffers import LARGE, Buffers
 from gpulint.probe.agent.simulation.ledger import Ledger
 from gpulint.probe.agent.simulation.names import Names
 from gpulint.probe.agent.simulation.pieces import Pieces
+
+HOSTED = frozenset({"int32"})
+"""Types whose constants stay in the memory of the host, though they are on a GPU (the kernel of `_EagerConst`)."""
 
 _RESOURCE_EXHAUSTED = 8
 
@@ -41,34 +44,37 @@ class Capacity:
     def check(self, op: str, tensor: Any, gpu: int) -> None:
         """An operation has made a tensor. Raises what becomes ResourceExhaustedError on its way to the program."""
         if self._is_exceeded(gpu):
-            kind = self._pieces.types_proto.DataType.Name(tensor.dtype.as_datatype_enum).removeprefix("DT_").lower()
-            shape = ",".join(map(str, tensor._shape_tuple()))
-            where = f"{self._device(gpu)} by allocator GPU_{gpu}_bfc"
-            message = f"OOM when allocating tensor with shape[{shape}] and type {kind} on {where} [Op:{op}]"
-            raise self._pieces.core._NotOkStatusException(message, _RESOURCE_EXHAUSTED, {})
+            message = self._oom(tensor._shape_tuple(), tensor.dtype, self._device(gpu), f"GPU_{gpu}_bfc")
+            raise self._pieces.core._NotOkStatusException(f"{message} [Op:{op}]", _RESOURCE_EXHAUSTED, {})
 
     def check_copy(self, op: str, gpu: int, size: int = 0) -> None:
         """A tensor of the host has been copied to a GPU, or shall be, with `size` bytes. Raises InternalError."""
         if self._is_exceeded(gpu, size):
-            raise self._not_copied(op, gpu)
+            ends = f"from {self._names.head}/device:CPU:0 to {self._device(gpu)}"
+            message = f"Failed copying input tensor {ends} in order to run {op}: Dst tensor is not initialized."
+            raise self._pieces.errors.InternalError(None, None, message)
 
     def check_array(self, value: Any, dtype: Any, gpu: int | None) -> None:
-        """An array shall become a tensor, for which TensorFlow allocates memory on the host without asking whether it
-        got it. Raises InternalError."""
+        """An array shall become a tensor, for which TensorFlow takes memory of the host first, and does not ask whether
+        it got it. Raises InternalError where a GPU is full, ResourceExhaustedError where the host is."""
         if not self._limits or getattr(value, "nbytes", 0) < LARGE:
             return
-        size = value.size * self._pieces.dtypes.as_dtype(dtype).size if dtype is not None else value.nbytes
-        if gpu is not None:
+        try:
+            kind = self._pieces.dtypes.as_dtype(value.dtype if dtype is None else dtype)
+        except (AttributeError, TypeError):
+            return
+        size = value.size * kind.size
+        if gpu is not None and kind.name not in HOSTED:
             self.check_copy("_EagerConst", gpu, size)
         handle = self._pieces.context.context()._handle
         if self._total and self._usage(handle, "CPU:0")["current"] + size > self._total:
-            raise self._not_copied("_EagerConst", gpu or 0)
+            message = self._oom(value.shape, kind, f"{self._names.head}/device:CPU:0", "bfc_cpu_allocator_for_gpu")
+            raise self._pieces.errors.ResourceExhaustedError(None, None, message)
 
-    def _not_copied(self, op: str, gpu: int) -> Exception:
-        ends = f"from {self._names.head}/device:CPU:0 to {self._device(gpu)}"
-        message = f"Failed copying input tensor {ends} in order to run {op}: Dst tensor is not initialized."
-        error: Exception = self._pieces.errors.InternalError(None, None, message)
-        return error
+    def _oom(self, shape: Iterable[Any], dtype: Any, device: str, allocator: str) -> str:
+        kind = self._pieces.types_proto.DataType.Name(dtype.as_datatype_enum).removeprefix("DT_").lower()
+        size = ",".join(map(str, shape))
+        return f"OOM when allocating tensor with shape[{size}] and type {kind} on {device} by allocator {allocator}"
 
     def _device(self, gpu: int) -> str:
         return f"{self._names.head}/device:GPU:{gpu}"

@@ -7,7 +7,7 @@ import weakref
 from typing import Any, NamedTuple
 
 from gpulint.probe.agent.simulation.buffers import LARGE, Buffers
-from gpulint.probe.agent.simulation.capacity import Capacity
+from gpulint.probe.agent.simulation.capacity import HOSTED, Capacity
 from gpulint.probe.agent.simulation.kernels import Types
 from gpulint.probe.agent.simulation.ledger import ALIASES, Ledger
 from gpulint.probe.agent.simulation.names import Names
@@ -119,11 +119,11 @@ class Eager:
             real = names.real(device or "", True, self._pieces.is_soft())
             try:
                 self._capacity.check_array(value, dtype, names.gpu(names.seen(real)))
-            except self._pieces.errors.InternalError:
+            except self._pieces.errors.OpError:
                 make(new, 0.0, f"{names.head}/device:CPU:0", None)  # one that was never made cannot be collected
                 raise
             make(new, value, real or device, dtype, *rest, **more)
-            self._copied("_EagerConst", new)
+            self._copied("_EagerConst", new, new.dtype.name in HOSTED)
 
         def copied(old: Any, device_name: Any) -> Any:
             new = copy(old, names.real(device_name or "", True, self._pieces.is_soft()))
@@ -187,8 +187,8 @@ class Eager:
         if gpu is not None and value is not None:
             self._capacity.check_copy(_ASSIGN, gpu)
 
-    def _copied(self, op: str, tensor: Any) -> None:
-        gpu = self._keep(tensor, False)
+    def _copied(self, op: str, tensor: Any, on_host: bool = False) -> None:
+        gpu = self._keep(tensor, on_host)
         if gpu is not None:
             self._capacity.check_copy(op, gpu)
 

@@ -66,9 +66,10 @@ class Graphs:
         extend = session._extend_graph
 
         def extended(made: Any) -> None:
-            if not made._config.allow_soft_placement:
-                for op in [op for op in self._strict if op.graph is made.graph]:
-                    put(op, self._strict.pop(op))
+            for op in [op for op in self._strict if op.graph is made.graph]:
+                real = self._strict.pop(op)  # once: a session that knows an operation lets nobody change it
+                if not made._config.allow_soft_placement:
+                    put(op, real)
             extend(made)
 
         session._extend_graph = extended
