@@ -4,7 +4,9 @@
 
 The files are scripts and notebooks, such as those of TensorFlow's tutorials on distribution, unchanged but for data
 that would have to be downloaded: MNIST and its like are random here, and small. Prints how each ended, what its
-strategies are, and what the probe says is broken. Ends with 1 where a program fails, or a strategy leaves a GPU idle.
+strategies are, and what the probe says is broken. A program that fails is run again on as many logical CPUs, without
+anything simulated: its batch may not be divisible by so many, say. Ends with 1 where a program fails that does not fail
+there with the same type of error, or a strategy leaves a GPU idle.
 """
 
 from __future__ import annotations
@@ -47,6 +49,14 @@ sys.modules["tensorflow_datasets"] = types.SimpleNamespace(load=_load, disable_p
 """
 
 
+PLAIN = """
+import tensorflow as tf
+_cpu, = tf.config.list_physical_devices("CPU")
+tf.config.set_logical_device_configuration(_cpu, [tf.config.LogicalDeviceConfiguration()] * {devices})
+tf.config.set_logical_device_configuration = lambda *_: None
+"""
+"""Logical CPUs, of which a strategy takes all where there is no GPU. A program that makes some itself gets these."""
+
 RUNS = re.compile(r"(?!\s*[!%]|from __future__ )")
 """Lines that a script can have where they stand: no magic, and nothing that has to come first."""
 
@@ -68,8 +78,13 @@ def rehearse(path: Path, stages: Stage, gpus: int) -> bool:
         script.write_text(program(path), encoding="utf-8")
         run = stages.rehearse(script, gpus, seconds=900)
         expectations = run.expectations()
-    is_well = run.status == 0 and not run.capture.faults
-    print(f"{path.stem}, {gpus} GPUs: status {run.status}{_said(run)}", flush=True)
+        print(f"{path.stem}, {gpus} GPUs: status {run.status}{_said(run)}", flush=True)
+        is_well = not run.capture.faults
+        if run.status:
+            script.write_text(PLAIN.format(devices=gpus) + program(path), encoding="utf-8")
+            plain = stages.rehearse(script, 0, seconds=900).capture.error
+            is_well &= bool(_kind(plain)) and _kind(plain) == _kind(run.capture.error)
+            print(f"    on plain logical CPUs: {_kind(plain) or 'ends well'}", flush=True)
     for strategy in run.capture.strategies:
         print(f"    {strategy.cls} of {strategy.replicas}: {', '.join(strategy.devices)}")
     for one in expectations:
@@ -77,6 +92,10 @@ def rehearse(path: Path, stages: Stage, gpus: int) -> bool:
             print(f"    {one.status.value} {one.code or one.id} {one.subject}: {one.observed[:160]}", flush=True)
         is_well &= one.id != "strategy-spread" or one.status is not Status.FAIL
     return is_well
+
+
+def _kind(error: str) -> str:
+    return error.partition(":")[0]
 
 
 def _said(run: Rehearsed) -> str:

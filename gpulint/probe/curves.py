@@ -80,7 +80,7 @@ def ending(capture: Capture) -> float:
 
 def _devices(capture: Capture) -> Iterator[Curve]:
     zero = beginning(capture)
-    limits = {device: place.limit for device, place in places(_messages(capture)).items()}
+    limits = {device: place.limit for device, place in places(_messages(capture)).items()} | capture.limits
     names = list(dict.fromkeys(device for sample in capture.memory for device in sample.devices))
     cpus = [name for name in names if name.startswith("CPU:")]
     for name in names:

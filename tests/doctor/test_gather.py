@@ -30,6 +30,9 @@ class config:
 """
 CUDNN = "libcudnn.so.9"
 
+ENOUGH = 8.0
+"""Seconds in which an interpreter begins and comes to where it hangs, on a busy machine, too."""
+
 
 def gathered(root: Path, environ: dict[str, str], *, timeout: float = 30.0) -> Evidence:
     """What is found out with our interpreter, on a machine whose files are in `root`."""
@@ -43,7 +46,7 @@ def ids(evidence: Evidence) -> list[str]:
 class TestTensorFlowInAProcessOfItsOwn:
     def test_a_driver_that_hangs_is_a_finding(self, tmp_path: Path) -> None:
         site = tensorflow(tmp_path / "site", LISTING % "time.sleep(600)")
-        evidence = gathered(tmp_path, environment(site, CUDA_VISIBLE_DEVICES="0"), timeout=3.0)
+        evidence = gathered(tmp_path, environment(site, CUDA_VISIBLE_DEVICES="0"), timeout=ENOUGH)
         asked = evidence.asked_tensorflow
         assert (asked.ended, asked.step) == ("timeout", "list")
         assert "driver-hangs" in ids(evidence)
@@ -56,8 +59,13 @@ class TestTensorFlowInAProcessOfItsOwn:
             f"open({str(mark)!r}, 'w').write(str(child.pid)); time.sleep(600)"
         )
         site = tensorflow(tmp_path / "site", LISTING % started)
-        gathered(tmp_path, environment(site), timeout=4.0)
-        assert not Path(f"/proc/{mark.read_text()}/exe").exists()
+        gathered(tmp_path, environment(site), timeout=ENOUGH)
+        child = Path(f"/proc/{mark.read_text()}/exe")
+        for _ in range(100):
+            if not child.exists():
+                return  # a signal takes its time on a busy machine
+            time.sleep(0.1)
+        pytest.fail("the child lives on")
 
     @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
     @pytest.mark.parametrize("signal", ["SIGSEGV", "SIGABRT"])
@@ -75,7 +83,7 @@ class TestTensorFlowInAProcessOfItsOwn:
 
     def test_a_hang_at_the_import(self, tmp_path: Path) -> None:
         site = tensorflow(tmp_path / "site", "import time\ntime.sleep(600)\n")
-        assert ids(gathered(tmp_path, environment(site), timeout=2.0))[0] == "import-hangs"
+        assert ids(gathered(tmp_path, environment(site), timeout=ENOUGH))[0] == "import-hangs"
 
     def test_a_failure_at_the_import_is_read(self, tmp_path: Path) -> None:
         site = tensorflow(tmp_path / "site", "raise TypeError('Descriptors cannot be created directly.\\nMore')\n")

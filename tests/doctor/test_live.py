@@ -140,9 +140,13 @@ class TestWithCuda:
         evidence = self.gathered(python, tmp_path, STANDIN_INIT="802", CUDA_VISIBLE_DEVICES="0")
         assert "CUDA_ERROR_SYSTEM_NOT_READY" in evidence.messages.cuinit
 
-    @pytest.mark.parametrize(("how", "expected"), [("hang", "driver-hangs"), ("crash", "driver-crashes")])
-    def test_a_driver_that_hangs_or_crashes(self, python: str, tmp_path: Path, how: str, expected: str) -> None:
-        evidence = self.gathered(python, tmp_path, timeout=30, STANDIN_INIT=how)
+    @pytest.mark.parametrize(
+        ("how", "seconds", "expected"), [("hang", 30, "driver-hangs"), ("crash", 120, "driver-crashes")]
+    )
+    def test_a_driver_that_hangs_or_crashes(
+        self, python: str, tmp_path: Path, how: str, seconds: float, expected: str
+    ) -> None:
+        evidence = self.gathered(python, tmp_path, timeout=seconds, STANDIN_INIT=how)
         assert expected in found(evidence)
 
     def test_no_driver(self, python: str, tmp_path: Path) -> None:

@@ -55,6 +55,11 @@ def ran() -> Capture:
     )
 
 
+def test_the_memory_that_a_simulated_gpu_may_take_is_its_limit() -> None:
+    simulated = replace(ran(), simulated=1, limits={"GPU:0": 3 * GIB}, logs={}, cards=[])
+    assert {curve.subject: curve.limit for curve in curves(simulated)}["GPU:0"] == 3 * GIB
+
+
 def test_every_holder_of_memory_has_a_curve() -> None:
     found = {curve.subject: curve for curve in curves(ran())}
     assert list(found) == [

@@ -133,3 +133,27 @@ def test_too_little_memory_is_a_real_out_of_memory_error_of_a_gpu(tmp_path: Path
     line = next(line for line in done.stdout.splitlines() if line.startswith("exhausted:"))
     assert "OOM when allocating tensor with shape[1048576]" in line
     assert "device:GPU:0" in line
+
+
+ARRAY = """
+import numpy as np, tensorflow as tf
+
+for device in (None, "/cpu:0"):
+    try:
+        with tf.device(device):
+            tf.data.Dataset.from_tensor_slices(np.ones([64, 1 << 18], "float32"))
+    except tf.errors.OpError as error:
+        print("raised:", type(error).__name__, error.message)
+"""
+
+
+@pytest.mark.tensorflow
+def test_an_array_for_which_there_is_no_memory_raises_and_does_not_end_the_program_by_a_signal(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(ARRAY)
+    done = probe(tmp_path, "--simulate-gpus", "2", "--simulate-memory", "16MiB", "train.py")
+    on_gpu, on_host = (line for line in done.stdout.splitlines() if line.startswith("raised:"))
+    assert on_gpu.startswith("raised: InternalError Failed copying input tensor from ")
+    assert "device:GPU:0 in order to run _EagerConst: Dst tensor is not initialized." in on_gpu
+    assert "ResourceExhaustedError OOM when allocating tensor with shape[64,262144] and type float on " in on_host
+    assert on_host.endswith("device:CPU:0 by allocator bfc_cpu_allocator_for_gpu")
+    assert done.returncode == 0

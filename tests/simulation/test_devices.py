@@ -161,3 +161,109 @@ said["none"] = raised(lambda: usage("GPU:7"))
     assert answer["used"] == [256 * 256 * 4 + 64 * 64 * 4, 0]
     assert answer["after"]["peak"] < 64
     assert answer["none"] == "ValueError: No matching devices found for 'GPU:7'"
+
+
+MEMORY = """
+usage = tf.config.experimental.get_memory_info
+MIB = 1 << 18  # elements of float32
+tf.config.set_logical_device_configuration(gpus[0], [tf.config.LogicalDeviceConfiguration(64)] * 2)
+kept = []
+"""
+
+
+def test_a_variable_takes_over_the_memory_of_its_first_value(rehearse: Rehearse) -> None:
+    answer = said(
+        rehearse,
+        MEMORY
+        + """
+with tf.device("/gpu:1"):
+    kept.append(tf.Variable(tf.ones([40 * MIB])))
+    kept.append(tf.Variable(tf.ones([8 * MIB]), shape=tf.TensorShape(None)))
+said["peak"] = usage("GPU:1")["peak"] >> 20
+""",
+        1,
+    )
+    assert answer["peak"] == 48
+
+
+def test_what_shares_the_memory_of_a_tensor_counts_once_and_a_copy_on_another_gpu_there(rehearse: Rehearse) -> None:
+    answer = said(
+        rehearse,
+        MEMORY
+        + """
+same = tf.function(lambda x: (x, x[1:]))
+with tf.device("/gpu:1"):
+    x = tf.ones([40, MIB])
+    kept += [x[2:], tf.identity(x), tf.reshape(x, [-1]), *tf.split(x, 2), *same(x)]
+    said["shared"] = usage("GPU:1")["current"] >> 20
+with tf.device("/gpu:0"):
+    kept += [tf.identity(x)]
+said["copied"] = usage("GPU:0")["current"] >> 20, usage("GPU:1")["current"] >> 20
+""",
+        1,
+    )
+    assert answer == {"shared": 40, "copied": [40, 40]}
+
+
+def test_one_gpu_of_several_is_full_with_tensorflows_own_error_at_the_line_that_fills_it(rehearse: Rehearse) -> None:
+    answer = said(
+        rehearse,
+        MEMORY
+        + """
+import traceback, numpy as np
+def fill():
+    while True:
+        kept.append(tf.zeros([10 * MIB]) + 1.0)  # the line
+def full(call):
+    try:
+        with tf.device("/gpu:1"):
+            call()
+    except tf.errors.OpError as error:
+        rows = traceback.extract_tb(error.__traceback__)
+        return type(error).__name__, error.message, [row.line for row in rows if row.filename == __file__][-1]
+said["operation"] = full(fill)
+said["left"] = len(kept), usage("GPU:1")["current"] >> 20
+said["array"] = full(lambda: tf.constant(np.ones([60, MIB], "float32")))
+kept.clear()
+with tf.device("/gpu:0"):
+    half = tf.ones([30, MIB])
+with tf.device("/gpu:1"):
+    near = tf.ones([40, MIB])
+    labels = tf.constant(np.ones([60, MIB], "int32"))
+said["labels"] = short(labels.device), short(labels.backing_device)
+said["copy"] = full(lambda: half.gpu(1))
+said["fits"] = full(lambda: kept.append(tf.ones([16, MIB])))
+""",
+        1,
+    )
+    head = "/job:localhost/replica:0/task:0/device"
+    kind, message, line = answer["operation"]
+    assert kind == "ResourceExhaustedError"
+    assert message.startswith(
+        f"OOM when allocating tensor with shape[2621440] and type float on {head}:GPU:1 by allocator GPU_1_bfc [Op:"
+    )
+    assert line == "kept.append(tf.zeros([10 * MIB]) + 1.0)  # the line"
+    assert answer["left"] == [5, 50]
+    text = f"Failed copying input tensor from {head}:CPU:0 to {head}:GPU:1 in order to run _EagerConst: "
+    assert answer["array"][:2] == ["InternalError", f"{text}Dst tensor is not initialized."]
+    assert answer["copy"][0] == "InternalError"
+    assert answer["fits"] is None
+    assert answer["labels"] == ["GPU:1", "CPU:0"]  # constants of int32 stay with the host
+
+
+def test_what_is_on_another_gpu_or_not_sure_to_be_here_fills_none(rehearse: Rehearse) -> None:
+    answer = said(
+        rehearse,
+        MEMORY
+        + """
+grown = tf.function(lambda x: x + 1.0)
+def work():
+    with tf.device("/gpu:0"):
+        kept.append(tf.ones([60 * MIB]))
+    with tf.device("/gpu:1"):
+        kept.extend(grown(tf.ones([8 * MIB])) for _ in range(10))
+said["raised"] = raised(work)
+""",
+        1,
+    )
+    assert answer == {"raised": "nothing"}

@@ -43,3 +43,23 @@ def test_the_place_of_a_dead_tensor_tells_nothing_of_a_new_one() -> None:
         ledger.add(Tensor(), 0, 5, on_host=True)
         assert not ledger.is_on_host(Tensor())
     assert ledger.usage(0)["current"] == 0
+
+
+def test_what_shares_its_memory_is_counted_with_the_other() -> None:
+    ledger, value, variable = Ledger(), Tensor(), Tensor()
+    ledger.add(value, 0, 5)
+    ledger.shares(value)
+    ledger.add(variable, 0, 5)
+    assert ledger.usage(0) == {"current": 5, "peak": 5}
+    del value
+    assert ledger.usage(0)["current"] == 5
+
+
+def test_only_what_is_sure_to_be_in_the_memory_of_a_gpu_is_named() -> None:
+    ledger, sure, hosted, unsure, elsewhere = Ledger(), Tensor(), Tensor(), Tensor(), Tensor()
+    ledger.add(sure, 0, 5)
+    ledger.add(hosted, 0, 5, on_host=True)
+    ledger.add(unsure, 0, 5, is_sure=False)
+    ledger.add(elsewhere, 1, 5)
+    assert ledger.living(0) == [sure]
+    assert ledger.usage(0)["current"] == 10

@@ -87,3 +87,22 @@ def test_what_was_seen_is_forgotten_when_the_devices_change() -> None:
     assert changing.seen("/device:CPU:2") == "/device:CPU:2"
     changing.set(1, 2)
     assert changing.seen("/device:CPU:2") == "/device:GPU:1"
+
+
+MISSING = (
+    f"{{{{node turned}}}} was explicitly assigned to %s but available devices are [ {HEAD}/device:CPU:0, "
+    f"{HEAD}/device:CPU:1 ]. Make sure the device specification refers to a valid device."
+    " The requested device appears to be a GPU, but CUDA is not enabled.\n\t [[turned]]"
+)
+
+
+def test_a_gpu_that_is_not_there_is_said_to_be_missing_among_the_simulated_ones() -> None:
+    told = names(gpus=1).message(MISSING % "/device:GPU:3")
+    assert f"GPU:3 but available devices are [ {HEAD}/device:CPU:0, {HEAD}/device:GPU:0 ]." in told
+    assert told.endswith("refers to a valid device.\n\t [[turned]]")
+
+
+def test_a_gpu_that_is_there_has_no_kernel_and_one_of_another_host_is_missing() -> None:
+    has_none = "Could not satisfy explicit device specification '/device:GPU:0' because no supported kernel for GPU"
+    assert names(gpus=1).message(MISSING % "/device:GPU:0").startswith(has_none)
+    assert "was explicitly assigned to /job:w/" in names(gpus=1).message(MISSING % "/job:w/task:1/device:GPU:0")

@@ -82,12 +82,18 @@ said["soft"] = short(on("/gpu:7", tf.abs).device), short(on("/gpu:1", tf.random.
 tf.config.set_soft_device_placement(False)
 said["no device"] = raised(lambda: on("/gpu:7", tf.abs))
 said["no kernel"] = raised(lambda: on("/gpu:1", tf.random.shuffle))
+for name, device, operation in (("no such", "/gpu:7", tf.abs), ("no such kernel", "/gpu:1", tf.random.shuffle)):
+    said[name] = raised(tf.function(lambda: on(device, operation))).partition(" [Op")[0]
 said["well"] = short(on("/gpu:1", tf.abs).device)
 """,
         2,
     )
     assert answer["soft"] == ["GPU:0", "CPU:0"]
     assert answer["well"] == "GPU:1"
+    assert answer["no such"] == "InvalidArgumentError: Unable to find any devices for spec /device:GPU:7"
+    reason = "because no supported kernel for GPU devices is available."
+    sentence = f"Could not satisfy explicit device specification '/device:GPU:1' {reason}"
+    assert answer["no such kernel"] == f"InvalidArgumentError: {sentence}"
     for name, device, types in (("no device", "GPU:7", "CPU"), ("no kernel", "GPU:1", "[CPU]")):
         assert answer[name].startswith("InvalidArgumentError: Could not satisfy device specification"), answer[name]
         assert f"device:{device}'. enable_soft_placement=0" in answer[name]
@@ -181,3 +187,71 @@ with v1.Graph().as_default():
         "result": [[2.0, 2.0], [2.0, 2.0]],
         "asked": "/device:GPU:1",
     }
+
+
+PINNED = """
+v1 = tf.compat.v1
+def pinned(device, operation, soft=False):
+    with v1.Graph().as_default():
+        with v1.device(device):
+            asked = operation(v1.ones([2, 2]))
+        def run():
+            with v1.Session(config=v1.ConfigProto(allow_soft_placement=soft)) as session:
+                said.setdefault("results", []).append(session.run(asked).tolist())
+        return raised(run)
+"""
+
+
+def test_a_session_refuses_a_gpu_that_is_not_there_unless_its_placement_is_soft(rehearse: Rehearse) -> None:
+    answer = said(
+        rehearse,
+        PINNED
+        + """
+said["missing"] = pinned("/gpu:7", lambda x: tf.negative(x, name="turned"))
+said["other job"] = pinned("/job:worker/task:1/gpu:0", tf.negative)
+said["no kernel"] = pinned("/gpu:1", lambda x: tf.random.shuffle(x, name="mixed"))
+said["there"] = pinned("/gpu:1", tf.negative)
+said["soft"] = pinned("/gpu:7", tf.negative, soft=True)
+""",
+        2,
+    )
+    for name, asked in (("missing", "/device:GPU:7"), ("other job", "/job:worker/task:1/device:GPU:0")):
+        assert answer[name].startswith("InvalidArgumentError: Graph execution error:"), answer[name]
+        sentence = answer[name].partition(f"was explicitly assigned to {asked} but available devices are [")[2]
+        listed, _, rest = sentence.partition("]")
+        assert [one.rpartition("device:")[2].strip() for one in listed.split(",")] == ["CPU:0", "GPU:0", "GPU:1"]
+        assert rest.startswith(". Make sure the device specification refers to a valid device.\n")
+        assert "CUDA is not enabled" not in answer[name]
+    assert "Cannot assign a device for operation turned" in answer["missing"]
+    assert (
+        "Cannot assign a device for operation mixed: Could not satisfy explicit device specification '/device:GPU:1' "
+        "because no supported kernel for GPU devices is available."
+    ) in answer["no kernel"]
+    assert (answer["there"], answer["soft"]) == ("nothing", "nothing")
+    assert answer["results"] == [[[-1.0, -1.0], [-1.0, -1.0]]] * 2
+
+
+def test_sessions_of_both_kinds_can_have_one_graph(rehearse: Rehearse) -> None:
+    answer = said(
+        rehearse,
+        """
+v1 = tf.compat.v1
+soft, strict = (v1.ConfigProto(allow_soft_placement=is_soft) for is_soft in (True, False))
+with v1.Graph().as_default() as graph:
+    with v1.device("/gpu:5"):
+        asked = tf.square(v1.constant(3.0))
+    said["device"] = asked.device
+    said["first"] = raised(lambda: v1.Session(config=strict).run(asked))
+    later = v1.Session(config=soft)
+    said["later"] = float(later.run(asked))
+    with v1.device("/gpu:6"):
+        more = tf.sqrt(asked)
+    said["more"] = float(later.run(more))
+    v1.Session(config=strict).list_devices()
+    raised(lambda: v1.Session(config=strict).run(more))
+    said["again"] = float(later.run(more))
+""",
+        2,
+    )
+    assert answer.pop("first").startswith("InvalidArgumentError")
+    assert answer == {"later": 9.0, "more": 3.0, "again": 3.0, "device": "/device:GPU:5"}

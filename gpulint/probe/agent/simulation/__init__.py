@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpulint.probe.agent.simulation.buffers import Buffers
+from gpulint.probe.agent.simulation.capacity import Capacity
 from gpulint.probe.agent.simulation.eager import Eager
 from gpulint.probe.agent.simulation.graph import Graphs
 from gpulint.probe.agent.simulation.kernels import Kernel, Kernels, kernel_of
@@ -41,10 +43,12 @@ class Simulation:
             self.built_with_cuda = bool(pieces.build.IsGoogleCudaEnabled())
             self._kernels = kernels = Kernels(_registry(pieces) if self.built_with_cuda else None)
             ledger = Ledger()
+            buffers = Buffers(pieces)
+            capacity = Capacity(self._names, ledger, buffers, pieces)
             self._placing = placing = Placing(self._names, kernels, pieces)
-            self._listing = Listing(self._gpus, self._memory, self._names, placing, ledger, pieces)
+            self._listing = Listing(self._gpus, self._memory, self._names, placing, ledger, capacity, pieces)
             self._listing.install()
-            Eager(self._names, placing, ledger, pieces).install()
+            Eager(self._names, placing, ledger, capacity, buffers, pieces).install()
             self._graphs = Graphs(self._names, placing, pieces)
             self._graphs.install()
             Substitutes(pieces).install(tensorflow)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+import weakref
+from typing import Any, NamedTuple
 
+from gpulint.probe.agent.simulation.buffers import LARGE, Buffers
+from gpulint.probe.agent.simulation.capacity import HOSTED, Capacity
 from gpulint.probe.agent.simulation.kernels import Types
 from gpulint.probe.agent.simulation.ledger import ALIASES, Ledger
 from gpulint.probe.agent.simulation.names import Names
@@ -12,24 +15,38 @@ from gpulint.probe.agent.simulation.pieces import Pieces
 from gpulint.probe.agent.simulation.placing import CallTypes, Placed, Placing
 
 _VARIABLE = "VarHandleOp"
+_ASSIGN = "AssignVariableOp"
 _MEMORYLESS = frozenset({"resource", "variant", "string"})
 """Types whose tensors are handles, or live with the host."""
 
 
+class _Fresh(NamedTuple):
+    """A variable that has been made and has no value yet."""
+
+    handle: weakref.ref[Any]
+    size: int
+
+
 class _Call(threading.local):
-    """The operation that this thread is in: what it was asked to run on, and the name the runtime was given."""
+    """The operation that this thread is in: what it was asked to run on, and the name the runtime was given. Then the
+    variable that it has just made."""
 
     asked: Any = ""
     real: Any = None
+    fresh: _Fresh | None = None
 
 
 class Eager:
     """Stands before the ways by which operations, constants and copies reach the runtime."""
 
-    def __init__(self, names: Names, placing: Placing, ledger: Ledger, pieces: Pieces) -> None:
+    def __init__(
+        self, names: Names, placing: Placing, ledger: Ledger, capacity: Capacity, buffers: Buffers, pieces: Pieces
+    ) -> None:
         self._names = names
         self._placing = placing
         self._ledger = ledger
+        self._capacity = capacity
+        self._buffers = buffers
         self._pieces = pieces
         self._types = CallTypes(placing, pieces)
         self._call = _Call()
@@ -56,12 +73,11 @@ class Eager:
         def fast(context: Any, op: str, name: Any, *arguments: Any) -> Any:
             if context._context_handle is None:
                 context.ensure_initialized()
-            state = context._thread_local_data
+            state, inputs = context._thread_local_data, len(self._types.arguments(op))
             current, before = state.device_name, (call.asked, call.real)
             asked = call.asked if call.real is not None and current == call.real else current
 
             def types(attributes: tuple[str, ...]) -> Types:
-                inputs = len(self._types.arguments(op))
                 return self._types.of(op, attributes, arguments[:inputs], arguments[inputs:])
 
             placed = self._placing.place(op, types, asked or "")
@@ -72,7 +88,7 @@ class Eager:
             finally:
                 state.device_name = current
                 call.asked, call.real = before
-            self._note(op, placed, result, arguments)
+            self._note(op, placed, result, arguments[:inputs], arguments[inputs:])
             return result
 
         return fast
@@ -88,7 +104,7 @@ class Eager:
 
             placed = self._placing.place(name, types, device or "")
             result = execute(handle, placed.device or device, op, inputs, attributes, *rest)
-            self._note(name, placed, result, attributes or ())
+            self._note(name, placed, result, inputs, attributes or ())
             return result
 
         return slow
@@ -100,12 +116,18 @@ class Eager:
         make, copy, backing_of = tensor.__init__, tensor._copy_to_device, tensor.backing_device.__get__
 
         def init(new: Any, value: Any, device: Any = None, dtype: Any = None, *rest: Any, **more: Any) -> None:
-            make(new, value, names.real(device or "", True, self._pieces.is_soft()) or device, dtype, *rest, **more)
-            self._keep(new, False)
+            real = names.real(device or "", True, self._pieces.is_soft())
+            try:
+                self._capacity.check_array(value, dtype, names.gpu(names.seen(real)))
+            except self._pieces.errors.OpError:
+                make(new, 0.0, f"{names.head}/device:CPU:0", None)  # one that was never made cannot be collected
+                raise
+            make(new, value, real or device, dtype, *rest, **more)
+            self._copied("_EagerConst", new, new.dtype.name in HOSTED)
 
         def copied(old: Any, device_name: Any) -> Any:
             new = copy(old, names.real(device_name or "", True, self._pieces.is_soft()))
-            self._keep(new, False)
+            self._copied("_Copy", new)
             return new
 
         def backing_device(kept: Any) -> str:
@@ -118,36 +140,75 @@ class Eager:
         tensor.device = property(lambda kept: names.seen(device_of(kept)), doc=tensor.device.__doc__)
         tensor.backing_device = property(backing_device, doc=tensor.backing_device.__doc__)
 
-    def _note(self, op: str, placed: Placed, result: Any, arguments: Any) -> None:
+    def _note(self, op: str, placed: Placed, result: Any, inputs: Any, attributes: Any) -> None:
         """Count what an operation has left on a simulated GPU."""
-        if op in ALIASES or result is None:
+        if self._call.fresh is not None:
+            self._variable(self._call.fresh, inputs[1] if op == _ASSIGN else None)
+        if result is None or (op in ALIASES and self._shares(inputs, result)):
             return
         if op == _VARIABLE:
-            self._keep(result if isinstance(result, self._tensor) else result[0], False, self._bytes(arguments))
+            handle = result if isinstance(result, self._tensor) else result[0]
+            self._call.fresh = _Fresh(weakref.ref(handle), self._bytes_of_variable(attributes))
             return
         on_host: frozenset[str] = placed.kernel.host if placed.kernel is not None else frozenset()
         outputs = result if isinstance(result, (list, tuple)) else (result,)
-        if not on_host:
-            for output in outputs:
-                self._keep(output, False)
-            return
-        declared = [argument.name for argument in self._pieces.op_definitions.get(op).output_arg]
+        declared = [argument.name for argument in self._pieces.op_definitions.get(op).output_arg] if on_host else []
         for number, output in enumerate(outputs):
             name = declared[min(number, len(declared) - 1)] if declared else ""
-            self._keep(output, name in on_host)
+            size = 0 if self._is_part(output, inputs) else None
+            gpu = self._keep(output, name in on_host, size, is_sure=placed.kernel is not None)
+            if gpu is not None and placed.kernel is not None:
+                self._capacity.check(op, output, gpu)
 
-    def _keep(self, tensor: Any, on_host: bool, size: int | None = None) -> None:
-        if not isinstance(tensor, self._tensor):
+    def _shares(self, inputs: Any, result: Any) -> bool:
+        """Whether the output of an operation that need not copy is where its input is."""
+        first, made = (one[0] if isinstance(one, list) and one else one for one in (inputs[0], result))
+        return not isinstance(made, self._tensor) or not isinstance(first, self._tensor) or self._are_near(first, made)
+
+    def _is_part(self, output: Any, inputs: Any) -> bool:
+        """Whether a large output shares the memory of an input."""
+        if self._bytes_of(output) < LARGE:
+            return False
+        near = [one for one in inputs if isinstance(one, self._tensor) and self._are_near(one, output)]
+        return self._buffers.is_within(output, near)
+
+    def _are_near(self, one: Any, other: Any) -> bool:
+        """Whether two tensors are on one device. Between logical CPUs nothing is copied; between GPUs it would be."""
+        return bool(self._device_of(one) == self._device_of(other))
+
+    def _variable(self, fresh: _Fresh, value: Any) -> None:
+        """Count a variable when it has its value, whose memory becomes the variable's, or something else is run."""
+        self._call.fresh = None
+        if (handle := fresh.handle()) is None:
             return
+        if value is not None:
+            self._ledger.shares(value)
+        gpu = self._keep(handle, False, fresh.size)
+        if gpu is not None and value is not None:
+            self._capacity.check_copy(_ASSIGN, gpu)
+
+    def _copied(self, op: str, tensor: Any, on_host: bool = False) -> None:
+        gpu = self._keep(tensor, on_host)
+        if gpu is not None:
+            self._capacity.check_copy(op, gpu)
+
+    def _keep(self, tensor: Any, on_host: bool, size: int | None = None, is_sure: bool = True) -> int | None:
+        """Count a tensor; the GPU that it lives on."""
+        if not isinstance(tensor, self._tensor):
+            return None
         gpu = self._names.gpu(self._names.seen(self._device_of(tensor)))
         if gpu is None:
-            return
-        if size is None:
-            dtype = tensor.dtype
-            size = 0 if dtype.name in _MEMORYLESS else dtype.size * tensor._num_elements()
-        self._ledger.add(tensor, gpu, size, on_host)
+            return None
+        self._ledger.add(tensor, gpu, self._bytes_of(tensor) if size is None else size, on_host, is_sure)
+        return gpu
 
-    def _bytes(self, arguments: Any) -> int:
+    def _bytes_of(self, tensor: Any) -> int:
+        """The bytes of a tensor's elements; 0 for what is no tensor, or a handle, or lives with the host."""
+        if not isinstance(tensor, self._tensor) or tensor.dtype.name in _MEMORYLESS:
+            return 0
+        return int(tensor.dtype.size * tensor._num_elements())
+
+    def _bytes_of_variable(self, arguments: Any) -> int:
         """The bytes of a variable, by the attributes of its handle."""
         given = dict(zip(arguments[::2], arguments[1::2], strict=False))
         try:
@@ -166,7 +227,7 @@ class Eager:
         make = error.__init__
 
         def init(made: Any, node_def: Any, op: Any, message: Any, *rest: Any) -> None:
-            make(made, node_def, op, names.text(message) if isinstance(message, str) else message, *rest)
+            make(made, node_def, op, names.message(message) if isinstance(message, str) else message, *rest)
 
         error.__init__ = init
 

@@ -25,6 +25,9 @@ class Graphs:
         self._pieces = pieces
         self._asked: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
         """Operations that were put elsewhere than the program asks → what it asks for."""
+        self._strict: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+        """Operations in graphs of TensorFlow 1 that were put elsewhere as if placement were soft → where they belong if
+        it is not."""
 
     def install(self) -> None:
         """Put everything in place."""
@@ -42,6 +45,7 @@ class Graphs:
             real = self._real(op, asked) if names.says_kind(asked) else asked
             put(op, real)
             self._remember(op, asked, real)
+            self._leave_to_session(op, asked, real)
 
         def create(made: Any, op: Any, compute_device: bool = True) -> None:
             finish(made, op, compute_device)
@@ -53,6 +57,22 @@ class Graphs:
         operation.device = property(device, doc=operation.device.__doc__)
         operation._set_device_from_string = set_device
         graph._create_op_helper = create
+        self._sessions(put)
+
+    def _sessions(self, put: Any) -> None:
+        """Whether placement is soft in a graph of TensorFlow 1 the session says. Where it is not, the runtime gets the
+        names of devices that are not there, and raises its own error."""
+        session = self._pieces.client.BaseSession
+        extend = session._extend_graph
+
+        def extended(made: Any) -> None:
+            for op in [op for op in self._strict if op.graph is made.graph]:
+                real = self._strict.pop(op)  # once: a session that knows an operation lets nobody change it
+                if not made._config.allow_soft_placement:
+                    put(op, real)
+            extend(made)
+
+        session._extend_graph = extended
 
     def told(self, graph: Any) -> None:
         """Put the program's names of devices into a graph of RunMetadata (FunctionGraphs): as asked for before, as
@@ -77,11 +97,19 @@ class Graphs:
         value = self._pieces.attribute_value.AttrValue(s=asked.encode())
         op._set_attr(ASKED, value)
 
-    def _real(self, op: Any, asked: str) -> str:
-        """An operation on a resource runs where that is; its own kernels do not decide."""
+    def _leave_to_session(self, op: Any, asked: str, real: str) -> None:
+        self._strict.pop(op, None)
+        if not op.graph.building_function and (strict := self._real(op, asked, False)) != real:
+            self._strict[op] = strict
+
+    def _real(self, op: Any, asked: str, soft: bool | None = None) -> str:
+        """An operation on a resource runs where that is; its own kernels do not decide. In a graph of TensorFlow 1
+        placement is soft unless a session says otherwise."""
+        if soft is None:
+            soft = not op.graph.building_function or self._pieces.is_soft()
         if self._has_resource(op):
-            return self._names.real(asked, True, self._pieces.is_soft())
-        return self._placing.place(op.type, self._types_of(op), asked).device
+            return self._names.real(asked, True, soft)
+        return self._placing.place(op.type, self._types_of(op), asked, soft).device
 
     def _belongs_to_host(self, op: Any) -> bool:
         """Whether it has no kernel for GPUs, and nothing else decides where it runs: a resource or a neighbour."""

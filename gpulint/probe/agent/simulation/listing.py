@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from gpulint.probe.agent.simulation.capacity import Capacity
 from gpulint.probe.agent.simulation.ledger import Ledger
 from gpulint.probe.agent.simulation.names import Names
 from gpulint.probe.agent.simulation.pieces import Pieces
@@ -25,13 +26,21 @@ class Listing:
     """Stands before the lists of devices. `count` GPUs are there, with `memory` bytes each where that is said."""
 
     def __init__(
-        self, count: int, memory: int | None, names: Names, placing: Placing, ledger: Ledger, pieces: Pieces
+        self,
+        count: int,
+        memory: int | None,
+        names: Names,
+        placing: Placing,
+        ledger: Ledger,
+        capacity: Capacity,
+        pieces: Pieces,
     ) -> None:
         self._count = count
         self._memory = memory
         self._names = names
         self._placing = placing
         self._ledger = ledger
+        self._capacity = capacity
         self._pieces = pieces
         self._mask = os.environ.get(_MASK)
         self.growth: bool | None = None
@@ -49,6 +58,9 @@ class Listing:
 
     def limits(self) -> dict[str, int]:
         """Bytes that a simulated GPU may take, by its logical name: what the program configured, or its memory."""
+        return {f"GPU:{index}": limit for index, limit in self._limits().items()}
+
+    def _limits(self) -> dict[int, int]:
         context = self._pieces.context.context()
         found: list[int | None] = []
         for device in context._physical_devices or ():
@@ -56,7 +68,7 @@ class Listing:
                 parts = context._virtual_device_map.get(device)
                 found += [part.memory_limit and int(part.memory_limit) << 20 for part in parts or ()]
                 found += [self._memory] if parts is None else []
-        return {f"GPU:{index}": limit for index, limit in enumerate(found) if limit}
+        return {index: limit for index, limit in enumerate(found) if limit}
 
     # --------------------------------------------------------------------------- physical
 
@@ -123,6 +135,7 @@ class Listing:
             initialise(made)
             names.head = made._context_devices[0].partition("/device:")[0]
             self._placing.forget()
+            self._capacity.limit(self._limits())
 
         context.config = property(config, doc=context.config.__doc__)
         context._initialize_logical_devices = initialised

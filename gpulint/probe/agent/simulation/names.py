@@ -14,6 +14,15 @@ _KIND = re.compile(r"(?:^|/)(?:device:)?(cpu|gpu)(?::(\d+|\*))?(?=/|$)", re.IGNO
 _IN_TEXT = re.compile(r"(device:)CPU:(\d+)", re.IGNORECASE)
 _OF_A_TYPE = "device:"
 
+_NOT_THERE = re.compile(
+    r"(?P<node>\{\{node \S+\}\}) was explicitly assigned to (?P<asked>\S+) but available devices are \[[^\]]*\]\. "
+    r"Make sure the device specification refers to a valid device\.(?:\s+\[\[\S+\]\])?"
+    r"|Unable to find any devices for spec (?P<spec>\S+)"
+)
+_WITHOUT_CUDA = " The requested device appears to be a GPU, but CUDA is not enabled."
+
+_LOCAL = "/job:localhost/replica:0/task:0"
+
 
 class Names:
     """Turns names of the program into names of the runtime and back. All answers are `str`; nothing is raised."""
@@ -41,13 +50,28 @@ class Names:
         return known
 
     def text(self, text: str) -> str:
-        """A text of the runtime, such as the message of an error, with the program's names."""
+        """A text of the runtime with the program's names."""
 
         def told(found: re.Match[str]) -> str:
             index = int(found[2])
             return f"{found[1]}GPU:{index - self.cpus}" if self.cpus <= index < self.cpus + self.gpus else found[0]
 
         return _IN_TEXT.sub(told, text)
+
+    def message(self, text: str) -> str:
+        """The message of an error with the program's names, as a TensorFlow for GPUs words it. In a graph, an operation
+        without a kernel for GPUs was given to a GPU that the runtime does not have."""
+
+        def lacks_kernel(found: re.Match[str]) -> str:
+            asked = found["asked"] or found["spec"]
+            head = asked.partition("/device:")[0].split("/")
+            if self.gpu(asked) is None or not all(part in (self.head or _LOCAL) for part in head):
+                return found[0]
+            reason = "because no supported kernel for GPU devices is available."
+            node = f"\n\t [[{found['node']}]]" if found["node"] else ""
+            return f"Could not satisfy explicit device specification '{asked}' {reason}{node}"
+
+        return _NOT_THERE.sub(lacks_kernel, self.text(text).replace(_WITHOUT_CUDA, ""))
 
     def gpu(self, name: str) -> int | None:
         """The number of the simulated GPU that a name of the program means, None where it means none."""

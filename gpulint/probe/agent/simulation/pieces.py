@@ -20,6 +20,7 @@ _NEEDED = {
         *("def config(self)", "def device_name(self)", "self._thread_local_data.device_name"),
         *("self._soft_device_placement", "self._context_handle", "self._context_devices", "self._virtual_device_map"),
     ),
+    "python/eager/core.py": ("class _NotOkStatusException(Exception)",),
     "python/eager/execute.py": ("pywrap_tfe.TFE_Py_Execute(", "pywrap_tfe.TFE_Py_ExecuteCancelable("),
     "python/ops/gen_math_ops.py": ("pywrap_tfe.TFE_Py_FastPathExecute(",),
     "python/framework/constant_op.py": ("ops.EagerTensor(value, ctx.device_name, dtype)",),
@@ -29,7 +30,10 @@ _NEEDED = {
         "class SymbolicTensor(",
     ),
     "python/client/device_lib.py": ("_pywrap_device_lib.list_devices(",),
-    "python/client/session.py": ("tf_session.TF_NewSessionOptions(", "tf_session.TF_DeviceListName("),
+    "python/client/session.py": (
+        *("tf_session.TF_NewSessionOptions(", "tf_session.TF_DeviceListName("),
+        *("def _extend_graph(self)", "self._config = config"),
+    ),
     "python/framework/test_util.py": ("_pywrap_util_port.IsGoogleCudaEnabled()",),
     "python/ops/collective_ops.py": ("communication_hint=",),
     "python/ops/nccl_ops.py": ("def _apply_all_reduce(reduction, tensors",),
@@ -70,9 +74,11 @@ class Pieces:
     def __init__(self) -> None:
         self.tfe = _module("tensorflow.python.pywrap_tfe")
         self.sessions = _module("tensorflow.python.client.pywrap_tf_session")
+        self.client = _module("tensorflow.python.client.session")
         self.device_list = _module("tensorflow.python.client._pywrap_device_lib")
         self.build = _module("tensorflow.python.util._pywrap_util_port")
         self.context = _module("tensorflow.python.eager.context")
+        self.core = _module("tensorflow.python.eager.core")
         self.ops = _module("tensorflow.python.framework.ops")
         self.dtypes = _module("tensorflow.python.framework.dtypes")
         self.op_definitions = _module("tensorflow.python.framework.op_def_registry")
@@ -83,6 +89,7 @@ class Pieces:
         self.collectives = _module("tensorflow.python.ops.collective_ops")
         self.scripts = _module("tensorflow.python.ops.script_ops")
         self.config_proto = _module("tensorflow.core.protobuf.config_pb2")
+        self.types_proto = _module("tensorflow.core.framework.types_pb2")
         self.attributes_proto = _module("tensorflow.core.framework.device_attributes_pb2")
         self.attribute_value = _module("tensorflow.core.framework.attr_value_pb2")
 

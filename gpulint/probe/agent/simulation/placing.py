@@ -35,13 +35,16 @@ class Placing:
         """The devices have changed."""
         self._decided.clear()
 
-    def place(self, op: str, types_of: Callable[[tuple[str, ...]], Types], asked: str) -> Placed:
-        """Where an operation goes; `types_of` is asked for the types of attributes that it depends on."""
+    def place(
+        self, op: str, types_of: Callable[[tuple[str, ...]], Types], asked: str, soft: bool | None = None
+    ) -> Placed:
+        """Where an operation goes; `types_of` is asked for the types of attributes that it depends on. `soft`: whether
+        it may go elsewhere than asked; None: as `tf.config` says."""
         attributes = self._attributes.get(op, ())
         if op not in self._attributes:
             attributes = self._attributes[op] = self._attributes_of(op)
         types = types_of(attributes) if attributes else ()
-        soft = self._pieces.is_soft()
+        soft = self._pieces.is_soft() if soft is None else soft
         key = (op, types, asked, soft)
         placed = self._decided.get(key)
         if placed is None:

@@ -1,0 +1,94 @@
+"""Where a simulated GPU is full, TensorFlow's own error for it.
+
+All logical CPUs share one allocator, which cannot say that one GPU of several is full. What is sure without it: a GPU
+cannot hold more different bytes than it has. So where the estimate passes the memory of a GPU, the buffers of its
+tensors and variables are looked at, each byte once; only if they alone are too much, an error is raised. A real GPU
+needs more than that, for functions that run, workspaces and fragments: it is full at this point or before.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from gpulint.probe.agent.simulation.buffers import LARGE, Buffers
+from gpulint.probe.agent.simulation.ledger import Ledger
+from gpulint.probe.agent.simulation.names import Names
+from gpulint.probe.agent.simulation.pieces import Pieces
+
+HOSTED = frozenset({"int32"})
+"""Types whose constants stay in the memory of the host, though they are on a GPU (the kernel of `_EagerConst`)."""
+
+_RESOURCE_EXHAUSTED = 8
+
+
+class Capacity:
+    """The memory of the simulated GPUs. To be made before anything of TensorFlow is replaced."""
+
+    def __init__(self, names: Names, ledger: Ledger, buffers: Buffers, pieces: Pieces) -> None:
+        self._names = names
+        self._ledger = ledger
+        self._pieces = pieces
+        self._buffers = buffers
+        self._usage = pieces.tfe.TFE_GetMemoryInfo
+        self._limits: Mapping[int, int] = {}
+        self._surplus: dict[int, int] = {}
+        """GPU → bytes by which the estimate was found to be too high."""
+        self._total = int(os.environ.get("TF_CPU_BFC_MEM_LIMIT_IN_MB", 0)) << 20
+
+    def limit(self, limits: Mapping[int, int]) -> None:
+        """Bytes of each GPU; nothing is raised for those of which nothing is said."""
+        self._limits = limits
+
+    def check(self, op: str, tensor: Any, gpu: int) -> None:
+        """An operation has made a tensor. Raises what becomes ResourceExhaustedError on its way to the program."""
+        if self._is_exceeded(gpu):
+            message = self._oom(tensor._shape_tuple(), tensor.dtype, self._device(gpu), f"GPU_{gpu}_bfc")
+            raise self._pieces.core._NotOkStatusException(f"{message} [Op:{op}]", _RESOURCE_EXHAUSTED, {})
+
+    def check_copy(self, op: str, gpu: int, size: int = 0) -> None:
+        """A tensor of the host has been copied to a GPU, or shall be, with `size` bytes. Raises InternalError."""
+        if self._is_exceeded(gpu, size):
+            ends = f"from {self._names.head}/device:CPU:0 to {self._device(gpu)}"
+            message = f"Failed copying input tensor {ends} in order to run {op}: Dst tensor is not initialized."
+            raise self._pieces.errors.InternalError(None, None, message)
+
+    def check_array(self, value: Any, dtype: Any, gpu: int | None) -> None:
+        """An array shall become a tensor, for which TensorFlow takes memory of the host first, and does not ask whether
+        it got it. Raises InternalError where a GPU is full, ResourceExhaustedError where the host is."""
+        if not self._limits or getattr(value, "nbytes", 0) < LARGE:
+            return
+        try:
+            kind = self._pieces.dtypes.as_dtype(value.dtype if dtype is None else dtype)
+        except (AttributeError, TypeError):
+            return
+        size = value.size * kind.size
+        if gpu is not None and kind.name not in HOSTED:
+            self.check_copy("_EagerConst", gpu, size)
+        handle = self._pieces.context.context()._handle
+        if self._total and self._usage(handle, "CPU:0")["current"] + size > self._total:
+            message = self._oom(value.shape, kind, f"{self._names.head}/device:CPU:0", "bfc_cpu_allocator_for_gpu")
+            raise self._pieces.errors.ResourceExhaustedError(None, None, message)
+
+    def _oom(self, shape: Iterable[Any], dtype: Any, device: str, allocator: str) -> str:
+        kind = self._pieces.types_proto.DataType.Name(dtype.as_datatype_enum).removeprefix("DT_").lower()
+        size = ",".join(map(str, shape))
+        return f"OOM when allocating tensor with shape[{size}] and type {kind} on {device} by allocator {allocator}"
+
+    def _device(self, gpu: int) -> str:
+        return f"{self._names.head}/device:GPU:{gpu}"
+
+    def _is_exceeded(self, gpu: int, more: int = 0) -> bool:
+        limit = self._limits.get(gpu)
+        if limit is None:
+            return False
+        estimate = self._ledger.usage(gpu)["current"]
+        if estimate + more <= limit:
+            self._surplus.pop(gpu, None)
+            return False
+        if estimate + more - self._surplus.get(gpu, 0) <= limit:
+            return False
+        held = self._buffers.held(self._ledger.living(gpu))
+        self._surplus[gpu] = max(0, estimate - held)
+        return held + more > limit
