@@ -9,6 +9,7 @@ from gpulint.analysis import events, pipelines, values
 from gpulint.analysis.contexts import Caller, Context, DeviceScope, Loop, Replica, StrategyScope, Where, callers
 from gpulint.analysis.counters import COUNTER
 from gpulint.analysis.names import words
+from gpulint.analysis.nesting import leaves
 from gpulint.analysis.paths import Condition, Literal, Path, compatible, length_of, mentions, words_of
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.precision import computes_in
@@ -27,7 +28,7 @@ from gpulint.analysis.questions import (
     way,
     way_to_start,
 )
-from gpulint.analysis.rounds import changing_number, differ_in_numbers, is_given, is_single, leaves, round_trip, varies
+from gpulint.analysis.rounds import changing_number, differ_in_numbers, is_given, is_single, round_trip, varies
 from gpulint.analysis.steps import (
     are_few,
     every_step,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpulint.analysis import events, members, removed, runtime
 from gpulint.analysis.control import Halts
 from gpulint.analysis.effects import of_layer
+from gpulint.analysis.nesting import gone_over_by_any
 from gpulint.analysis.state import alternatives
 from gpulint.analysis.tensors import flattened
 from gpulint.analysis.values import (
@@ -19,7 +20,6 @@ from gpulint.analysis.values import (
     Effect,
     Function,
     Instance,
-    Items,
     Layer,
     Model,
     Object,
@@ -98,12 +98,11 @@ def source(interp: Interpreter, name: str, known: Fact, arguments: Arguments, si
 def consumed(interp: Interpreter, value: Value, how: str, site: Site, loop: Site | None) -> None:
     """A finished pipeline, or what goes over one (`enumerate`, `zip`), is read."""
     for guard, option in alternatives(value, interp.path):
-        if isinstance(option, Dataset):
-            where = interp.where()
-            interp.emit(events.DatasetConsumed(site, where._replace(path=where.path | guard), option, how, loop))
-        elif isinstance(option, Items):
-            for part in option.over:
-                consumed(interp, part, how, site, loop)
+        where = interp.where()
+        where = where._replace(path=where.path | guard)
+        for one in gone_over_by_any(option):
+            if isinstance(one, Dataset):
+                interp.emit(events.DatasetConsumed(site, where, one, how, loop))
 
 
 def is_several(value: Value) -> bool:

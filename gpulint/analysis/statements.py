@@ -10,6 +10,7 @@ from gpulint.analysis import access, builtin, calls, datasets, expressions, host
 from gpulint.analysis.contexts import Loop
 from gpulint.analysis.control import NORMAL, STOPS
 from gpulint.analysis.events import LoopEntered
+from gpulint.analysis.nesting import rebuilt
 from gpulint.analysis.paths import EVERYWHERE, Literal, Path
 from gpulint.analysis.state import MISSING, Outcome
 from gpulint.analysis.truth import compare
@@ -205,13 +206,15 @@ def _of_turn(element: Value, turn: int) -> Value:
     conditions about the two do not meet."""
     if turn == 0:
         return element
-    if isinstance(element, Unknown):
-        return Unknown(("turn", turn, element.symbol))
-    if isinstance(element, ListedDevice):
-        return ListedDevice(element.list, element.index, turn)
-    if isinstance(element, Items) and element.items is not None:
-        return Items(element.kind, tuple(_of_turn(item, turn) for item in element.items))
-    return element
+
+    def change(one: Value) -> Value:
+        if isinstance(one, Unknown):
+            return Unknown(("turn", turn, one.symbol))
+        if isinstance(one, ListedDevice):
+            return ListedDevice(one.list, one.index, turn)
+        return one
+
+    return rebuilt(element, change, lambda items, parts: Items(items.kind, parts))
 
 
 def while_(interp: Interpreter, node: ir.While) -> int:

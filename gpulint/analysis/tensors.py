@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpulint.analysis import effects, events, host, runtime
 from gpulint.analysis.names import words
+from gpulint.analysis.nesting import leaves, leaves_of_any, rebuilt
 from gpulint.analysis.values import (
     Arguments,
     Constant,
@@ -113,9 +114,8 @@ def dtype_of(value: Value | None) -> str | None:
         return value.dtype
     if isinstance(value, Constant):
         return _CONSTANT_TYPES.get(type(value.value))
-    if isinstance(value, Items) and value.items:
-        return dtype_of(value.items[0])
-    return None
+    first = next(leaves(value), None) if isinstance(value, Items) else None
+    return None if first is None or isinstance(first, Items) else dtype_of(first)
 
 
 def named_dtype(value: Value | None) -> str | None:
@@ -346,11 +346,13 @@ def _gradient_by_operator(name: str, operands: tuple[Value, ...]) -> Gradient | 
 
 def as_data(value: Value) -> Value:
     """What a generator of the program gives to a loop: its tensors are batches, as a plain dataset's are."""
-    if isinstance(value, Items) and value.items is not None:
-        return Items(value.kind, tuple(as_data(item) for item in value.items), None, value.symbol)
-    if isinstance(value, Tensor) and not value.from_data and value.gradient is None:
-        return Tensor(value.site, value.device, value.dtype, value.reduced, scope=value.scope, from_data=True)
-    return value
+
+    def change(one: Value) -> Value:
+        if isinstance(one, Tensor) and not one.from_data and one.gradient is None:
+            return Tensor(one.site, one.device, one.dtype, one.reduced, scope=one.scope, from_data=True)
+        return one
+
+    return rebuilt(value, change, lambda items, parts: Items(items.kind, parts, None, items.symbol))
 
 
 def element_of(interp: Interpreter, dataset: Dataset, node: ir.Node) -> Value:
@@ -374,16 +376,9 @@ def gradients(
     return result
 
 
-def gradients_in(value: Value | None, depth: int = 0) -> tuple[Tensor, ...]:
+def gradients_in(value: Value | None) -> tuple[Tensor, ...]:
     """The gradient tensors that a `grads_and_vars` argument holds."""
-    if isinstance(value, Tensor):
-        return (value,) if value.gradient is not None else ()
-    if isinstance(value, Items) and depth < 4:
-        parts = value.items if value.items is not None else (value.element,)
-        return tuple(found for part in parts for found in gradients_in(part, depth + 1))
-    if isinstance(value, Join):
-        return tuple(found for _, option in value.alternatives for found in gradients_in(option, depth + 1))
-    return ()
+    return tuple(one for one in leaves_of_any(value) if isinstance(one, Tensor) and one.gradient is not None)
 
 
 def accumulators_in(value: Value | None) -> tuple[Variable, ...]:
