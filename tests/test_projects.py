@@ -124,16 +124,3 @@ def test_a_main_file_that_never_names_tensorflow_is_read(loop: str, expected: se
 def test_names_that_are_gone_are_told_of_whoever_calls(tmp_path: Path) -> None:
     old = "import tensorflow as tf\n\n\ndef old(way):\n    if way:\n        tf.keras.utils.multi_gpu_model(0)\n"
     assert codes_in(tmp_path, old=old, main="import tensorflow as tf\nfrom old import old\nold(False)\n") == {"GPU901"}
-
-
-LATE = "import tensorflow as tf\n\nx = tf.zeros(4)\n"
-
-
-@pytest.mark.parametrize("name", ["from typing import TYPE_CHECKING", "import typing"])
-def test_what_only_type_checkers_import_is_not_run(name: str, tmp_path: Path) -> None:
-    """Packages that load their modules lazily import all of them there: reading these would take minutes."""
-    test = "TYPE_CHECKING" if name.startswith("from") else "typing.TYPE_CHECKING"
-    main = f"{name}\n\nimport tensorflow as tf\n\nif CONDITION:\n    import late\n\n"
-    main += "tf.config.experimental.set_memory_growth(tf.config.list_physical_devices('GPU')[0], True)\n"
-    assert "GPU301" not in codes_in(tmp_path, late=LATE, main=main.replace("CONDITION", test))
-    assert "GPU301" in codes_in(tmp_path, late=LATE, main=main.replace("CONDITION", "True"))
