@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from gpulint.analysis import events, members, removed, runtime
 from gpulint.analysis.control import Halts
 from gpulint.analysis.effects import of_layer
-from gpulint.analysis.nesting import gone_over_by_any
 from gpulint.analysis.state import alternatives
 from gpulint.analysis.tensors import flattened
 from gpulint.analysis.values import (
@@ -20,6 +19,7 @@ from gpulint.analysis.values import (
     Effect,
     Function,
     Instance,
+    Items,
     Layer,
     Model,
     Object,
@@ -97,12 +97,17 @@ def source(interp: Interpreter, name: str, known: Fact, arguments: Arguments, si
 
 def consumed(interp: Interpreter, value: Value, how: str, site: Site, loop: Site | None) -> None:
     """A finished pipeline, or what goes over one (`enumerate`, `zip`), is read."""
-    for guard, option in alternatives(value, interp.path):
-        where = interp.where()
-        where = where._replace(path=where.path | guard)
-        for one in gone_over_by_any(option):
-            if isinstance(one, Dataset):
-                interp.emit(events.DatasetConsumed(site, where, one, how, loop))
+    seen: set[int] = set()
+    pending = [(interp.path, value)]
+    while pending:
+        path, part = pending.pop()
+        for guard, option in alternatives(part, path):
+            if isinstance(option, Dataset):
+                where = interp.where()._replace(path=path | guard)
+                interp.emit(events.DatasetConsumed(site, where, option, how, loop))
+            elif isinstance(option, Items) and id(option) not in seen:
+                seen.add(id(option))
+                pending += [(path | guard, one) for one in reversed(option.over)]
 
 
 def is_several(value: Value) -> bool:

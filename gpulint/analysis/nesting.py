@@ -46,17 +46,19 @@ def _elements(value: Value) -> Iterable[Value] | None:
 
 
 def gone_over(value: Value | None) -> Iterator[Value]:
-    """What a loop over a value goes over: that of which `enumerate` and `zip` are made, at any depth."""
-    return each_once(value, _over)
+    """What a loop goes over, on any path: that of which `enumerate` and `zip` are made, at any depth."""
+
+    def inner(one: Value | None) -> Iterable[Value] | None:
+        if isinstance(one, Join):
+            return [option for _, option in one.alternatives]
+        return (one.over or None) if isinstance(one, Items) else None
+
+    return each_once(value, inner)
 
 
-def gone_over_by_any(value: Value | None) -> Iterator[Value]:
-    """The same of all that a value can be, on any path."""
-    return each_once(value, lambda one: [two for _, two in one.alternatives] if type(one) is Join else _over(one))
-
-
-def _over(value: Value | None) -> Iterable[Value] | None:
-    return (value.over or None) if isinstance(value, Items) else None
+def counted_in(value: Value | None) -> Iterator[Value]:
+    """What a loop takes its rounds from: the parts of `enumerate` and `zip` whose own elements are not known."""
+    return each_once(value, lambda one: (one.over or None) if isinstance(one, Items) and one.items is None else None)
 
 
 def datasets_in(dataset: Dataset) -> Iterator[Dataset]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from gpulint.analysis.contexts import Loop, Where
 from gpulint.analysis.events import Event, GradientsApplied, LoopEntered, ModelCalled, ModelFitted, StateUpdated
 from gpulint.analysis.names import words
-from gpulint.analysis.nesting import gone_over, gone_over_by_any
+from gpulint.analysis.nesting import counted_in, gone_over
 from gpulint.analysis.paths import Literal, compatible, mentions, words_of
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.values import Dataset, Items, Tensor, Value, known
@@ -72,7 +72,7 @@ def is_over_epochs(loop: Loop) -> bool:
 
 def goes_over_data(iterable: Value | None) -> bool:
     """Whether a loop over this value goes over a dataset, directly or through `enumerate`, `zip` …"""
-    return any(isinstance(one, Dataset) for one in gone_over_by_any(iterable))
+    return any(isinstance(one, Dataset) for one in gone_over(iterable))
 
 
 FEW = 10
@@ -81,7 +81,7 @@ FEW = 10
 
 def rounds(loop: Loop) -> int | None:
     """How many rounds a loop has, at most; None where that is not known."""
-    return min((count for one in gone_over(loop.iterable) if (count := _length(one)) is not None), default=None)
+    return min((count for one in counted_in(loop.iterable) if (count := _length(one)) is not None), default=None)
 
 
 def _length(iterable: Value) -> int | None:

@@ -114,8 +114,10 @@ def dtype_of(value: Value | None) -> str | None:
         return value.dtype
     if isinstance(value, Constant):
         return _CONSTANT_TYPES.get(type(value.value))
-    first = next(leaves(value), None) if isinstance(value, Items) else None
-    return None if first is None or isinstance(first, Items) else dtype_of(first)
+    if isinstance(value, Items) and value.items:
+        first = next(leaves(value), None)
+        return None if isinstance(first, Items) else dtype_of(first)
+    return None
 
 
 def named_dtype(value: Value | None) -> str | None:
