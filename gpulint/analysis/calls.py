@@ -9,8 +9,8 @@ from gpulint.analysis import access, host, library, members, methods, removed
 from gpulint.analysis.contexts import Caller, Context
 from gpulint.analysis.control import NORMAL, Exhausted, Halts
 from gpulint.analysis.events import FunctionEntered, FunctionTraced, TracedCalled, UnknownFitted
-from gpulint.analysis.nesting import leaves_of_any, rebuilt
-from gpulint.analysis.paths import Path, compatible
+from gpulint.analysis.nesting import leaves_on, rebuilt
+from gpulint.analysis.paths import EVERYWHERE, Path, compatible
 from gpulint.analysis.rounds import differ_in_numbers
 from gpulint.analysis.state import common_path, join
 from gpulint.analysis.symbols import Symbol
@@ -165,7 +165,7 @@ def call_traced(
 
 def compiled(value: Value) -> Value:
     """What a `tf.function` gives, as eager code has it."""
-    for one in leaves_of_any(value):
+    for one in leaves_on(EVERYWHERE, value):
         if isinstance(one, Tensor):
             one.compiled = True
     return value

@@ -161,9 +161,13 @@ def _applied(interp: Interpreter, receiver: Dataset, arguments: Arguments, site:
     return receiver.but(steps=(*receiver.steps, Step("apply", site, arguments)))
 
 
+MAX_SETTINGS_DEPTH = 2
+"""Names in the longest dotted name of a setting: `threading.private_threadpool_size`."""
+
+
 def _settings(interp: Interpreter, value: Value, prefix: str) -> Iterator[tuple[str, Value]]:
     """The settings that an object of `tf.data.Options` has by now, by dotted name."""
-    if isinstance(value, Instance) and value.library in OPTIONS:
+    if isinstance(value, Instance) and value.library in OPTIONS and prefix.count(".") < MAX_SETTINGS_DEPTH:
         for name, setting in value.attributes.items():
             if isinstance(setting, Instance):
                 yield from _settings(interp, setting, f"{prefix}{name}.")

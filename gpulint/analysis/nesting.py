@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from gpulint.analysis.paths import Path
+from gpulint.analysis.state import alternatives
 from gpulint.analysis.values import Dataset, Items, Join, Mapping, Value
 
 
@@ -30,9 +32,13 @@ def leaves(value: Value) -> Iterator[Value]:
     return each_once(value, _elements)
 
 
-def leaves_of_any(value: Value | None) -> Iterator[Value]:
-    """The leaves of all that a value can be, on any path."""
-    return each_once(value, lambda one: [two for _, two in one.alternatives] if type(one) is Join else _elements(one))
+def leaves_on(path: Path, value: Value | None) -> Iterator[Value]:
+    """The leaves of all that a value can be on a path."""
+
+    def inner(one: Value) -> Iterable[Value] | None:
+        return [option for _, option in alternatives(one, path)] if type(one) is Join else _elements(one)
+
+    return each_once(value, inner)
 
 
 def _elements(value: Value) -> Iterable[Value] | None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from gpulint.analysis import effects, events, host, runtime
 from gpulint.analysis.names import words
-from gpulint.analysis.nesting import leaves, leaves_of_any, rebuilt
+from gpulint.analysis.nesting import leaves, leaves_on, rebuilt
+from gpulint.analysis.paths import EVERYWHERE
 from gpulint.analysis.values import (
     Arguments,
     Constant,
@@ -380,7 +381,7 @@ def gradients(
 
 def gradients_in(value: Value | None) -> tuple[Tensor, ...]:
     """The gradient tensors that a `grads_and_vars` argument holds."""
-    return tuple(one for one in leaves_of_any(value) if isinstance(one, Tensor) and one.gradient is not None)
+    return tuple(one for one in leaves_on(EVERYWHERE, value) if isinstance(one, Tensor) and one.gradient is not None)
 
 
 def accumulators_in(value: Value | None) -> tuple[Variable, ...]:
