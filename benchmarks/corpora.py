@@ -1,12 +1,13 @@
 """gpulint on whole libraries: no crash, no hang, no traceback, the same bytes for any number of processes and any run.
 
-    python benchmarks/corpora.py [--splice] [--jobs 1,2,4] PATH…
+    python benchmarks/corpora.py [--splice] [--jobs 1,2,4] [--keep DIR] PATH…
 
 Each PATH is one corpus. It is checked once for each number of processes, each time with another PYTHONHASHSEED and its
 folders named in another order; the JSON of all runs must be equal. `--splice` checks a copy in which each file ends
 with a small TensorFlow program, so that files are parsed and run that do not speak of TensorFlow. The table shows the
-files and lines that were checked, findings, files that could not be read (GPU001) and the seconds of each run. The exit
-status is 1 where anything went wrong.
+files and lines that were checked, findings, files that could not be read (GPU001) and the seconds of each run. A file
+that is not read although this Python compiles it is a fault, too. `--keep` leaves the findings of each corpus in a
+directory. The exit status is 1 where anything went wrong.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,7 +62,17 @@ def checked(corpus: Path, jobs: int, seed: int) -> Run:
     """Check a corpus whose folders are named in an order that the seed decides."""
     names = sorted(entry.name for entry in corpus.iterdir() if entry.is_dir() or entry.suffix in (".py", ".ipynb"))
     random.Random(seed).shuffle(names)
-    command = [sys.executable, "-m", "gpulint", "check", "--isolated", "--no-respect-gitignore", "--exclude", ".git"]
+    command = [
+        sys.executable,
+        "-m",
+        "gpulint",
+        "check",
+        "--isolated",
+        "--no-respect-gitignore",
+        "--no-cache",
+        "--exclude",
+        ".git",
+    ]
     command += ["--output-format", "json", "-j", str(jobs), "--", *names]
     start = time.monotonic()
     environment = {
@@ -90,7 +102,18 @@ def measured(corpus: Path) -> tuple[int, int]:
     return len(files), sum(path.read_bytes().count(b"\n") for path in files)
 
 
-def report(corpus: Path, runs: list[Run]) -> bool:
+def compiles(file: Path) -> bool:
+    """Whether this Python takes a file for a program."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(file.read_bytes(), str(file), "exec", dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError, MemoryError, OSError):
+            return False
+    return True
+
+
+def report(corpus: Path, runs: list[Run], keep: Path | None) -> bool:
     """Print a row of the table and what went wrong; whether nothing did."""
     files, lines = measured(corpus)
     troubles = [trouble for run in runs for trouble in (*run.troubles,)]
@@ -98,6 +121,14 @@ def report(corpus: Path, runs: list[Run]) -> bool:
         troubles.append("the runs differ")
     findings = json.loads(runs[0].output or "[]")
     unreadable = [one for one in findings if one["code"] == "GPU001"]
+    troubles += [
+        f"{one['filename']}: {one['message']}, but it compiles"
+        for one in unreadable
+        if one["filename"].endswith(".py") and compiles(corpus / one["filename"])
+    ]
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+        (keep / f"{corpus.name}.json").write_text(runs[0].output)
     seconds = "  ".join(f"{run.seconds:7.1f}" for run in runs)
     print(f"{corpus.name:28}{files:7,}{lines:11,}{len(findings):9,}{len(unreadable):8,}  {seconds}", flush=True)
     for trouble in troubles[:9]:
@@ -113,6 +144,7 @@ def main() -> None:
     parser.add_argument("corpora", nargs="+", type=Path, metavar="PATH")
     parser.add_argument("--splice", action="store_true", help="add a TensorFlow program to each file of a copy")
     parser.add_argument("--jobs", default="1,2,4", help="numbers of processes, one run each")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="where the findings of each corpus are left")
     options = parser.parse_args()
     jobs = [int(number) for number in options.jobs.split(",")]
     print(
@@ -124,7 +156,7 @@ def main() -> None:
         temporary = Path(tempfile.mkdtemp(prefix="corpus-"))
         try:
             place = spliced(corpus, temporary) if options.splice else corpus
-            good &= report(place, [checked(place, number, seed) for seed, number in enumerate(jobs)])
+            good &= report(place, [checked(place, number, seed) for seed, number in enumerate(jobs)], options.keep)
         finally:
             shutil.rmtree(temporary)
     sys.exit(0 if good else 1)

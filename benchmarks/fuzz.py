@@ -2,14 +2,16 @@
 
     PYTHONPATH=. python benchmarks/fuzz.py [--count 10000] [--from SEED] [KIND…]
 
-KIND is one of program, notebook, log, capture and grammar (programs of hypothesmith with TensorFlow's names in them,
-where that is installed); by default all but the last. Each input comes from a number, which is printed with each fault:
-`--count 1 --from NUMBER` makes it again. The exit status is 1 where there was any.
+KIND is one of program, notebook, log, capture, doubling (programs whose values grow exponentially) and grammar
+(programs of hypothesmith with TensorFlow's names in them, where that is installed); by default all but the last. Each
+input comes from a number, which is printed with each fault: `--count 1 --from NUMBER` makes it again. One that takes
+half an hour ends the run with the place where it is. The exit status is 1 where there was any fault.
 """
 
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import random
 import sys
 import time
@@ -18,6 +20,10 @@ import warnings
 from collections.abc import Callable
 
 from tests import fuzzing
+from tests.analysis import doubling
+
+LONGEST = 1_800
+"""Seconds by the clock that one input may take, on a machine that may be busy."""
 
 Judge = Callable[[random.Random], None]
 
@@ -39,6 +45,7 @@ KINDS: dict[str, Judge] = {
     "program": lambda rng: fuzzing.judge_program("fuzzed.py", fuzzing.program(rng)),
     "notebook": lambda rng: fuzzing.judge_program("fuzzed.ipynb", fuzzing.notebook(rng)),
     "log": _log,
+    "doubling": lambda rng: fuzzing.judge_program("fuzzed.py", doubling.any_program(rng)),
     "capture": lambda rng: fuzzing.judge_capture(fuzzing.capture(rng)),
     "grammar": _grammar,
 }
@@ -51,6 +58,7 @@ def run(kind: str, first: int, count: int) -> int:
     start, slowest = time.process_time(), (0.0, first)
     for seed in range(first, first + count):
         begun = time.process_time()
+        faulthandler.dump_traceback_later(LONGEST, exit=True)
         try:
             KINDS[kind](random.Random(seed))
         except Exception as error:
@@ -61,6 +69,7 @@ def run(kind: str, first: int, count: int) -> int:
                 print(f"{kind} {seed}: {type(error).__name__}: {error}", flush=True)
                 traceback.print_exc()
         slowest = max(slowest, (time.process_time() - begun, seed))
+    faulthandler.cancel_dump_traceback_later()
     seconds = time.process_time() - start
     print(f"{kind}: {count} in {seconds:.0f} s, {faults} faults; slowest {slowest[0]:.1f} s ({slowest[1]})", flush=True)
     return faults

@@ -9,6 +9,7 @@ from gpulint.analysis import events, pipelines, values
 from gpulint.analysis.contexts import Caller, Context, DeviceScope, Loop, Replica, StrategyScope, Where, callers
 from gpulint.analysis.counters import COUNTER
 from gpulint.analysis.names import words
+from gpulint.analysis.nesting import gone_over, leaves
 from gpulint.analysis.paths import Condition, Literal, Path, compatible, length_of, mentions, words_of
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.precision import computes_in
@@ -28,7 +29,7 @@ from gpulint.analysis.questions import (
     way,
     way_to_start,
 )
-from gpulint.analysis.rounds import changing_number, differ_in_numbers, is_given, is_single, leaves, round_trip, varies
+from gpulint.analysis.rounds import changing_number, differ_in_numbers, is_given, is_single, round_trip, varies
 from gpulint.analysis.steps import (
     are_few,
     every_step,
@@ -124,6 +125,7 @@ __all__ = [
     "every_step",
     "fact",
     "goes_over_data",
+    "gone_over",
     "has_cluster",
     "has_compiled_way",
     "has_gpu_kernel",

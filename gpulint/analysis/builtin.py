@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 MAX_ITEMS = 256
 """Longest sequence that is kept element by element."""
 
+MAX_STRING = 10_000
+"""Longest string that is kept as it is."""
+
 MAX_SPLITS = 2
 """Arguments of one builtin call whose alternatives are tried one by one."""
 
@@ -445,9 +448,15 @@ def names_of(values: Iterable[Value]) -> tuple[str, ...]:
     return tuple(name for value in values if isinstance(value, Constant) for name in value.named)[:8]
 
 
+def string(parts: Iterable[str | None], site: Site, named: tuple[str, ...] = ()) -> Value:
+    """The string of these parts, unless it is too long."""
+    text = "".join(part or "" for part in parts)
+    return Constant(text, site, named) if len(text) <= MAX_STRING else Unknown(("string", site))
+
+
 def _joined(parts: Sequence[str | None], site: Site, values: Iterable[Value], symbol: Any) -> Value:
     if None not in parts:
-        return Constant("".join(part or "" for part in parts), site, names_of(values))
+        return string(parts, site, names_of(values))
     return Text(tuple(parts), ("text", tuple(parts), symbol))
 
 
@@ -473,16 +482,17 @@ def _of_string(interp: Interpreter, receiver: Constant, name: str, arguments: Ar
                 return Unknown(("string", site))
             if isinstance(result, list):
                 return Items("list", tuple(Constant(part) for part in result))
-            return Constant(result, site, receiver.named)
+            return (
+                string([result], site, receiver.named)
+                if isinstance(result, str)
+                else Constant(result, site, receiver.named)
+            )
     if name == "join" and arguments.positional:
         joined = arguments.positional[0]
-        if (
-            isinstance(joined, Items)
-            and joined.items is not None
-            and all(isinstance(i, Constant) for i in joined.items)
-        ):
-            whole = text.join(str(i.value) for i in joined.items if isinstance(i, Constant))
-            return Constant(whole, site, names_of((receiver, *joined.items)))
+        pieces = [written(item) for item in joined.items or ()] if isinstance(joined, Items) else [None]
+        if None not in pieces and isinstance(joined, Items) and joined.items is not None:
+            whole = text.join(piece or "" for piece in pieces)
+            return string([whole], site, names_of((receiver, *joined.items)))
     return Unknown(("call", ("attribute", symbol_of(receiver), name), tuple(symbol_of(v) for v in arguments.all())))
 
 

@@ -9,9 +9,11 @@ from gpulint.analysis import access, host, library, members, methods, options, r
 from gpulint.analysis.contexts import Caller, Context
 from gpulint.analysis.control import NORMAL, Exhausted, Halts
 from gpulint.analysis.events import FunctionEntered, FunctionHandedOver, FunctionTraced, TracedCalled, UnknownFitted
-from gpulint.analysis.paths import Path, compatible
+from gpulint.analysis.nesting import leaves_on, rebuilt
+from gpulint.analysis.paths import EVERYWHERE, Path, compatible
 from gpulint.analysis.rounds import differ_in_numbers
 from gpulint.analysis.state import common_path, join
+from gpulint.analysis.symbols import Symbol
 from gpulint.analysis.values import (
     NONE,
     Arguments,
@@ -24,7 +26,6 @@ from gpulint.analysis.values import (
     Function,
     Instance,
     Items,
-    Join,
     Manager,
     Mapping,
     Object,
@@ -177,17 +178,9 @@ def inside(context: Context, function: Traced) -> Context:
 
 def compiled(value: Value) -> Value:
     """What a `tf.function` gives, as eager code has it."""
-    if isinstance(value, Tensor):
-        value.compiled = True
-    elif isinstance(value, Items) and value.items is not None:
-        for item in value.items:
-            compiled(item)
-    elif isinstance(value, Mapping):
-        for entry in value.entries.values():
-            compiled(entry)
-    elif isinstance(value, Join):
-        for _, option in value.alternatives:
-            compiled(option)
+    for one in leaves_on(EVERYWHERE, value):
+        if isinstance(one, Tensor):
+            one.compiled = True
     return value
 
 
@@ -355,10 +348,13 @@ def _yielded(frame: Frame, symbol: Any) -> Value | None:
     return first
 
 
-def _shape(value: Value) -> Any:
-    if isinstance(value, Items) and value.items is not None:
-        return (value.kind, tuple(_shape(item) for item in value.items))
-    return type(value)
+def _shape(value: Value) -> Symbol:
+    """The kinds of values that stand in a value, as they stand there."""
+
+    def made(items: Items, parts: tuple[Value, ...]) -> Value:
+        return Unknown((items.kind, *(symbol_of(part) for part in parts)))
+
+    return symbol_of(rebuilt(value, lambda one: Unknown(type(one)), made))
 
 
 def bind(names: dict[str, Value], function: Function, arguments: Arguments, symbol: Any, interp: Interpreter) -> None:

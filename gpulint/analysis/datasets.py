@@ -98,13 +98,17 @@ def source(interp: Interpreter, name: str, known: Fact, arguments: Arguments, si
 
 def consumed(interp: Interpreter, value: Value, how: str, site: Site, loop: Site | None) -> None:
     """A finished pipeline, or what goes over one (`enumerate`, `zip`), is read."""
-    for guard, option in alternatives(value, interp.path):
-        if isinstance(option, Dataset):
-            where = interp.where()
-            interp.emit(events.DatasetConsumed(site, where._replace(path=where.path | guard), option, how, loop))
-        elif isinstance(option, Items):
-            for part in option.over:
-                consumed(interp, part, how, site, loop)
+    seen: set[int] = set()
+    pending = [(interp.path, value)]
+    while pending:
+        path, part = pending.pop()
+        for guard, option in alternatives(part, path):
+            if isinstance(option, Dataset):
+                where = interp.where()._replace(path=path | guard)
+                interp.emit(events.DatasetConsumed(site, where, option, how, loop))
+            elif isinstance(option, Items) and id(option) not in seen:
+                seen.add(id(option))
+                pending += [(path | guard, one) for one in reversed(option.over)]
 
 
 def is_several(value: Value) -> bool:
@@ -161,9 +165,13 @@ def _applied(interp: Interpreter, receiver: Dataset, arguments: Arguments, site:
     return receiver.but(steps=(*receiver.steps, Step("apply", site, arguments)))
 
 
+MAX_SETTINGS_DEPTH = 2
+"""Names in the longest dotted name of a setting: `threading.private_threadpool_size`."""
+
+
 def _settings(interp: Interpreter, value: Value, prefix: str) -> Iterator[tuple[str, Value]]:
     """The settings that an object of `tf.data.Options` has by now, by dotted name."""
-    if isinstance(value, Instance) and value.library in OPTIONS:
+    if isinstance(value, Instance) and value.library in OPTIONS and prefix.count(".") < MAX_SETTINGS_DEPTH:
         for name, setting in value.attributes.items():
             if isinstance(setting, Instance):
                 yield from _settings(interp, setting, f"{prefix}{name}.")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpulint.analysis import events, members
 from gpulint.analysis.contexts import Replica
+from gpulint.analysis.nesting import rebuilt
 from gpulint.analysis.values import (
     NONE,
     Arguments,
@@ -116,23 +117,26 @@ def _enter(interp: Interpreter, function: Value, arguments: Arguments, site: Sit
 
 def local(value: Value) -> Value:
     """What one replica sees of a value."""
-    if isinstance(value, PerReplica):
-        return value.value
-    if isinstance(value, Items) and value.items is not None:
-        return Items(value.kind, tuple(local(item) for item in value.items), None, value.symbol)
-    return value
+
+    def change(one: Value) -> Value:
+        return one.value if isinstance(one, PerReplica) else one
+
+    return rebuilt(value, change, lambda items, parts: Items(items.kind, parts, None, items.symbol))
 
 
 def per_replica(value: Value, strategy: Strategy, site: Site) -> Value:
     """What `run` gives for what the replica function returns."""
-    if isinstance(value, (Tensor, Variable)):
-        return PerReplica(site, strategy, value)
-    if isinstance(value, Items) and value.items is not None:
-        return Items(value.kind, tuple(per_replica(item, strategy, site) for item in value.items))
-    if isinstance(value, Mapping):
-        entries = {key: per_replica(item, strategy, site) for key, item in value.entries.items()}
-        return Mapping(entries, bool(value.state["complete"]), ("run", site))
-    return value
+
+    def change(one: Value) -> Value:
+        return PerReplica(site, strategy, one) if isinstance(one, (Tensor, Variable)) else one
+
+    def made(one: Items | Mapping, parts: tuple[Value, ...]) -> Value:
+        if isinstance(one, Items):
+            return Items(one.kind, parts)
+        entries = dict(zip(one.entries, parts, strict=True))
+        return Mapping(entries, bool(one.state["complete"]), ("run", site))
+
+    return rebuilt(value, change, made, (Items, Mapping))
 
 
 def _distribute(interp: Interpreter, strategy: Strategy, name: str, arguments: Arguments, site: Site) -> Value:

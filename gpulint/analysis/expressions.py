@@ -74,8 +74,8 @@ _METHODS = {
 }
 """Methods with which a class of the program defines an operator."""
 
-MAX_CONSTANT = 10_000
-"""Longest string or largest power that constant folding makes."""
+MAX_FACTOR = 10**8
+"""Largest factor with which constant folding multiplies."""
 
 
 def name(interp: Interpreter, node: ir.Name) -> Value:
@@ -103,7 +103,7 @@ def fstring(interp: Interpreter, node: ir.FString) -> Value:
 def text(parts: tuple[str | None, ...], values: list[Value], node: ir.Node, interp: Interpreter) -> Value:
     """A string of these parts: a constant when all are known."""
     if None not in parts:
-        return Constant("".join(part or "" for part in parts), interp.site(node), builtin.names_of(values))
+        return builtin.string(parts, interp.site(node), builtin.names_of(values))
     return Text(parts, ("text", parts, tuple(named for value in values for named in _symbols(value))))
 
 
@@ -263,10 +263,8 @@ def _fold(interp: Interpreter, left: Constant, sign: str, right: Constant, node:
     b: Any = right.value
     if isinstance(a, str) and sign == "%":
         return builtin.format_percent(interp, a, right, node)
-    sizes = isinstance(a, (str, bytes)) and len(a) > MAX_CONSTANT
-    heavy = sign in ("**", "<<", "*") and any(
-        isinstance(v, int) and abs(v) > MAX_CONSTANT * MAX_CONSTANT for v in (a, b)
-    )
+    sizes = isinstance(a, (str, bytes)) and len(a) > builtin.MAX_STRING
+    heavy = sign in ("**", "<<", "*") and any(isinstance(v, int) and abs(v) > MAX_FACTOR for v in (a, b))
     if sign in ("**", "<<") and isinstance(b, int) and abs(b) > 64:
         heavy = True
     if not sizes and not heavy and sign in _ARITHMETIC:

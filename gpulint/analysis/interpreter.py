@@ -415,14 +415,12 @@ class Interpreter:
 
 
 def _defining_class(cls: UserClass, definition: object) -> UserClass | None:
-    for value in cls.namespace.values():
-        while isinstance(value, (Traced, Descriptor, ContextManagerFunction)):
-            value = value.function
-        if isinstance(value, Function) and value.definition is definition:
-            return cls
-    for base in cls.bases:
-        if isinstance(base, UserClass) and (found := _defining_class(base, definition)):
-            return found
+    for one in cls.classes:
+        for value in one.namespace.values():
+            while isinstance(value, (Traced, Descriptor, ContextManagerFunction)):
+                value = value.function
+            if isinstance(value, Function) and value.definition is definition:
+                return one
     return None
 
 

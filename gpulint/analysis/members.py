@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpulint.analysis import calls, effects, events, precision, removed, runtime, tensors
@@ -343,32 +343,42 @@ def updated(
 # ------------------------------------------------------------------------------ escaping
 
 
-def escaped(interp: Interpreter, value: Any, how: str, site: Site, depth: int = 0) -> None:
+def escaped(interp: Interpreter, value: Any, how: str, site: Site) -> None:
     """A value goes where gpulint does not follow: strategies and scopes in it count as used."""
-    if isinstance(value, Join):
-        for _, option in value.alternatives:
-            escaped(interp, option, how, site, depth)
-    elif isinstance(value, Strategy):
-        interp.emit(events.StrategyUsed(site, interp.where(), value, how))
-    elif isinstance(value, Manager):
-        if value.kind == "scope":
-            interp.emit(events.ScopeEntered(site, interp.where(), value.payload, value.site, True))
-            interp.emit(events.StrategyUsed(site, interp.where(), value.payload, how))
-    elif depth < MAX_ESCAPE_DEPTH:
-        if isinstance(value, Items):
-            for item in value.items or ():
-                escaped(interp, item, how, site, depth + 1)
-        elif isinstance(value, Mapping):
-            for item in value.entries.values():
-                escaped(interp, item, how, site, depth + 1)
-        elif isinstance(value, Instance):
-            for item in list(value.attributes.values()):
-                escaped(interp, item, how, site, depth + 1)
-        elif isinstance(value, Partial):
-            for item in value.arguments.all():
-                escaped(interp, item, how, site, depth + 1)
-        elif isinstance(value, Bound) and isinstance(value.receiver, Value):
-            escaped(interp, value.receiver, how, site, depth + 1)
+    for one in _within(value):
+        if isinstance(one, Strategy):
+            interp.emit(events.StrategyUsed(site, interp.where(), one, how))
+        elif isinstance(one, Manager) and one.kind == "scope":
+            interp.emit(events.ScopeEntered(site, interp.where(), one.payload, one.site, True))
+            interp.emit(events.StrategyUsed(site, interp.where(), one.payload, how))
+
+
+def _within(value: Any) -> Iterator[Any]:
+    """What others can reach through a value, each once, to a depth of MAX_ESCAPE_DEPTH."""
+    depths: dict[int, int] = {}
+    pending = [(value, 0)]
+    while pending:
+        one, depth = pending.pop()
+        if not isinstance(one, Value) or depths.get(id(one), depth + 1) <= depth:
+            continue
+        depths[id(one)] = depth
+        yield one
+        if isinstance(one, Join):
+            pending += [(option, depth) for _, option in reversed(one.alternatives)]
+        elif depth < MAX_ESCAPE_DEPTH:
+            pending += [(part, depth + 1) for part in reversed(_parts(one))]
+
+
+def _parts(value: Value) -> tuple[Any, ...]:
+    if isinstance(value, Items):
+        return value.items or ()
+    if isinstance(value, Mapping):
+        return tuple(value.entries.values())
+    if isinstance(value, Instance):
+        return tuple(value.attributes.values())
+    if isinstance(value, Partial):
+        return value.arguments.all()
+    return (value.receiver,) if isinstance(value, Bound) else ()
 
 
 def returned(interp: Interpreter, value: Value, site: Site) -> None:

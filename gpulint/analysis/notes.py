@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from gpulint.analysis import events
@@ -141,10 +142,20 @@ def _condition(condition: Condition, holds: bool) -> str:
     return f"{left} {sign} {written(operand)}"
 
 
+MAX_WRITTEN = 300
+"""Longest expression that is written out."""
+
+
 def written(symbol: object) -> str:
-    """A symbol as the expression that it stands for, as far as it can be written."""
+    """A symbol as the expression that it stands for, as far as it can be written in MAX_WRITTEN characters."""
     if not isinstance(symbol, Symbol):
         return repr(symbol) if isinstance(symbol, (str, int, float, bool, type(None))) else "…"
+    text = _written(symbol)
+    return text if len(text) <= MAX_WRITTEN else "…"
+
+
+@lru_cache(maxsize=8192)
+def _written(symbol: Symbol) -> str:
     head, *rest = symbol.parts
     if head == "attribute" and len(rest) == 2:
         base = written(rest[0])

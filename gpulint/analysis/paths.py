@@ -196,6 +196,7 @@ def mentions(path: Path, word: str) -> bool:
     return word in words_of(path)
 
 
+@lru_cache(maxsize=4096)
 def words_of(path: Path) -> frozenset[str]:
     """The strings in the symbols that the conditions of a path are about."""
     found: set[str] = set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.analysis.events import DatasetConsumed, ModelFitted
+from gpulint.analysis.nesting import datasets_in, leaves
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.steps import training_loops
 from gpulint.analysis.values import Constant, Dataset, Items, Step, Value, known
@@ -54,9 +55,7 @@ def is_toy(dataset: Dataset) -> bool:
 
 def _is_number(value: Value) -> bool:
     """Whether a value is a number that stands in the source, or a row of such; names of files are none."""
-    if isinstance(value, Items):
-        return value.items is not None and all(_is_number(item) for item in value.items)
-    return isinstance(value, Constant) and not isinstance(value.value, str)
+    return all(isinstance(one, Constant) and not isinstance(one.value, str) for one in leaves(value))
 
 
 def is_distributed(event: DatasetConsumed, plan: Plan) -> bool:
@@ -102,9 +101,7 @@ def is_parallel(step: Step) -> bool:
 
 def chains(dataset: Dataset) -> Iterator[tuple[Step, ...]]:
     """The steps of a dataset, and of each that it goes over."""
-    yield dataset.steps
-    for given in dataset.inputs:
-        yield from chains(given)
+    return (one.steps for one in datasets_in(dataset))
 
 
 def after_cache(steps: tuple[Step, ...]) -> tuple[Step, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from gpulint.analysis import effects, events
+from gpulint.analysis.nesting import leaves_on
 from gpulint.analysis.state import alternatives
 from gpulint.analysis.values import (
     NONE,
@@ -14,7 +15,6 @@ from gpulint.analysis.values import (
     External,
     Items,
     Layer,
-    Mapping,
     Model,
     Tensor,
     Unknown,
@@ -80,7 +80,7 @@ def in_loss(interp: Interpreter, values: Iterable[Value], site: Site) -> None:
 
 def output_layers(interp: Interpreter, model: Model) -> list[Layer]:
     """The layers that give what a model puts out, where they are known."""
-    return _layers(interp, model, 0)
+    return list(dict.fromkeys(_layers(interp, model, 0)))
 
 
 def _layers(interp: Interpreter, model: Model, depth: int) -> list[Layer]:
@@ -93,26 +93,13 @@ def _layers(interp: Interpreter, model: Model, depth: int) -> list[Layer]:
         elif isinstance(value, Model) and depth < MAX_NESTED:
             layers += _layers(interp, value, depth + 1)
     if isinstance(outputs, Value):
-        layers += [tensor.layer for tensor in _tensors(interp, outputs) if tensor.layer is not None]
+        tensors = [one for one in leaves_on(interp.path, outputs) if isinstance(one, Tensor)]
+        layers += [tensor.layer for tensor in tensors if tensor.layer is not None]
     return layers
 
 
 MAX_NESTED = 3
 """Models inside models whose outputs are looked at."""
-
-
-def _tensors(interp: Interpreter, value: Value, depth: int = 0) -> list[Tensor]:
-    found: list[Tensor] = []
-    for _, option in alternatives(value, interp.path):
-        if isinstance(option, Tensor):
-            found.append(option)
-        elif isinstance(option, Items) and option.items is not None and depth < MAX_NESTED:
-            for item in option.items:
-                found += _tensors(interp, item, depth + 1)
-        elif isinstance(option, Mapping) and depth < MAX_NESTED:
-            for item in option.entries.values():
-                found += _tensors(interp, item, depth + 1)
-    return found
 
 
 def remember_parts(interp: Interpreter, model: Model, name: str, arguments: Arguments) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from gpulint.analysis import host
 from gpulint.analysis.counters import COUNTER
 from gpulint.analysis.symbols import Symbol, is_next, symbol
-from gpulint.analysis.values import Items, Mapping, Tensor, Unknown, Value
+from gpulint.analysis.values import Tensor, Unknown, Value
 from gpulint.places import Site
 
 _ROUND = frozenset({"item", "index", "turn"})
@@ -33,6 +33,7 @@ def is_given(value: Value) -> bool:
     return type(value) is Unknown and "used" not in value.symbol.words and _is_given(value.symbol)
 
 
+@lru_cache(maxsize=8192)
 def _is_given(name: Symbol) -> bool:
     head = name.parts[0]
     if head == "item" and isinstance(name.parts[-1], Site):
@@ -57,6 +58,7 @@ def is_single(value: Value) -> bool:
     return type(value) is Unknown and _is_single(value.symbol)
 
 
+@lru_cache(maxsize=8192)
 def _is_single(name: Symbol) -> bool:
     head, *rest = name.parts
     if head == "item":
@@ -194,18 +196,6 @@ def _alike(first: Any, second: Any) -> bool:
 
 
 _NUMBERS = frozenset({"int", "float"})
-
-
-def leaves(value: Value) -> Iterator[Value]:
-    """What stands in lists and dicts, at any depth, and everything else as it is."""
-    if isinstance(value, Items):
-        for item in value.items if value.items is not None else ((value.element,) if value.element else ()):
-            yield from leaves(item)
-    elif isinstance(value, Mapping):
-        for item in value.entries.values():
-            yield from leaves(item)
-    else:
-        yield value
 
 
 def round_trip(value: Value) -> Iterator[Site]:

@@ -22,6 +22,7 @@ from gpulint.analysis import (
 from gpulint.analysis.contexts import Loop
 from gpulint.analysis.control import NORMAL, STOPS, Halts
 from gpulint.analysis.events import LoopEntered
+from gpulint.analysis.nesting import rebuilt
 from gpulint.analysis.paths import EVERYWHERE, Literal, Path
 from gpulint.analysis.state import MISSING, Outcome
 from gpulint.analysis.truth import compare
@@ -242,15 +243,18 @@ def _of_turn(element: Value, turn: int) -> Value:
     conditions about the two do not meet."""
     if turn == 0:
         return element
-    if isinstance(element, Unknown):
-        return Unknown(("turn", turn, element.symbol))
-    if isinstance(element, ListedDevice):
-        return ListedDevice(element.list, element.index, turn)
+
+    def change(one: Value) -> Value:
+        if isinstance(one, Unknown):
+            return Unknown(("turn", turn, one.symbol))
+        return ListedDevice(one.list, one.index, turn) if isinstance(one, ListedDevice) else one
+
+    def made(value: Value) -> Value:
+        return rebuilt(value, change, lambda items, parts: Items(items.kind, parts))
+
     if isinstance(element, Join):
-        return Join(tuple((guard, _of_turn(option, turn)) for guard, option in element.alternatives))
-    if isinstance(element, Items) and element.items is not None:
-        return Items(element.kind, tuple(_of_turn(item, turn) for item in element.items))
-    return element
+        return Join(tuple((guard, made(option)) for guard, option in element.alternatives))
+    return made(element)
 
 
 def while_(interp: Interpreter, node: ir.While) -> int:

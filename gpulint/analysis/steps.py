@@ -8,10 +8,11 @@ from collections.abc import Iterable
 from gpulint.analysis.contexts import Loop, Where
 from gpulint.analysis.events import Event, GradientsApplied, LoopEntered, ModelCalled, ModelFitted, StateUpdated
 from gpulint.analysis.names import words
+from gpulint.analysis.nesting import counted_in, gone_over
 from gpulint.analysis.paths import EVERYWHERE, Literal, Path, compatible, mentions, words_of
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.symbols import Symbol
-from gpulint.analysis.values import Dataset, Items, Join, Tensor, Value, known, symbol_of
+from gpulint.analysis.values import Dataset, Items, Tensor, Value, known, symbol_of
 from gpulint.places import Site
 
 _EPOCHS = frozenset({"epoch", "epochs", "ep", "episode", "episodes"})
@@ -79,11 +80,7 @@ def is_over_epochs(loop: Loop) -> bool:
 
 def goes_over_data(iterable: Value | None) -> bool:
     """Whether a loop over this value goes over a dataset, directly or through `enumerate`, `zip` …"""
-    if isinstance(iterable, Join):
-        return any(goes_over_data(option) for _, option in iterable.alternatives)
-    if isinstance(iterable, Items):
-        return any(goes_over_data(part) for part in iterable.over)
-    return isinstance(iterable, Dataset)
+    return any(isinstance(one, Dataset) for one in gone_over(iterable))
 
 
 FEW = 10
@@ -92,16 +89,15 @@ FEW = 10
 
 def rounds(loop: Loop) -> int | None:
     """How many rounds a loop has, at most; None where that is not known."""
-    return _length(loop.iterable)
+    return min((count for one in counted_in(loop.iterable) if (count := _length(one)) is not None), default=None)
 
 
-def _length(iterable: Value | None) -> int | None:
+def _length(iterable: Value) -> int | None:
     if isinstance(iterable, Items):
-        if iterable.items is not None:
-            of_one_batch = bool(iterable.items) and all(isinstance(item, Tensor) for item in iterable.items)
-            return None if of_one_batch else len(iterable.items)
-        lengths = [count for part in iterable.over if (count := _length(part)) is not None]
-        return min(lengths, default=None)
+        if iterable.items is None:
+            return None
+        of_one_batch = bool(iterable.items) and all(isinstance(item, Tensor) for item in iterable.items)
+        return None if of_one_batch else len(iterable.items)
     if not isinstance(iterable, Dataset):
         return None
     length: int | None = None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpulint.analysis import effects, events, gradients, host, runtime
 from gpulint.analysis.names import words
+from gpulint.analysis.nesting import leaves, rebuilt
 from gpulint.analysis.values import (
     Arguments,
     Constant,
@@ -102,7 +103,8 @@ def dtype_of(value: Value | None) -> str | None:
     if isinstance(value, Constant):
         return _CONSTANT_TYPES.get(type(value.value))
     if isinstance(value, Items) and value.items:
-        return dtype_of(value.items[0])
+        first = next(leaves(value), None)
+        return None if isinstance(first, Items) else dtype_of(first)
     return None
 
 
@@ -371,11 +373,13 @@ _OF_SCALES = frozenset({"scale", "scaling", "size", "count", "num", "gpus", "wor
 
 def as_data(value: Value) -> Value:
     """What a generator of the program gives to a loop: its tensors are batches, as a plain dataset's are."""
-    if isinstance(value, Items) and value.items is not None:
-        return Items(value.kind, tuple(as_data(item) for item in value.items), None, value.symbol)
-    if isinstance(value, Tensor) and not value.from_data and value.gradient is None:
-        return Tensor(value.site, value.device, value.dtype, value.reduced, scope=value.scope, from_data=True)
-    return value
+
+    def change(one: Value) -> Value:
+        if isinstance(one, Tensor) and not one.from_data and one.gradient is None:
+            return Tensor(one.site, one.device, one.dtype, one.reduced, scope=one.scope, from_data=True)
+        return one
+
+    return rebuilt(value, change, lambda items, parts: Items(items.kind, parts, None, items.symbol))
 
 
 def element_of(interp: Interpreter, dataset: Dataset, node: ir.Node) -> Value:

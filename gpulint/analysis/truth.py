@@ -47,6 +47,7 @@ _MIRRORED = {
 }
 
 _ALWAYS_TRUE = (Function, UserClass)
+_FALSE = ("typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING")
 
 
 def truth(value: Value, path: Path) -> list[tuple[Path, bool | None]]:
@@ -77,7 +78,7 @@ def certain_truth(value: Value) -> bool | None:
     if isinstance(value, Object):
         return None if value.cls is not None and value.cls.find("__len__") else True
     if isinstance(value, External):
-        return True if _is_definition(value) else None
+        return False if value.name in _FALSE else True if _is_definition(value) else None
     if isinstance(value, _ALWAYS_TRUE):
         return True
     return None

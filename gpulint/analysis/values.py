@@ -90,13 +90,18 @@ FALSE = Constant(False)
 
 
 class Text(Value):
-    """A string of which only some parts are known (an f-string, a concatenation): None for the others."""
+    """A string of which only some parts are known (an f-string, a concatenation): None for the others, and for a string
+    of more than MAX_PARTS."""
 
     __slots__ = ("parts", "symbol")
 
     def __init__(self, parts: tuple[str | None, ...], name: Any) -> None:
-        self.parts = parts
+        self.parts = parts if len(parts) <= MAX_PARTS else (None,)
         self.symbol = symbol(name)
+
+
+MAX_PARTS = 100
+"""Most parts of a string that are kept."""
 
 
 class Join(Value):
@@ -207,7 +212,7 @@ class Bound(Value):
 class UserClass(Value):
     """A class of the program. `bases` are values; `namespace` holds what its body bound."""
 
-    __slots__ = ("bases", "definition", "module", "name", "namespace")
+    __slots__ = ("_lineage", "bases", "definition", "module", "name", "namespace")
 
     def __init__(
         self,
@@ -221,38 +226,42 @@ class UserClass(Value):
         self.bases = bases
         self.namespace = namespace
         self.name = definition.name
+        self._lineage: tuple[Value, ...] | None = None
+
+    @property
+    def lineage(self) -> tuple[Value, ...]:
+        """It and its bases at any remove, depth first, each once. They are followed through MAX_CLASS_DEPTH classes."""
+        if self._lineage is None:
+            depths: dict[int, int] = {}
+            found: dict[int, Value] = {}
+            pending: list[tuple[Value, int]] = [(self, 0)]
+            while pending:
+                one, depth = pending.pop()
+                if depths.get(id(one), depth + 1) > depth:
+                    depths[id(one)] = depth
+                    found.setdefault(id(one), one)
+                    if isinstance(one, UserClass) and depth < MAX_CLASS_DEPTH:
+                        pending += [(base, depth + 1) for base in reversed(one.bases)]
+            self._lineage = tuple(found.values())
+        return self._lineage
 
     def find(self, name: str) -> tuple[Value, UserClass] | None:
         """The attribute and the class that defines it, bases searched depth first."""
-        return self._find(name, 0)
+        return next(((one.namespace[name], one) for one in self.classes if name in one.namespace), None)
 
-    def _find(self, name: str, depth: int) -> tuple[Value, UserClass] | None:
-        if name in self.namespace:
-            return self.namespace[name], self
-        if depth < MAX_CLASS_DEPTH:
-            for base in self.bases:
-                if isinstance(base, UserClass) and (found := base._find(name, depth + 1)):
-                    return found
-        return None
+    @property
+    def classes(self) -> tuple[UserClass, ...]:
+        """The classes of the program in its lineage."""
+        return tuple(one for one in self.lineage if isinstance(one, UserClass))
 
-    def libraries(self, depth: int = 0) -> list[str]:
+    def libraries(self) -> list[str]:
         """Canonical names of the library classes that it inherits from, at any remove."""
-        found: list[str] = []
-        if depth < MAX_CLASS_DEPTH:
-            for base in self.bases:
-                if isinstance(base, External):
-                    found.append(base.name)
-                elif isinstance(base, UserClass):
-                    found += base.libraries(depth + 1)
-        return found
+        return [one.name for one in self.lineage if isinstance(one, External)]
 
     @property
     def is_open(self) -> bool:
         """Whether a base is unknown, so that attributes may come from there."""
-        return any(
-            not isinstance(base, (UserClass, External)) or (isinstance(base, UserClass) and base.is_open)
-            for base in self.bases
-        )
+        return not all(isinstance(one, (UserClass, External)) for one in self.lineage)
 
 
 MAX_CLASS_DEPTH = 12

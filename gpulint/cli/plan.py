@@ -54,9 +54,10 @@ def command(
         _say(file, programs.main, error)
         sys.exit(1)
     if output_format == "json":
-        click.echo(on_deep_stack(lambda: plan_json.render(plan, source)))
+        click.echo(on_deep_stack(lambda: plan_json.render(plan, source, checker.files.read)))
     else:
-        click.echo(on_deep_stack(lambda: plan_text.render(plan, source, options.use_color(color))), nl=False)
+        text = on_deep_stack(lambda: plan_text.render(plan, source, checker.files.read, options.use_color(color)))
+        click.echo(text, nl=False)
     if programs.broken:
         sys.exit(1)
 

@@ -6,14 +6,14 @@ from typing import Any
 
 from gpulint.analysis.plan import Plan
 from gpulint.output.escapes import json_text
-from gpulint.output.plan_text import Placed, Stop, place, stops
+from gpulint.output.plan_text import Elsewhere, Placed, Stop, place, stops
 from gpulint.sources.source import Source
 
 VERSION = 1
 """Version of the form; grows when a field changes its meaning or goes."""
 
 
-def render(plan: Plan, source: Source) -> str:
+def render(plan: Plan, source: Source, elsewhere: Elsewhere) -> str:
     """One object: `version`, `path`, `graph_mode`, `complete`, `notes[]`, `bounds[]`. Rows and columns start at 1.
 
     `cell` is the index among all cells of a notebook, from 0, or null; rows then count inside the cell.
@@ -26,7 +26,7 @@ def render(plan: Plan, source: Source) -> str:
             "graph_mode": plan.graph_mode,
             "complete": plan.is_complete,
             "notes": [_note(one) for one in placed],
-            "bounds": [_stop(one) for one in stops(plan, source)],
+            "bounds": [_stop(one) for one in stops(plan, source, elsewhere)],
         }
     )
 

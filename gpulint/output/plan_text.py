@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gpulint.analysis.notes import MAY, UNKNOWN, Note, notes
@@ -22,8 +22,12 @@ class Placed(NamedTuple):
     via: tuple[tuple[str, Span], ...]
 
 
+Elsewhere = Callable[[str], Source | None]
+"""The other files of a project by path; None for those that cannot be read."""
+
+
 class Stop(NamedTuple):
-    """A bound that the analysis reached, why it ends there, and where that is: "" in another file."""
+    """A bound that the analysis reached, why it ends there, and where that is, if the file can be read."""
 
     bound: str
     why: str
@@ -31,18 +35,20 @@ class Stop(NamedTuple):
     span: Span | None
 
 
-def stops(plan: Plan, source: Source) -> list[Stop]:
+def stops(plan: Plan, source: Source, elsewhere: Elsewhere) -> list[Stop]:
     """Where the analysis of a plan stopped, in order of rows; that of the whole program is at its first row."""
     from gpulint.syntax.spans import spans
 
-    found = spans(source, {site.node for _, site in plan.bounds if site.path == plan.path and site.node})
-    start = _in_cell(source, Span(source.path, 1, 1, 1, 2))
-    own = {node: _in_cell(source, span) for node, span in found.items()}
-    made = [
-        Stop(bound, WHY_STOPPED[bound], site.path, own.get(site.node, start) if site.path == plan.path else None)
-        for bound, site in plan.bounds
-    ]
-    return sorted(made, key=lambda one: (one.path, one.span or start, one.bound))
+    made: list[Stop] = []
+    for path in sorted({site.path for _, site in plan.bounds}):
+        at = [(bound, site.node) for bound, site in plan.bounds if site.path == path]
+        read = source if path == plan.path else elsewhere(path)
+        found = spans(read, {node for _, node in at if node}) if read is not None else {}
+        first = Span(path, 1, 1, 1, 2)
+        for bound, node in at:
+            span = _in_cell(read, found.get(node, first)) if read is not None else None
+            made.append(Stop(bound, WHY_STOPPED[bound], path, span))
+    return sorted(made, key=lambda one: (one.path, one.span or Span(one.path, 1, 1, 1, 2), one.bound))
 
 
 def place(plan: Plan, source: Source) -> list[Placed]:
@@ -78,7 +84,7 @@ def _line(span: Span) -> str:
     return f"line {span.row}" if span.cell is None else f"cell {span.cell + 1} line {span.row}"
 
 
-def render(plan: Plan, source: Source, color: bool = False) -> str:
+def render(plan: Plan, source: Source, elsewhere: Elsewhere, color: bool = False) -> str:
     """The view of `gpulint plan`."""
     placed = place(plan, source)
     lines: dict[int | None, Sequence[str]] = {None: source.text.splitlines()}
@@ -102,7 +108,7 @@ def render(plan: Plan, source: Source, color: bool = False) -> str:
         out += _note_lines(one, width, color)
     if not placed:
         out.append("Nothing here builds, places, distributes or configures anything that gpulint knows.")
-    out += _closing(plan, stops(plan, source), color)
+    out += _closing(plan, stops(plan, source, elsewhere), color)
     return "\n".join(out) + "\n"
 
 
@@ -127,9 +133,12 @@ def _closing(plan: Plan, stopped: Sequence[Stop], color: bool) -> list[str]:
     out: list[str] = []
     if stopped:
         out += ["", _paint("Where gpulint stopped looking:", "35", color)]
+    said: dict[str, None] = {}
     for one in stopped:
-        where = _line(one.span) if one.span is not None else printable(os.path.basename(one.path))
-        out.append(f"  {where}: {one.why} ({one.bound})")
+        where = [printable(os.path.basename(one.path))] if one.path != plan.path else []
+        where += [_line(one.span)] if one.span is not None else []
+        said[f"  {' '.join(where)}: {one.why} ({one.bound})"] = None
+    out += said
     if not plan.is_complete:
         out.append("The program was too large to run to its end: what is missing here may still happen.")
     return out

@@ -20,6 +20,7 @@ from gpulint.api import (
     confidence,
     events,
     goes_over_data,
+    gone_over,
     in_every_turn,
     is_rare,
     length_of,
@@ -177,6 +178,7 @@ def _is_one_pass(loop: Loop) -> bool:
 
 def _is_repeated(iterable: values.Value) -> bool:
     """Whether a collection goes over its data more than once."""
-    if isinstance(iterable, values.Items):
-        return any(_is_repeated(part) for part in iterable.over)
-    return isinstance(iterable, values.Dataset) and any(step.name == "repeat" for step in iterable.steps)
+    return any(
+        isinstance(part, values.Dataset) and any(step.name == "repeat" for step in part.steps)
+        for part in gone_over(iterable)
+    )

@@ -93,12 +93,17 @@ def _gives_names(dataset: values.Dataset) -> bool:
     return names and any(step.name == "map" and pipelines.is_parallel(step) for step in dataset.steps)
 
 
-def _all(dataset: values.Dataset, batched: bool = False) -> Iterator[tuple[values.Dataset, bool]]:
+def _all(dataset: values.Dataset) -> Iterator[tuple[values.Dataset, bool]]:
     """A dataset and those that it goes over, each with whether its elements are put into batches later."""
-    batched = batched or any(step.name in _BATCHES for step in dataset.steps)
-    yield dataset, batched
-    for given in dataset.inputs:
-        yield from _all(given, batched)
+    seen: set[tuple[int, bool]] = set()
+    pending = [(dataset, False)]
+    while pending:
+        one, batched = pending.pop()
+        batched = batched or any(step.name in _BATCHES for step in one.steps)
+        if (id(one), batched) not in seen:
+            seen.add((id(one), batched))
+            yield one, batched
+            pending += [(given, batched) for given in reversed(one.inputs)]
 
 
 _BATCHES = frozenset({"batch", "padded_batch", "ragged_batch", "bucket_by_sequence_length"})

@@ -16,6 +16,7 @@ from gpulint.api import (
     Site,
     confidence,
     events,
+    leaves,
     loops,
     names,
     unsafe,
@@ -89,7 +90,7 @@ class DatasetNotDistributed(Rule):
     def on_strategy_run(self, event: events.StrategyRun, plan: Plan) -> Iterator[Report]:
         if not event.strategy.is_multi_replica:
             return
-        given = [part for value in event.arguments for part in _parts(value)]
+        given = [part for value in event.arguments for part in leaves(value)]
         if any(isinstance(value, values.PerReplica) for value in given):
             return
         plain = [value for value in given if isinstance(value, values.Tensor) and value.from_data]
@@ -106,14 +107,6 @@ class DatasetNotDistributed(Rule):
                     event.strategy.site,
                 ),
             )
-
-
-def _parts(value: values.Value) -> Iterator[values.Value]:
-    if isinstance(value, values.Items) and value.items is not None:
-        for item in value.items:
-            yield from _parts(item)
-    else:
-        yield value
 
 
 def _distributed(draft: Draft, batch: Site, strategy: Site) -> list[Edit]:

@@ -62,6 +62,24 @@ def test_a_bound_that_was_reached_is_noted() -> None:
     assert {bound for bound, _ in plan.bounds} == {"call depth"}
 
 
+def read(path: str) -> Source:
+    return decode(path, Path(path).read_bytes())
+
+
+@pytest.mark.parametrize(
+    "test",
+    ["from typing import TYPE_CHECKING\nif TYPE_CHECKING:", "import typing\nif typing.TYPE_CHECKING:", "if True:"],
+)
+def test_what_only_type_checkers_import_is_not_run(test: str, tmp_path: Path) -> None:
+    """Packages that load their modules lazily import all of them there: to read those takes minutes."""
+    (tmp_path / "part.py").write_text("import tensorflow as tf\n\nx = tf.zeros(4)\n")
+    program = tmp_path / "program.py"
+    program.write_text(f"import tensorflow as tf\n{test}\n    from part import *\n")
+    project = Project([tmp_path], read)
+    on_deep_stack(lambda: analyse(read(str(program)), project, "2.21"))
+    assert (str(tmp_path / "part.py") in project.scopes) is (test == "if True:")
+
+
 def test_modules_of_a_large_project_are_all_read(tmp_path: Path) -> None:
     """One that imports a helper is analysed alike, however many were read before it."""
     for number in range(2_500):
@@ -69,9 +87,6 @@ def test_modules_of_a_large_project_are_all_read(tmp_path: Path) -> None:
     (tmp_path / "helper.py").write_text("import tensorflow as tf\n\n\ndef place():\n    return tf.device('/gpu:0')\n")
     program = tmp_path / "program.py"
     program.write_text("from helper import place\n\nwith place():\n    x = 1\n")
-
-    def read(path: str) -> Source:
-        return decode(path, Path(path).read_bytes())
 
     project = Project([tmp_path], read)
     for number in range(2_500):

@@ -128,6 +128,15 @@ def test_plan_says_where_and_why_the_analysis_stopped(project: Path) -> None:
     )  # fmt: skip
 
 
+def test_plan_says_where_in_another_file_the_analysis_stopped(project: Path) -> None:
+    (project / "chain.py").write_text(NESTED + "def f12(x):\n    tf.zeros(x)\n")
+    (project / "a.py").write_text("import tensorflow as tf\nfrom chain import f0\n\nf0(tf.zeros(4))\n")
+    text = CliRunner().invoke(main, ["plan", "a.py"]).stdout
+    assert "  chain.py line 28: calls nest too deeply to be followed (call depth)\n" in text
+    (stop,) = json.loads(CliRunner().invoke(main, ["plan", "--output-format", "json", "a.py"]).stdout)["bounds"]
+    assert (Path(stop["filename"]).name, stop["location"]["row"]) == ("chain.py", 28)
+
+
 def test_standard_input_has_the_name_it_is_given(project: Path) -> None:
     out = check("-", "--stdin-filename", "piped.py", "--output-format", "concise", stdin=PINNED).stdout
     assert out.startswith("piped.py:3:6: GPU101")

@@ -1,0 +1,63 @@
+"""The log parser and the capture reader on what atheris makes, guided by the lines that it reaches.
+
+    PYTHONPATH=. python benchmarks/guided.py (log | capture) DIR [OPTIONS OF LIBFUZZER…]
+
+It begins with the fixtures and keeps in DIR what reaches something new; `-max_total_time=600` or `-runs=100000` ends
+it. A fault ends it, too, and what led to it is left beside DIR: a log that is read otherwise in other pieces, what
+takes more than 20 seconds or 2 GB, a crash. A capture may be refused with any exception: the command says that it is
+damaged.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+import atheris
+
+with atheris.instrument_imports(include=["gpulint.probe"]):
+    from gpulint.probe.capture import read
+    from gpulint.probe.expectation import Run
+    from gpulint.probe.report import FORMATS, Report, page, render
+    from gpulint.probe.verify import verify
+    from tests import fuzzing
+
+SEEDS = {"log": "placement_logs", "capture": "captures"}
+LONGEST = 30_000
+
+
+def judge_log(data: bytes) -> None:
+    fuzzing.judge_log(random.Random(data), data)
+
+
+def judge_capture(data: bytes) -> None:
+    with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
+        file.write(data)
+        file.flush()
+        try:
+            capture = read(file.name)
+            report = Report(capture, verify(Run(capture)), 0)
+            for form in FORMATS:
+                render(form, report, False)
+            page.render(report)
+        except Exception:
+            return
+
+
+def main() -> None:
+    kind, directory = sys.argv[1], Path(sys.argv[2])
+    directory.mkdir(parents=True, exist_ok=True)
+    for file in (fuzzing.FIXTURES / SEEDS[kind]).iterdir():
+        (directory / file.name).write_bytes(file.read_bytes()[:LONGEST])
+    options = [f"-max_len={LONGEST}", "-timeout=20", "-rss_limit_mb=2000"]
+    options.append(f"-artifact_prefix={directory.parent}{os.sep}")
+    judge = {"log": judge_log, "capture": judge_capture}[kind]
+    atheris.Setup([sys.argv[0], str(directory), *options, *sys.argv[3:]], judge)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""Values that hold values. Each is walked once, however often it stands somewhere, and if it stands in itself.
+
+Thirty rows of `v = [v, v]` make a thousand million elements, in thirty lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from gpulint.analysis.paths import Path
+from gpulint.analysis.state import alternatives
+from gpulint.analysis.values import Dataset, Items, Join, Mapping, Value
+
+
+def each_once(value: Any, inner: Callable[[Any], Iterable[Any] | None]) -> Iterator[Any]:
+    """What stands in a value, depth first: `inner` gives what something holds, or None for what is no container."""
+    seen: set[int] = set()
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        held = inner(one)
+        if held is None:
+            yield one
+        elif id(one) not in seen:
+            seen.add(id(one))
+            pending += reversed(tuple(held))
+
+
+def leaves(value: Value) -> Iterator[Value]:
+    """What stands in lists and dicts, at any depth, and everything else as it is."""
+    return each_once(value, _elements)
+
+
+def leaves_on(path: Path, value: Value | None) -> Iterator[Value]:
+    """The leaves of all that a value can be on a path."""
+
+    def inner(one: Value) -> Iterable[Value] | None:
+        return [option for _, option in alternatives(one, path)] if type(one) is Join else _elements(one)
+
+    return each_once(value, inner)
+
+
+def _elements(value: Value) -> Iterable[Value] | None:
+    if isinstance(value, Mapping):
+        return value.entries.values()
+    if not isinstance(value, Items):
+        return None
+    if value.items is not None:
+        return value.items
+    return (value.element,) if value.element is not None else None
+
+
+def gone_over(value: Value | None) -> Iterator[Value]:
+    """What a loop goes over, on any path: that of which `enumerate` and `zip` are made, at any depth."""
+
+    def inner(one: Value | None) -> Iterable[Value] | None:
+        if isinstance(one, Join):
+            return [option for _, option in one.alternatives]
+        return (one.over or None) if isinstance(one, Items) else None
+
+    return each_once(value, inner)
+
+
+def counted_in(value: Value | None) -> Iterator[Value]:
+    """What a loop takes its rounds from: the parts of `enumerate` and `zip` whose own elements are not known."""
+    return each_once(value, lambda one: (one.over or None) if isinstance(one, Items) and one.items is None else None)
+
+
+def datasets_in(dataset: Dataset) -> Iterator[Dataset]:
+    """A dataset, and each that it goes over."""
+    seen: dict[int, Dataset] = {}
+    pending = [dataset]
+    while pending:
+        one = pending.pop()
+        if id(one) not in seen:
+            seen[id(one)] = one
+            pending += reversed(one.inputs)
+    return iter(seen.values())
+
+
+def rebuilt(
+    value: Value,
+    change: Callable[[Value], Value],
+    made: Callable[[Any, tuple[Value, ...]], Value],
+    kinds: tuple[type[Value], ...] = (Items,),
+) -> Value:
+    """A value with each leaf of its lists and tuples changed; `made` gives what a list becomes of its new elements. One
+    that stands in itself stays there as it is, and so does one whose elements are not known."""
+    done: dict[int, Value] = {}
+
+    def of(one: Value) -> Value:
+        if not isinstance(one, kinds) or (isinstance(one, Items) and one.items is None):
+            return change(one)
+        if id(one) not in done:
+            done[id(one)] = one
+            done[id(one)] = made(one, tuple([of(item) for item in _elements(one) or ()]))
+        return done[id(one)]
+
+    return of(value)
