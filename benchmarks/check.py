@@ -1,15 +1,18 @@
-"""gpulint beside flake8 on the same files, in one run.
+"""gpulint beside other linters on the same files, in one run.
 
-    python benchmarks/check.py PATH [--rounds N] [--profile]
+    python benchmarks/check.py PATH… [--rounds N] [--peers NAME,…] [--markdown] [--profile]
 
-Both check exactly the files below PATH that name TensorFlow or Keras, cold, in one process each: gpulint with its
-default rules, flake8 with `--select=E9,F -j1`. CPU time is user plus system time of the child; the table shows
-medians and their ratio. `--profile` shows instead where gpulint's time goes.
+All check exactly the files below each PATH that name TensorFlow or Keras, cold, in one process each: gpulint with its
+default rules and nothing remembered, flake8 with `--select=E9,F -j1`, and of `pylint -E -j1`, Fixit with its default
+rules and `ruff --select=ALL` what is installed. CPU time is user plus system time of the child; the table shows
+medians, and their ratio to flake8. The last row is what none that parses with LibCST can be faster than: its
+native parser alone on these files, with the garbage collector off. `--profile` shows instead where gpulint's time goes.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import re
 import resource
@@ -17,8 +20,8 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 TENSORFLOW = re.compile(rb"tensorflow|keras", re.IGNORECASE)
 
@@ -50,33 +53,81 @@ def cpu_seconds(command: list[str]) -> float:
     return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
 
 
-def compare(files: list[str], rounds: int) -> None:
-    """Print the table."""
-    lines = sum(read(file).count(b"\n") for file in files)
-    commands = {
-        "gpulint check": [
-            sys.executable,
-            "-m",
-            "gpulint",
-            "check",
-            "--isolated",
-            "-j1",
-            "--output-format",
-            "concise",
-            *files,
-        ],
-        "flake8 E9,F": [sys.executable, "-m", "flake8", "--isolated", "--select=E9,F", "-j1", *files],
+LIBCST = """
+import gc, sys, libcst
+gc.disable()
+for path in sys.argv[1:]:
+    with open(path, "rb") as file:
+        try:
+            libcst.parse_module(file.read())
+        except Exception:
+            pass
+"""
+
+BASE = "flake8 E9,F"
+
+
+def commands(files: list[str]) -> dict[str, list[str]]:
+    """What is compared, with the module that each needs as its second part."""
+    gpulint = ["gpulint", "check", "--isolated", "--no-cache", "-j1", "--output-format", "concise", *files]
+    found = {
+        "gpulint": ["-m", *gpulint],
+        BASE: ["-m", "flake8", "--isolated", "--select=E9,F", "-j1", *files],
+        "pylint -E": ["-m", "pylint", "-E", "-j1", "--rcfile=", *files],
+        "Fixit": ["-m", "fixit", "--quiet", "lint", *files],
+        "ruff ALL": ["-m", "ruff", "check", "--isolated", "--no-cache", "--select=ALL", "--quiet", *files],
+        "LibCST's parser": ["-c", LIBCST, *files],
     }
-    seconds: dict[str, list[float]] = {name: [] for name in commands}
+    return {
+        name: [sys.executable, *command]
+        for name, command in found.items()
+        if command[0] != "-m" or importlib.util.find_spec(command[1]) is not None
+    }
+
+
+class Row(NamedTuple):
+    """What one PATH took: CPU seconds of each command, medians."""
+
+    name: str
+    files: int
+    lines: int
+    seconds: dict[str, float]
+
+
+def measured(path: str, rounds: int, peers: Sequence[str] | None) -> Row:
+    files = files_below(path)
+    chosen = {
+        name: command
+        for name, command in commands(files).items()
+        if peers is None or name in ("gpulint", BASE) or name in peers
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in chosen}
     for _ in range(rounds):
-        for name, command in commands.items():
+        for name, command in chosen.items():
             seconds[name].append(cpu_seconds(command))
+    lines = sum(read(file).count(b"\n") for file in files)
     medians = {name: statistics.median(values) for name, values in seconds.items()}
-    base = medians["flake8 E9,F"]
-    print(f"{len(files)} files, {lines} lines, medians of {rounds}")
+    return Row(os.path.basename(os.path.normpath(path)), len(files), lines, medians)
+
+
+def table(row: Row, rounds: int) -> None:
+    print(f"{row.name}: {row.files} files, {row.lines} lines, medians of {rounds}")
     print(f"{'':16}{'CPU s':>8}{'lines/s':>12}{'ratio':>8}")
-    for name, value in medians.items():
-        print(f"{name:16}{value:8.2f}{lines / value:12,.0f}{value / base:8.2f}")
+    for name, value in row.seconds.items():
+        print(f"{name:16}{value:8.2f}{row.lines / value:12,.0f}{value / row.seconds[BASE]:8.2f}", flush=True)
+
+
+def markdown(rows: Sequence[Row]) -> None:
+    """The rows as a table for documents, with their sum."""
+    names = list(rows[0].seconds)
+    if len(rows) > 1:
+        total = {name: sum(row.seconds[name] for row in rows) for name in names}
+        rows = [*rows, Row("all of them", sum(row.files for row in rows), sum(row.lines for row in rows), total)]
+    print("| | lines |", " | ".join(names), "| gpulint / flake8 |")
+    print("|---|---:|" + "---:|" * (len(names) + 1))
+    for row in rows:
+        values = " | ".join(f"{row.seconds[name]:.1f}" for name in names)
+        print(f"| {row.name} | {row.lines:,} | {values} | {row.seconds['gpulint'] / row.seconds[BASE]:.2f} |")
 
 
 class Clock:
@@ -138,15 +189,23 @@ def profile(files: list[str]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    parser.add_argument("path")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("paths", nargs="+")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--peers", help="of those compared besides gpulint and flake8, separated by commas")
+    parser.add_argument("--markdown", action="store_true", help="one table for all paths")
     parser.add_argument("--profile", action="store_true")
     options = parser.parse_args()
-    files = files_below(options.path)
     if options.profile:
-        profile(files)
-    else:
-        compare(files, options.rounds)
+        profile([file for path in options.paths for file in files_below(path)])
+        return
+    peers = options.peers.split(",") if options.peers is not None else None
+    rows = []
+    for path in options.paths:
+        rows.append(measured(path, options.rounds, peers))
+        table(rows[-1], options.rounds)
+    if options.markdown:
+        print(f"python benchmarks/{' '.join([os.path.basename(sys.argv[0]), *sys.argv[1:]])}\n")
+        markdown(rows)
 
 
 if __name__ == "__main__":

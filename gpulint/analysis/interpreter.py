@@ -170,6 +170,18 @@ class Interpreter:
         self.module_frame = Frame(scope, scope.globals, (), Caller(None, "", None, True), None)
         self.frame = self.module_frame
 
+    def release(self) -> None:
+        """Take back what the program changed in modules that others share, and let go of what only the garbage
+        collector would find: functions know the scopes that they are in."""
+        self.state.take_back(0)
+        self.plan.events.clear()
+        self.instances.clear()
+        self.executions.clear()
+        for cls in self.plan.classes.values():
+            cls.namespace.clear()
+        self.module_frame.module.release()
+        self.plan.release = _nothing
+
     # ------------------------------------------------------------------ places and events
 
     def site(self, node: ir.Node) -> Site:
@@ -412,6 +424,10 @@ class Interpreter:
     def fresh(self, name: str, site: Site) -> Condition:
         """A condition of its own for something that can go either way at `site`."""
         return Condition(name, site)
+
+
+def _nothing() -> None:
+    """A program that was released has nothing to release."""
 
 
 def _defining_class(cls: UserClass, definition: object) -> UserClass | None:

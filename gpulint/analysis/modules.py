@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
+from gpulint.analysis.values import UserClass
 from gpulint.places import Site
 from gpulint.sources.modules import Lookup, ModuleFinder
 from gpulint.sources.source import Source
@@ -30,6 +31,14 @@ class ModuleScope:
         self.globals: dict[str, Any] = {}
         self.graph_mode = graph_mode
         """Whether the file is TF1 graph-mode code."""
+
+    def release(self) -> None:
+        """Let go of what functions and classes of the module refer to, as it does to them: what refers to itself is
+        found by the garbage collector only, which costs more."""
+        for value in self.globals.values():
+            if isinstance(value, UserClass) and value.module is self:
+                value.namespace.clear()
+        self.globals.clear()
 
 
 class _Remembered(NamedTuple):
@@ -64,6 +73,7 @@ class Project:
         self.definition_words: dict[int, frozenset[str]] = {}
         """The names that the body of a definition (by id) reads."""
         self._memory: dict[Hashable, _Remembered] = {}
+        self._computed: dict[Hashable, Any] = {}
         self.consulted: set[str] = set()
         """Paths of the modules that were looked into since the last `forget`."""
         self.scopes: dict[str, tuple[ModuleScope, str, Site | None]] = {}
@@ -72,6 +82,8 @@ class Project:
     def forget(self) -> None:
         """Forget what programs made of the modules, which can depend on their order, and what they looked at; keep
         what the files say."""
+        for scope, _, _ in self.scopes.values():
+            scope.release()
         self.scopes.clear()
         self.consulted.clear()
         self.finder.asked.clear()
@@ -92,6 +104,13 @@ class Project:
             self.consulted |= known.consulted
             self.finder.asked |= known.asked
         found: T = known.found
+        return found
+
+    def computed(self, key: Hashable, find: Callable[[], T]) -> T:
+        """What `find` gives, found out once, for whoever takes note by himself of what is looked at for it."""
+        if key not in self._computed:
+            self._computed[key] = find()
+        found: T = self._computed[key]
         return found
 
     def syntax_of(self, path: str) -> ir.Module | None:

@@ -30,7 +30,7 @@ class Condition(NamedTuple):
 class Literal:
     """A condition and whether it holds. There is one object for each, so that paths are sets of identities."""
 
-    __slots__ = ("__weakref__", "compounds", "condition", "group", "holds", "negation")
+    __slots__ = ("__weakref__", "compounds", "condition", "group", "holds", "negation", "ways")
 
     condition: Condition
     holds: bool
@@ -39,6 +39,8 @@ class Literal:
     """All literals about its subject."""
     compounds: list[Literal]
     """Literals that say that no path of several holds, one of which this literal is part of."""
+    ways: tuple[Path, ...]
+    """The paths of which it says that none holds."""
 
     def __new__(cls, condition: Condition, holds: bool) -> Literal:
         known = _LITERALS.get((condition, holds))
@@ -72,10 +74,11 @@ def _made(condition: Condition, holds: bool) -> Literal:
     pair = object.__new__(Literal), object.__new__(Literal)
     for literal, value, other in ((pair[0], True, pair[1]), (pair[1], False, pair[0])):
         literal.condition, literal.holds, literal.negation = condition, value, other
-        literal.group, literal.compounds = group, []
+        literal.group, literal.compounds, literal.ways = group, [], ()
         _LITERALS[condition, value] = literal
     group.literals += pair
     if condition.operator == "any" and isinstance(condition.operand, frozenset):
+        pair[1].ways = tuple(condition.operand)
         for part in frozenset().union(*condition.operand):
             part.compounds.append(pair[1])
     return pair[not holds]
@@ -145,14 +148,16 @@ def compatible(a: Path, b: Path) -> bool:
 
 @lru_cache(maxsize=32768)
 def _agree(a: Path, b: Path) -> bool:
+    both: Path | None = None
     for literal in a - b:
         if literal.negation in b or (len(literal.group.literals) > 2 and not _fits(literal, a, b)):
             return False
-        for compound in literal.compounds:
-            if (compound in a or compound in b) and _is_taken(compound, a | b):
-                return False
-        if literal.condition.operator == "any" and not literal.holds and _is_taken(literal, a | b):
-            return False
+        for compound in (literal, *literal.compounds) if literal.compounds or literal.ways else ():
+            if compound.ways and (compound in a or compound in b):
+                both = both or a | b
+                for way in compound.ways:
+                    if way <= both:
+                        return False
     return True
 
 
@@ -171,12 +176,6 @@ def _fits(literal: Literal, own: Path, other: Path) -> bool:
             return False
     here = [one for one in own if one.group is literal.group]
     return len(there) + len(here) < 3 or _has_room((*there, *here))
-
-
-def _is_taken(compound: Literal, path: Path) -> bool:
-    """Whether a path takes one of the ways that it says it does not."""
-    ways = compound.condition.operand
-    return isinstance(ways, frozenset) and any(way <= path for way in ways)
 
 
 @lru_cache(maxsize=16384)

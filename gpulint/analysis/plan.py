@@ -47,8 +47,8 @@ class Plan:
     """The text of the file, and of those of the project that it imports."""
 
     release: Callable[[], None] = lambda: None
-    """Takes back what the program changed in modules that it shares with other programs of the project. To be
-    called when the plan has been read, before another program is run."""
+    """Takes back what the program changed in modules that it shares with other programs of the project, and lets go of
+    its events. To be called when the plan has been read, before another program is run."""
 
     @property
     def has_keras_3(self) -> bool:

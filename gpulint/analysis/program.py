@@ -47,10 +47,7 @@ def analyse(source: Source, project: Project, target: str, subjects: Iterable[Su
     plan.texts = cache(lambda: tuple(texts(project, source)))
     interp = Interpreter(project, scope, plan)
 
-    def release() -> None:
-        interp.state.take_back(0)
-
-    plan.release = release
+    plan.release = interp.release
     _run_body(interp, syntax)
     _run_entries(interp, scope, words)
     return plan

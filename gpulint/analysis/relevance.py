@@ -45,9 +45,11 @@ def relevant_words(project: Project, source: Source, subjects: Iterable[Subject]
     """
     found: set[str] = set()
     for subject in subjects:
-        if not subject.words or (subject.itself and not re.search(subject.itself, source.text)):
-            pass
-        elif all(_is_used(project, source.path, in_any_form(words)) for words in (subject.words, *subject.besides)):
+        if (
+            subject.words
+            and all(_is_used(project, source.path, in_any_form(words)) for words in (subject.words, *subject.besides))
+            and (not subject.itself or re.search(subject.itself, source.text))
+        ):
             found |= without_calls(subject.words)
         if subject.own_words is not None and (outline := project.outline_of(source.path)) is not None:
             found |= subject.own_words(source.text, without_calls(outline.words))
@@ -57,8 +59,9 @@ def relevant_words(project: Project, source: Source, subjects: Iterable[Subject]
 def speaking_imports(project: Project, path: str, words: frozenset[str]) -> frozenset[str]:
     """The names of definitions that a file can import and whose use leads to one of the words."""
     wanted = in_any_form(words)
-    found = [_speaking(project, module, wanted, MAX_IMPORT_DEPTH) for module in imported_paths(project, path)]
-    return frozenset().union(*found)
+    imported = imported_paths(project, path)
+    _look_into(project, path, MAX_IMPORT_DEPTH + 1)
+    return frozenset().union(*[_speaking(project, module, wanted, MAX_IMPORT_DEPTH) for module in imported])
 
 
 def _is_used(project: Project, path: str, words: frozenset[str]) -> bool:
@@ -69,9 +72,21 @@ def _is_used(project: Project, path: str, words: frozenset[str]) -> bool:
     own = outline.words
     if not own.isdisjoint(words):
         return True
+    speaking = speaking_imports(project, path, words)
     if any(_runs(project, module, words, MAX_IMPORT_DEPTH - 1) for module in imported_paths(project, path)):
         return True
-    return not own.isdisjoint(in_any_form(speaking_imports(project, path, words)))
+    return any(name in own or f"{name}(" in own for name in speaking)
+
+
+def _look_into(project: Project, path: str, depth: int) -> None:
+    """Take note that a module is looked into, and what it imports at `depth` removes."""
+
+    def find() -> None:
+        project.outline_of(path)
+        for one in imported_paths(project, path) if depth > 1 else ():
+            _look_into(project, one, depth - 1)
+
+    project.remembered(("looked into", path, depth), find)
 
 
 def _runs(project: Project, path: str, words: frozenset[str], depth: int) -> bool:
@@ -85,7 +100,7 @@ def _runs(project: Project, path: str, words: frozenset[str], depth: int) -> boo
             or (depth > 1 and any(_runs(project, one, words, depth - 1) for one in imported_paths(project, path)))
         )
 
-    return project.remembered(("runs", path, words, depth), find)
+    return project.computed(("runs", path, words, depth), find)
 
 
 def _speaking(project: Project, path: str, words: frozenset[str], depth: int) -> frozenset[str]:
@@ -103,7 +118,7 @@ def _speaking(project: Project, path: str, words: frozenset[str], depth: int) ->
         chosen = spread(numbered, words | in_any_form(frozenset(imported)))
         return frozenset({numbered[number][0] for number in chosen} | imported)
 
-    return project.remembered(("speaking", path, words, depth), find)
+    return project.computed(("speaking", path, words, depth), find)
 
 
 def calls_at_import(project: Project, path: str, depth: int) -> bool:

@@ -167,17 +167,17 @@ def choose(value: Value, path: Path) -> Value:
     """What of a value is possible on a path."""
     if type(value) is not Join:
         return value
-    chosen = value.chosen.get(path)
-    if chosen is None:
+    chosen = value.chosen.get(path, MISSING)
+    if chosen is MISSING:
         possible = tuple([pair for pair in value.alternatives if compatible(path, pair[0])])
         if len(possible) == 1:
             chosen = possible[0][1]
         elif len(possible) == len(value.alternatives) or not possible:
-            chosen = value
+            chosen = None
         else:
             chosen = Join(possible)
         value.chosen[path] = chosen
-    return chosen
+    return value if chosen is None else chosen
 
 
 def alternatives(value: Value, path: Path) -> tuple[tuple[Path, Value], ...]:

@@ -111,8 +111,8 @@ class Join(Value):
 
     def __init__(self, alternatives: tuple[tuple[Path, Value], ...]) -> None:
         self.alternatives = alternatives
-        self.chosen: dict[Path, Value] = {}
-        """What of it is possible on paths that were asked for."""
+        self.chosen: dict[Path, Value | None] = {}
+        """What of it is possible on paths that were asked for, None for all of it."""
 
 
 class External(Value):
@@ -758,12 +758,12 @@ def same(a: Any, b: Any) -> bool:
     """Whether two values are certainly the same one."""
     if a is b:
         return True
-    if isinstance(a, Constant) and isinstance(b, Constant):
-        return type(a.value) is type(b.value) and a.value == b.value
-    if isinstance(a, Unknown) and isinstance(b, Unknown):
-        return a.symbol == b.symbol
-    if isinstance(a, External) and isinstance(b, External):
-        return a.name == b.name
     if isinstance(a, Value) or isinstance(b, Value):
-        return False
+        if type(a) is not type(b):
+            return False
+        if isinstance(a, Constant):
+            return type(a.value) is type(b.value) and bool(a.value == b.value)
+        if isinstance(a, Unknown):
+            return bool(a.symbol == b.symbol)
+        return isinstance(a, External) and bool(a.name == b.name)
     return bool(a == b)

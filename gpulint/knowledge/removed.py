@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from functools import lru_cache
-from importlib import resources
 from typing import Any
+
+from gpulint.knowledge.table import read
 
 
 @lru_cache(maxsize=1)
 def _table() -> dict[str, Any]:
-    text = resources.files("gpulint.knowledge").joinpath("removed.json").read_text("utf-8")
-    table: dict[str, Any] = json.loads(text)
-    return table
+    return read("removed.json")
 
 
 def names() -> dict[str, str]:

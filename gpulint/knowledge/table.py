@@ -5,24 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from functools import lru_cache
-from importlib import resources
+from pkgutil import get_data
 from typing import Any
 
 from gpulint.knowledge.facts import Fact, Initialises, Kind
 
 
+def read(name: str) -> dict[str, Any]:
+    """What a JSON file of this package holds. `importlib.resources` would take longer to import than this to read."""
+    table: dict[str, Any] = json.loads(get_data("gpulint.knowledge", name) or b"")
+    return table
+
+
 @lru_cache(maxsize=1)
 def _api() -> dict[str, Any]:
-    text = resources.files("gpulint.knowledge").joinpath("api.json").read_text("utf-8")
-    table: dict[str, Any] = json.loads(text)
-    return table
+    return read("api.json")
 
 
 @lru_cache(maxsize=1)
 def _kernels() -> dict[str, Any]:
-    text = resources.files("gpulint.knowledge").joinpath("kernels.json").read_text("utf-8")
-    table: dict[str, Any] = json.loads(text)
-    return table
+    return read("kernels.json")
 
 
 @lru_cache(maxsize=1)
@@ -35,8 +37,7 @@ def kernels() -> dict[str, list[str]]:
 def op_kernels() -> dict[str, tuple[list[str], list[str]]]:
     """Op → the dtypes of its first input that have a GPU kernel, and those that such a kernel takes from host memory.
     An op that is not in it runs on a GPU whatever it is given, or is not known."""
-    text = resources.files("gpulint.knowledge").joinpath("gpu_kernels.json").read_text("utf-8")
-    table = json.loads(text)
+    table = read("gpu_kernels.json")
     types = [names.split() for names in table["types"]]
     known: dict[str, tuple[list[str], list[str]]] = {}
     for op, kernels_of_op in table["kernels"].items():

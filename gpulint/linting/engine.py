@@ -10,7 +10,7 @@ import threading
 import traceback
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
@@ -140,7 +140,12 @@ class Checker:
         parsed as something imports it, and then with that of the program.
         """
         self.files.given, self._raised, self._parsing = given, [], parsing
-        examined = on_deep_stack(lambda: [self._examined(path, begun) for path in paths])
+        return on_deep_stack(lambda: self._all_examined(paths, shown, begun))
+
+    def _all_examined(
+        self, paths: Sequence[str], shown: Collection[str], begun: Callable[[str], None]
+    ) -> list[Examined]:
+        examined = [self._examined(path, begun) for path in paths]
         by_program: dict[str, list[tuple[Examined, Raised]]] = defaultdict(list)
         for part, raised in self._raised:
             by_program[raised.report.site.path].append((part, raised))
@@ -149,7 +154,7 @@ class Checker:
             if source is not None and source.file in shown:
                 begun(source.file)
                 try:
-                    on_deep_stack(partial(self._place, source, own))
+                    self._place(source, own)
                 except Exception as error:  # as in `_examined`
                     _fault(own[0][0], source.file, error)
                     for part, _ in own:
@@ -261,7 +266,7 @@ class Checker:
             reached = self.files.read(site.path)
             part.reached.add(reached.file if reached is not None else site.path)
         self._raised += [(part, one) for one in raised]
-        part.stopped |= {(bound, self._function_at(bound, site)) for bound, site in plan.bounds}
+        part.stopped |= self._stopped(plan.bounds)
         if plan.is_complete and not is_test(source.file):
             part.called |= plan.borrowed
         plan.release()
@@ -355,7 +360,11 @@ class Checker:
         for candidate in without_repeated(told, self._catalogue):
             by_file[candidate.finding.span.path].append(candidate)
         for path in shown:
-            found += self._kept(path, by_file[path], shown)
+            silenced_before = len(self._result.suppressed)
+            if kept := self._kept(path, by_file[path], shown):
+                found += kept
+            elif len(self._result.suppressed) == silenced_before:
+                self.files.let_go(path)
         silenced = self._result.suppressed
         digests = self._fingerprints(sorted((*found, *(one.finding for one in silenced)), key=_order))
         self._result.findings = [replace(one, fingerprint=digests[one]) for one in sorted(found, key=_order)]
@@ -398,12 +407,22 @@ class Checker:
         source = self.files.read(path)
         return self._project(self._finder.of_file(source.file)).syntax_of(path) if source is not None else None
 
-    def _function_at(self, bound: str, site: Site) -> Site:
-        """The function that a place is in, or, where a program ran out of steps, is."""
-        if bound == "steps" or (syntax := self._syntax(site.path)) is None:
-            return site
-        around = enclosing(syntax, [site.node])[site.node]
-        return Site(site.path, around[-1].number if around else 0)
+    def _stopped(self, bounds: Iterable[tuple[str, Site]]) -> set[tuple[str, Site]]:
+        """The bounds that were reached, each with the function that its place is in, or, where a program ran out of
+        steps, is."""
+        stopped: set[tuple[str, Site]] = set()
+        by_path: dict[str, list[tuple[str, Site]]] = defaultdict(list)
+        for bound, site in bounds:
+            by_path[site.path if bound != "steps" else ""].append((bound, site))
+        for path, reached in by_path.items():
+            if not path or (syntax := self._syntax(path)) is None:
+                stopped.update(reached)
+                continue
+            definitions = enclosing(syntax, {site.node for _, site in reached})
+            for bound, site in reached:
+                around = definitions[site.node]
+                stopped.add((bound, Site(path, around[-1].number if around else 0)))
+        return stopped
 
     def _contexts(self, path: str, nodes: list[int]) -> dict[int, str]:
         syntax = self._syntax(path)
@@ -516,18 +535,24 @@ def _relative(path: str) -> str:
 T = TypeVar("T")
 
 
+def collecting_seldom() -> AbstractContextManager[None]:
+    """Within it the garbage collector hardly ever runs: a program's memory is freed without it, and each time it does
+    it walks all syntax again."""
+    return _collector.changed(lambda present: COLLECTOR)
+
+
 def on_deep_stack(work: Callable[[], T]) -> T:
     """Run `work` on a thread with a large stack and hand on what it gives or raises."""
     if threading.current_thread().name == _THREAD:
         return work()
-    with _collector.changed(lambda present: COLLECTOR):
+    with collecting_seldom():
         return on_stack(work, STACK_BYTES, RECURSION_LIMIT, _THREAD)
 
 
 _THREAD = "gpulint"
 
 COLLECTOR = (10_000_000, 5, 50)
-"""Garbage collector thresholds of a run: with the defaults it walks the syntax again and again."""
+"""Garbage collector thresholds of a run."""
 
 _collector: ProcessSetting[tuple[int, int, int]] = ProcessSetting(
     gc.get_threshold, lambda each: gc.set_threshold(*each)

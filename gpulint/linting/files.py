@@ -32,6 +32,8 @@ class Files:
         self._sources: dict[str, Source | None] = {}
         self.given_up: set[str] = set()
         """The files that are never read."""
+        self.kept = 0
+        """Bytes of the files that were read."""
         self._notebooks: dict[str, Notebook] = {}
         self.written: dict[str, set[str]] = defaultdict(set)
         """For each notebook that writes files, and each folder below it: the names in it."""
@@ -69,11 +71,20 @@ class Files:
         self._sources[path] = None
         self._programs.pop(path, None)
 
+    def let_go(self, path: str) -> None:
+        """Read a file once more where it is asked for again."""
+        if path not in self.given_up:
+            for source in self.programs(path):
+                self._sources.pop(source.path, None)
+            self._sources.pop(path, None)
+            self._programs.pop(path, None)
+
     def _bytes(self, path: str) -> bytes:
         if (data := self.given.get(path)) is None:
             with open(path, "rb") as file:
                 data = file.read()
         self.states.note(path, data)
+        self.kept += len(data)
         return data
 
     def loaded(self, path: str) -> Programs | None:

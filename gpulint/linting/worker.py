@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import traceback
@@ -9,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpulint.linting.engine import Checker
+from gpulint.linting.engine import Checker, collecting_seldom
 from gpulint.linting.examined import Examined
 
 if TYPE_CHECKING:
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 
 if sys.platform != "win32":
     import resource
+
+
+KEPT_BYTES = 3_000_000
+"""Size of the files of which a process remembers the syntax, some 80,000 lines; then it starts anew. What files give
+does not depend on it."""
 
 
 class Order(NamedTuple):
@@ -84,7 +90,11 @@ def work(
     if sys.platform != "win32":
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
     limits.impose()
+    with collecting_seldom():
+        _serve(task, given, limits, pipe)
 
+
+def _serve(task: Task, given: Mapping[str, bytes], limits: Limits, pipe: Connection) -> None:
     def begun(path: str) -> None:
         limits.start_clock()
         pipe.send(path)
@@ -97,6 +107,9 @@ def work(
             return
         limits.start_clock()
         try:
+            if checker is not None and checker.files.kept > KEPT_BYTES:
+                checker = None
+                gc.collect()
             checker = checker or Checker(task.finder, task.catalogue())
             checker.give_up(order.lost)
             examined = checker.examine(order.paths, task.shown, given, begun, begun)

@@ -71,8 +71,9 @@ def predict(source: Source, project: Project, target: str) -> Predictions:
     for number, made in _made_by_calls(plan, place).items():
         if number not in told:
             told[number] = made
+    hints = [*_batch_hints(plan, located), *_device_hints(plan, located)]
     plan.release()
-    return Predictions(located, dict(told), [*_batch_hints(plan, located), *_device_hints(plan, located)])
+    return Predictions(located, dict(told), hints)
 
 
 # ------------------------------------------------------------------------------------ words

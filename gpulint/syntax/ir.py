@@ -11,6 +11,7 @@ again gives the same numbers, so a number is all that a `Site` must remember.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import TypeAlias
 
 
@@ -650,8 +651,14 @@ def below(node: object) -> Iterator[Node]:
         elif isinstance(present, Node):
             if present is not node:
                 yield present
-            for cls in type(present).__mro__:
-                stack += [getattr(present, slot) for slot in getattr(cls, "__slots__", ()) if slot != "number"]
+            kind: type = type(present)
+            stack += [getattr(present, slot) for slot in _fields(kind)]
+
+
+@cache
+def _fields(kind: type) -> tuple[str, ...]:
+    """What a kind of node has besides its number."""
+    return tuple(slot for cls in kind.__mro__ for slot in getattr(cls, "__slots__", ()) if slot != "number")
 
 
 def is_same_place(a: Expr, b: Expr) -> bool:
