@@ -441,6 +441,21 @@ STEPS = [
         {"GPU501"},
     ),
     (
+        "a read in some steps, by a count that a helper looks at",
+        """
+        def maybe(number, loss):
+            if number % 40:
+                return
+            print(float(loss))
+
+        number = 0
+        for x in data:
+            maybe(number, step(x))
+            number += 1
+        """,
+        set(),
+    ),
+    (
         "a read in some steps, by skipping the others",
         "for i, x in enumerate(data):\n    loss = step(x)\n    if i % 100:\n        continue\n    print(loss)",
         set(),

@@ -125,13 +125,7 @@ def are_few(loops: Iterable[Loop], limit: int = FEW) -> bool:
 
 def in_every_turn(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
     """Whether what happens at a place happens in each round of a loop that was gone through, not only in the first."""
-    turns = {
-        one.turn
-        for other in others
-        if other.site == event.site
-        for one in other.where.context.loops
-        if one.site == loop.site
-    }
+    turns = {around.turn for _, around in _arrivals(event, loop, others)}
     return loop.turns < 2 or len(turns) > 1
 
 
@@ -147,9 +141,22 @@ def every_step(event: Event, loops: frozenset[Site], steps: Iterable[Event], oth
     where = event.where
     for loop in reversed(where.context.loops):
         if loop.site in loops:
-            often = is_unguarded(event, loop, others) or _is_guarded_as(where, loop, steps)
+            often = is_unguarded(event, loop, others) or all(
+                _is_guarded_as(one, around, steps) for one, around in _arrivals(event, loop, others)
+            )
             return loop if often and not are_few(where.context.loops) else None
     return None
+
+
+def _arrivals(event: Event, loop: Loop, others: Iterable[Event]) -> list[tuple[Where, Loop]]:
+    """The moments at which an event and others of its kind are at one place in one loop."""
+    return [
+        (other.where, around)
+        for other in (event, *others)
+        if other.site == event.site
+        for around in other.where.context.loops
+        if around.site == loop.site
+    ]
 
 
 def _is_guarded_as(where: Where, loop: Loop, steps: Iterable[Event]) -> bool:
@@ -162,23 +169,15 @@ def _is_guarded_as(where: Where, loop: Loop, steps: Iterable[Event]) -> bool:
 
 
 def is_unguarded(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
-    """Whether nothing inside a loop decides that a place is reached, but that no exception came before: alone, or with
-    the ways by which other events of the same kind reach it."""
+    """Whether nothing inside a loop decides that a place is reached, but that no exception came before: in each round
+    that was gone through, by one way or by the ways of several events of the same kind."""
     if len(event.where.context.flags) > loop.flags:
         return False
-    own = _deciding(event.where, loop)
-    return not own or EVERYWHERE in _united(
-        {
-            own,
-            *(
-                _deciding(other.where, around)
-                for other in others
-                if other.site == event.site
-                for around in other.where.context.loops
-                if around.site == loop.site and len(other.where.context.flags) <= around.flags
-            ),
-        }
-    )
+    ways: dict[int, set[Path]] = defaultdict(set)
+    for where, around in _arrivals(event, loop, others):
+        if len(where.context.flags) <= around.flags:
+            ways[around.turn].add(_deciding(where, around))
+    return all(EVERYWHERE in _united(of_turn) for of_turn in ways.values())
 
 
 def _deciding(where: Where, loop: Loop) -> Path:

@@ -100,12 +100,12 @@ class HostSyncInLoop(Rule):
     instead = "read it every hundred steps, or keep a metric on the device and read it once per epoch"
 
     def __init__(self) -> None:
-        self._reads: list[events.TensorRead] = []
+        self._reads: dict[Site, list[events.TensorRead]] = defaultdict(list)
         self._needed: dict[Site, set[Site]] = defaultdict(set)
         """For each read, the loops around the places where the host works with it."""
 
     def on_tensor_read(self, event: events.TensorRead, plan: Plan) -> Iterator[Report]:
-        self._reads.append(event)
+        self._reads[event.site].append(event)
         return iter(())
 
     def on_host_value_used(self, event: events.HostValueUsed, plan: Plan) -> Iterator[Report]:
@@ -115,9 +115,9 @@ class HostSyncInLoop(Rule):
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         loops, steps = (step_loops(plan), updates(plan)) if self._reads else (frozenset(), [])
-        for event in self._reads:
-            loop = every_step(event, loops, steps, self._reads)
-            if loop is None or loop.site in self._needed[event.site] or not in_every_turn(event, loop, self._reads):
+        for event, alike in ((event, alike) for alike in self._reads.values() for event in alike):
+            loop = every_step(event, loops, steps, alike)
+            if loop is None or loop.site in self._needed[event.site] or not in_every_turn(event, loop, alike):
                 continue
             if has_compiled_way(event.where, plan):
                 continue
