@@ -115,7 +115,8 @@ class HostSyncInLoop(Rule):
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         loops, steps = (step_loops(plan), updates(plan)) if self._reads else (frozenset(), [])
-        for event, alike in ((event, alike) for alike in self._reads.values() for event in alike):
+        for event in (event for alike in self._reads.values() for event in alike):
+            alike = self._reads[event.site]
             loop = every_step(event, loops, steps, alike)
             if loop is None or loop.site in self._needed[event.site] or not in_every_turn(event, loop, alike):
                 continue
