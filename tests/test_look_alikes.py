@@ -1768,6 +1768,7 @@ def test_a_removed_name(case: str, code: str, expected: set[str], tmp_path: Path
 HALF = """
 import sys
 import tensorflow as tf
+from elsewhere import parts
 
 tf.keras.mixed_precision.set_global_policy("mixed_float16")
 model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1, dtype="float32")])
@@ -1794,8 +1795,14 @@ for x in tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(8):
         ("pass", {"GPU601"}),
         ("loss = optimizer.scale_loss(loss)", set()),
         ("if '--scale' in sys.argv:\n            loss = optimizer.scale_loss(loss)", set()),
+        ("loss = {name: optimizer.scale_loss(part) for name, part in parts(loss).items()}['all']", set()),
+        (
+            "if isinstance(optimizer, tf.keras.mixed_precision.LossScaleOptimizer):\n"
+            "            loss = optimizer.scale_loss(loss)",
+            set(),
+        ),
     ],
-    ids=["not scaled", "scaled", "scaled where the optimizer scales"],
+    ids=["not scaled", "scaled", "scaled where the optimizer scales", "scaled in a dict", "scaled where it asks"],
 )
 def test_a_loss_in_half_precision(scaled: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(HALF.replace("SCALED", scaled), tmp_path) == expected

@@ -17,6 +17,7 @@ from gpulint.api import (
     possible,
     together,
     values,
+    words_of,
 )
 
 
@@ -128,8 +129,11 @@ def _is_scaled(event: events.GradientTaken) -> bool:
 
 def _may_be_scaled(event: events.GradientTaken, plan: Plan) -> bool:
     """Whether the loss could have gone through a scaling that is not followed."""
+    if any(word.endswith("LossScaleOptimizer") for word in words_of(event.where.path)):
+        return True  # the program asks what its optimizer is
     is_known = all(isinstance(loss, values.Tensor) for loss in possible(event.loss, event.where))
-    return not plan.referenced.isdisjoint(_BY_HAND if is_known else _BY_HAND | _SCALES)
+    by_hand = not plan.referenced.isdisjoint(_BY_HAND)
+    return by_hand or (not is_known and any(plan.mentions(name) for name in _SCALES))
 
 
 _SCALES = frozenset({"scale_loss", "get_scaled_loss"})
