@@ -88,6 +88,7 @@ def lost(report: dict[str, Any]) -> list[str]:
     return [one["evidence"] for one in report["environment"]["lost"] if not one["evidence"].startswith("waits for")]
 
 
+@pytest.mark.long
 @pytest.mark.tensorflow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_it_behaves_as_without_the_probe_and_its_operations_are_seen(name: str, tmp_path: Path) -> None:
@@ -102,6 +103,7 @@ def test_it_behaves_as_without_the_probe_and_its_operations_are_seen(name: str, 
     assert (lost(report), report["faults"]) == ([], [])
 
 
+@pytest.mark.long
 @pytest.mark.tensorflow
 def test_a_silenced_tensorflow_still_prints_placements_on_standard_output(tmp_path: Path) -> None:
     """`TF_CPP_MIN_LOG_LEVEL=3` takes the lines from standard error only: they are read from the other stream."""
@@ -110,6 +112,7 @@ def test_a_silenced_tensorflow_still_prints_placements_on_standard_output(tmp_pa
     assert report["log"]["stderr"]["placements"] == 0
 
 
+@pytest.mark.long
 @pytest.mark.tensorflow
 def test_others_that_tensorflow_calls_back_get_what_they_would_without_the_probe(tmp_path: Path) -> None:
     text = (
@@ -123,6 +126,7 @@ def test_others_that_tensorflow_calls_back_get_what_they_would_without_the_probe
     assert (8, "MatMul", "CPU:0") in {(one["row"], one["op"], one["assigned"]) for one in report["placements"]}
 
 
+@pytest.mark.long
 @pytest.mark.tensorflow
 def test_forks_are_said_not_to_be_watched(tmp_path: Path) -> None:
     fork = "import os\n{}child = os.fork()\nif not child:\n    {}\n    print('child', flush=True)\n    os._exit(5)\n"
@@ -138,6 +142,7 @@ def test_forks_are_said_not_to_be_watched(tmp_path: Path) -> None:
         assert report["faults"] == []
 
 
+@pytest.mark.long
 @pytest.mark.tensorflow
 def test_a_program_that_is_cut_short_is_said_to_be(tmp_path: Path) -> None:
     alone, watched, report = both(tmp_path, f"import os\n{WORK}print(work(), flush=True)\nos.abort()\n")
@@ -147,6 +152,7 @@ def test_a_program_that_is_cut_short_is_said_to_be(tmp_path: Path) -> None:
     assert lost(report) == ["the end"]
 
 
+@pytest.mark.long
 @pytest.mark.tensorflow
 def test_a_program_that_replaces_itself_is_not_said_to_have_no_tensorflow(tmp_path: Path) -> None:
     again = (
@@ -175,6 +181,7 @@ def test_a_tensorflow_that_cannot_be_imported_is_told_of_with_its_error(caught: 
     assert f"not seen: tensorflow (it could not be imported: ImportError: {error})" in " ".join(shown.split())
 
 
+@pytest.mark.long
 @pytest.mark.tensorflow
 def test_processes_that_have_tensorflow_loaded_are_known() -> None:
     loads = (
