@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpulint.analysis import events
-from gpulint.analysis.paths import Path
+from gpulint.analysis.nesting import leaves_on
+from gpulint.analysis.paths import EVERYWHERE, Path
 from gpulint.analysis.state import join
 from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.analysis.values import (
@@ -149,16 +150,9 @@ def _factor(value: Value) -> Symbol:
     return symbol(("value", value.serial)) if isinstance(value, Tensor) else symbol_of(value)
 
 
-def within(value: Value | None, depth: int = 0) -> tuple[Tensor, ...]:
+def within(value: Value | None) -> tuple[Tensor, ...]:
     """The gradient tensors that a `grads_and_vars` argument holds."""
-    if isinstance(value, Tensor):
-        return (value,) if value.gradient is not None else ()
-    if isinstance(value, Items) and depth < 4:
-        parts = value.items if value.items is not None else (value.element,)
-        return tuple(found for part in parts for found in within(part, depth + 1))
-    if isinstance(value, Join):
-        return tuple(found for _, option in value.alternatives for found in within(option, depth + 1))
-    return ()
+    return tuple(one for one in leaves_on(EVERYWHERE, value) if isinstance(one, Tensor) and one.gradient is not None)
 
 
 def element(lists: Join) -> Value | None:

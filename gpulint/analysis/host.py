@@ -122,8 +122,10 @@ def _options_read(value: Value) -> tuple[Symbol, ...]:
 
 def updated(container: Value, value: Value) -> Value | None:
     """A host array in which something that was read from a tensor was put; None if that says nothing new of it."""
-    found = _options_read(value) if type(container) is Unknown else ()
-    before = reads_in(container.symbol) if type(container) is Unknown else ()
+    if type(container) is not Unknown:
+        return None
+    found = _options_read(value)
+    before = reads_in(container.symbol)
     if all(site in before for part in found for site in reads_in(part)):
         return None
-    return Unknown(("updated", symbol_of(container), *found))
+    return Unknown(("updated", container.symbol, *found))

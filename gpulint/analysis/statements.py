@@ -55,9 +55,10 @@ def assign(interp: Interpreter, node: ir.Assign) -> int:
     if node.value is None:
         return NORMAL
     value = interp.choose(interp.evaluate(node.value))
-    if isinstance(node.value, ir.Binary) and ir.is_same_place(node.targets[0], node.value.left):
+    first = node.targets[0]
+    if isinstance(first, ir.Name) and isinstance(node.value, ir.Binary) and ir.is_same_place(first, node.value.left):
         before = interp.choose(interp.evaluate(node.value.left))
-        value = counters.stepped(interp, node.targets[0], before, value, interp.site(node))
+        value = counters.stepped(interp, first, before, value, interp.site(node))
     for target in node.targets:
         access.assign(interp, target, value)
     return NORMAL

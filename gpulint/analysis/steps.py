@@ -160,8 +160,9 @@ def _arrivals(event: Event, loop: Loop, others: Iterable[Event]) -> list[tuple[W
 
 
 def _is_guarded_as(where: Where, loop: Loop, steps: Iterable[Event]) -> bool:
+    deciding = _deciding(where, loop)
     return not is_rare(where, loop) and any(
-        _deciding(where, loop) <= event.where.path - around.start
+        deciding <= event.where.path - around.start
         for event in steps
         for around in event.where.context.loops
         if around.site == loop.site
@@ -185,21 +186,21 @@ def _deciding(where: Where, loop: Loop) -> Path:
     loops further in, which all have their turn."""
     loops = where.context.loops
     inner = next((loops[index + 1 :] for index, one in enumerate(loops) if one.site == loop.site), ())
-    gone_over = {symbol_of(one.iterable) for one in inner if one.iterable is not None}
+    collections = {symbol_of(one.iterable) for one in inner if one.iterable is not None}
     return frozenset(
         literal
         for literal in where.path - loop.start - where.assured
         if literal.condition.operator != "completes"
         and not _is_about_worker(literal)
-        and not _is_element(literal.condition.subject, gone_over)
+        and not _is_element(literal.condition.subject, collections)
     )
 
 
-def _is_element(name: object, gone_over: set[Symbol]) -> bool:
+def _is_element(name: object, collections: set[Symbol]) -> bool:
     """Whether a value is an element of one of these collections, or a part of an element."""
     while isinstance(name, Symbol):
         head, *rest = name.parts
-        if head == "item" and rest and rest[0] in gone_over:
+        if head == "item" and rest and rest[0] in collections:
             return True
         name = rest[-1] if head == "turn" else rest[0] if rest else None
     return False

@@ -102,13 +102,11 @@ def outline(source: Source) -> Outline | None:
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             rest.append(_between(lines, done, (first, 0)))
             done = _end(node)
-            words = _words(_between(lines, (first, 0), done))
-            definitions[node.name] = definitions.get(node.name, frozenset()) | words
-            for method in _methods(node):
-                own = _words(_between(lines, (method.lineno, 0), _end(method)))
-                definitions[method.name] = definitions.get(method.name, frozenset()) | own
+            named = _named(lines, node, (first, 0))
+            for name, words in named.items():
+                definitions[name] = definitions.get(name, frozenset()) | words
             if any(_may_register(decorator) for decorator in node.decorator_list):
-                registered |= words
+                registered |= named[node.name]
         elif variables := _assigned(node):
             words = _words(_between(lines, (node.lineno, node.col_offset), _end(node)))
             for name in variables:
@@ -116,6 +114,22 @@ def outline(source: Source) -> Outline | None:
     rest.append(_between(lines, done, (len(lines) + 1, 0)))
     body = _words("\n".join(rest))
     return Outline(tuple(_imports(tree.body)), definitions, body, registered, body.union(*definitions.values()))
+
+
+def _named(
+    lines: list[str], node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, start: tuple[int, int]
+) -> dict[str, frozenset[str]]:
+    """The words of a function or class, and of each method of a class, by name."""
+    found: dict[str, frozenset[str]] = {}
+    rest: list[str] = []
+    for method in _methods(node):
+        rest.append(_between(lines, start, (method.lineno, 0)))
+        start = _end(method)
+        own = _words(_between(lines, (method.lineno, 0), start))
+        found[method.name] = found.get(method.name, frozenset()) | own
+    rest.append(_between(lines, start, _end(node)))
+    words = _words("\n".join(rest)).union(*found.values())
+    return {**found, node.name: found.get(node.name, frozenset()) | words}
 
 
 def _methods(node: ast.stmt) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:

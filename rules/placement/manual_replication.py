@@ -19,6 +19,7 @@ from gpulint.api import (
     callers,
     confidence,
     events,
+    gone_over,
     leaves,
     parse_device,
     symbol_of,
@@ -148,12 +149,13 @@ def _is_of_round(device: values.Value, loop: Loop) -> bool:
 
 def _goes_over_devices(iterable: values.Value | None) -> bool:
     """Whether a loop goes over devices or their numbers, alone or beside something else."""
-    if isinstance(iterable, values.Join):
-        return any(_goes_over_devices(option) for _, option in iterable.alternatives)
+    return any(map(_lists_devices, gone_over(iterable)))
+
+
+def _lists_devices(iterable: values.Value | None) -> bool:
     if isinstance(iterable, values.Items):
-        if iterable.kind == "range" or "devices" in iterable.symbol.words:
-            return True
-        return any(map(_goes_over_devices, iterable.over)) or any(map(_is_device, leaves(iterable)))
+        named = iterable.kind == "range" or "devices" in iterable.symbol.words
+        return named or any(map(_is_device, leaves(iterable)))
     return isinstance(iterable, values.DeviceList)
 
 

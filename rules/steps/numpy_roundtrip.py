@@ -146,13 +146,10 @@ class NumpyRoundtrip(Rule):
 
     def _of_weights(self, plan: Plan, loops: frozenset[Site]) -> Iterator[Report]:
         steps = updates(plan) if loops else []
-        for event in self._weights["set_weights"]:
-            loop = every_step(event, loops, steps, self._weights["set_weights"])
-            if (
-                loop is None
-                or is_rare(event.where, loop)
-                or not in_every_turn(event, loop, self._weights["set_weights"])
-            ):
+        given = self._weights["set_weights"]
+        for event in given:
+            loop = every_step(event, loops, steps, given)
+            if loop is None or is_rare(event.where, loop) or not in_every_turn(event, loop, given):
                 continue
             got = [
                 one.site

@@ -88,7 +88,9 @@ def test_standard_input_is_worker_0s(tmp_path: Path) -> None:
 def test_a_worker_that_fails_is_named_and_the_others_are_ended(
     failure: str, ended: tuple[int | None, int | None], told: str, tmp_path: Path
 ) -> None:
-    text = f"print('working', flush=True)\n{TOGETHER}if index == 1:\n    {failure}\ntime.sleep(600)\n"
+    # A worker is stopped anywhere on a row once its file exists, so the file and the wait share one.
+    waits = "if index != 1: open(f'{index}', 'w').close(); time.sleep(600)\n"
+    text = f"print('working', flush=True)\n{waits}{TOGETHER}{failure}\n"
     done = probe(tmp_path, text, "--local-workers", "3", "--capture", "seen")
     assert done.returncode == 4
     assert done.stdout.decode().splitlines()[-1].endswith(told)
@@ -99,7 +101,7 @@ def test_a_worker_that_fails_is_named_and_the_others_are_ended(
     told_of = workers(merged)
     assert [(one["status"], one["signal"]) for one in told_of] == [(None, 15), ended, (None, 15)]
     assert [one["reason"] for one in told_of] == ["peer", "exit", "peer"]
-    assert told_of[0]["stopped_at"]["row"] == len((BEGINNING + text).splitlines())
+    assert told_of[0]["stopped_at"]["row"] == len(BEGINNING.splitlines()) + 2
 
 
 def test_workers_that_take_no_notice_of_the_end_are_killed(tmp_path: Path) -> None:
