@@ -401,6 +401,29 @@ STEPS = [
         {"GPU502"},
     ),
     (
+        "weights that are moved through NumPy in each step, by a list",
+        """
+        target = tf.keras.models.clone_model(model)
+        for x in data:
+            step(x)
+            moved = []
+            for t, w in zip(target.get_weights(), model.get_weights()):
+                moved.append(0.9 * t + 0.1 * w)
+            target.set_weights(moved)
+        """,
+        {"GPU502"},
+    ),
+    (
+        "weights that another process gives in each step",
+        """
+        for x in data:
+            model.set_weights(server.pull())
+            step(x)
+            server.push(model.get_weights())
+        """,
+        set(),
+    ),
+    (
         "weights that are copied now and then",
         """
         target = tf.keras.models.clone_model(model)

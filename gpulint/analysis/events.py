@@ -302,11 +302,13 @@ class ModelCalled(Event):
 @dataclass(frozen=True, slots=True)
 class WeightsUsed(Event):
     """The weights of a model or layer are read, set, saved or loaded as a whole: `get_weights`, `set_weights`,
-    `save`, `save_weights`, `load_weights`, `clone_model` (`how`)."""
+    `save`, `save_weights`, `load_weights`, `clone_model` (`how`). `are_got`: what is set is computed from what
+    `get_weights` gave."""
 
     owner: Model | Layer
     how: str
     arguments: Arguments
+    are_got: bool = False
 
 
 MOVES = frozenset({"assign_add", "assign_sub", "scatter_add", "scatter_sub"})

@@ -88,7 +88,7 @@ def call(interp: Interpreter, receiver: Value, name: str, arguments: Arguments, 
     if isinstance(receiver, (Layer, Loss)) and name in ("__call__", "call"):
         return interp.call(receiver, arguments, site)
     if isinstance(receiver, Layer) and name in training.WEIGHTS:
-        interp.emit(events.WeightsUsed(site, interp.where(), receiver, name, arguments))
+        training.weights_used(interp, receiver, name, arguments, site)
     if isinstance(receiver, Traced) and name == "get_concrete_function":
         return receiver
     if isinstance(receiver, UserClass):

@@ -15,6 +15,8 @@ from gpulint.analysis.values import (
     Constant,
     Dataset,
     Function,
+    Items,
+    Join,
     Layer,
     Model,
     Optimizer,
@@ -49,6 +51,21 @@ WEIGHTS = frozenset({"get_weights", "set_weights", "save", "save_weights", "load
 """Methods of models and layers that read or write all their weights."""
 
 
+def weights_used(interp: Interpreter, owner: Model | Layer, name: str, arguments: Arguments, site: Site) -> None:
+    """`owner.name(…)`, one of `WEIGHTS`."""
+    are_got = name == "set_weights" and any(map(_are_got, arguments.all()))
+    interp.emit(events.WeightsUsed(site, interp.where(), owner, name, arguments, are_got))
+
+
+def _are_got(value: Value) -> bool:
+    """Whether a value is computed from what `get_weights` gave."""
+    if isinstance(value, Items):
+        return any(map(_are_got, value.items or ())) or (value.element is not None and _are_got(value.element))
+    if isinstance(value, Join):
+        return any(_are_got(one) for _, one in value.alternatives)
+    return "get_weights" in symbol_of(value).words
+
+
 def model_method(interp: Interpreter, model: Model, name: str, arguments: Arguments, site: Site) -> Value:
     """`model.name(…)` where the method is Keras's own."""
     removed.arguments(interp, f"tensorflow.keras.Model.{name}", arguments, site)
@@ -63,7 +80,7 @@ def model_method(interp: Interpreter, model: Model, name: str, arguments: Argume
             datasets.consumed(interp, interp.choose(arguments.get("x", 0) or NONE), "evaluate", site, None)
         return tensors.derived(interp, site, arguments.all()) if _USES[name] == "call" else Unknown(("used", site))
     if name in WEIGHTS:
-        interp.emit(events.WeightsUsed(site, interp.where(), model, name, arguments))
+        weights_used(interp, model, name, arguments, site)
     elif name == "add" and arguments.positional:
         precision.added(interp, model, interp.choose(arguments.positional[0]))
     elif name == "get_layer":

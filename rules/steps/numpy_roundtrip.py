@@ -109,7 +109,8 @@ class NumpyRoundtrip(Rule):
 
     def on_weights_used(self, event: events.WeightsUsed, plan: Plan) -> Iterator[Report]:
         if event.where.context.loops and event.how in ("get_weights", "set_weights"):
-            self._weights[event.how].append(event)
+            if event.how == "get_weights" or event.are_got:
+                self._weights[event.how].append(event)
         return iter(())
 
     def on_tensor_read(self, event: events.TensorRead, plan: Plan) -> Iterator[Report]:
