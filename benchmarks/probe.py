@@ -5,21 +5,21 @@
 Needs TensorFlow. Prints, for a Keras `fit`, for a custom loop over the same data with the same model, for a loop whose
 step takes a millisecond and for one that has TensorFlow print 30,000 lines of placement log, the time of a step after
 the warm-up, of everything from the import of TensorFlow to the first step, and of that import, with the probe over
-without it. Where other programs share the processors, the time that they were at it is the one to go by: that of all
-threads in a step, and of the main one, where most of the probe's work is done.
+without it, the fastest round of each: what other programs on the same processors add is in the others. Beside the time
+of a step by the clock stands what the processors were at it: all threads, and the main one, where most of the probe's
+work is done.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-WARM, STEPS = 30, 200
+WARM, STEPS = 30, 400
 LINES = 30_000
 CLOCKS = ("step", "step (processor)", "step (main thread)")
 CONVNET = """
@@ -131,7 +131,7 @@ def measured(program: Path, command: list[str], directory: Path) -> dict[str, fl
 
 
 def main() -> None:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 9
     plain, probed = [sys.executable], [sys.executable, "-m", "gpulint", "probe", "--isolated"]
     with tempfile.TemporaryDirectory() as name:
         programs = {
@@ -147,10 +147,12 @@ def main() -> None:
                 (measured(program, plain, Path(name)), measured(program, probed, Path(name))) for _ in range(rounds)
             ]
             for what in (*CLOCKS, "start", "import"):
-                without = statistics.median(pair[0][what] for pair in pairs)
-                ratio = statistics.median(pair[1][what] / pair[0][what] for pair in pairs)
-                added = statistics.median(pair[1][what] - pair[0][what] for pair in pairs)
-                print(f"{title}: {what} {without * 1e3:.2f} ms, with the probe x {ratio:.3f} ({added * 1e3:+.2f} ms)")
+                without, probe = (min(pair[side][what] for pair in pairs) for side in (0, 1))
+                added = (probe - without) * 1e3
+                print(
+                    f"{title}: {what} {without * 1e3:.2f} ms, with the probe x {probe / without:.3f} ({added:+.2f} ms)",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":
