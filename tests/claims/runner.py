@@ -1,4 +1,4 @@
-"""The parent side of the runtime claims: keeps stages, sends them programs, says what does not hold."""
+"""The parent side of the runtime claims: keeps a stage, sends it programs, says what does not hold."""
 
 from __future__ import annotations
 
@@ -9,18 +9,15 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from queue import Queue
 from typing import Any
 
 from tests.claims.claim import Claim
 from tests.programs import Program
 
 STAGE = Path(__file__).with_name("stage.py")
-STAGES = 2
 SECONDS = 60
 """How long one program may run."""
 PATIENCE = 12
@@ -38,6 +35,21 @@ class Performance:
     row: int = 0
     busy: tuple[str, ...] = ()
     crossings: tuple[tuple[str, int], ...] = ()
+
+
+class Stage:
+    """A process in which TensorFlow is imported, and which forks itself for each program."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def perform(self, program: Path, claim: Claim) -> Performance:
+        """Runs a program."""
+        performance = _perform(self._process, program, claim)
+        if performance.status == -signal.SIGSEGV:
+            # TensorFlow's own threads crash once in some hundred processes while they end.
+            performance = _perform(self._process, program, claim)
+        return performance
 
 
 def _perform(stage: subprocess.Popen[str], program: Path, claim: Claim) -> Performance:
@@ -74,58 +86,22 @@ def _perform(stage: subprocess.Popen[str], program: Path, claim: Claim) -> Perfo
     )
 
 
-class Company:
-    """A few stages that share the programs to be run."""
-
-    def __init__(self, stages: list[subprocess.Popen[str]], pool: ThreadPoolExecutor) -> None:
-        self._pool = pool
-        self._free: Queue[subprocess.Popen[str]] = Queue()
-        for stage in stages:
-            self._free.put(stage)
-
-    def perform(self, program: Path, claim: Claim) -> Future[Performance]:
-        """Queues a program; the future holds its performance."""
-        return self._pool.submit(self._next, program, claim)
-
-    def _next(self, program: Path, claim: Claim) -> Performance:
-        stage = self._free.get()
-        try:
-            performance = _perform(stage, program, claim)
-            if performance.status == -signal.SIGSEGV:
-                # TensorFlow's own threads crash once in some hundred processes while they end.
-                performance = _perform(stage, program, claim)
-            return performance
-        finally:
-            self._free.put(stage)
-
-
 @contextmanager
-def company() -> Iterator[Company]:
-    """Starts the stages and stops them again."""
+def stage() -> Iterator[Stage]:
+    """Starts a stage and stops it again."""
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "1", "CUDA_VISIBLE_DEVICES": "-1"}
     environment.pop("TF_CONFIG", None)
-    command = [sys.executable, str(STAGE)]
-    stages = [
-        subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            env=environment,
-        )
-        for _ in range(STAGES)
-    ]
-    try:
-        for stage in stages:
-            assert stage.stdout is not None
-            assert stage.stdout.readline() == "ready\n", "TensorFlow cannot be imported"
-        with ThreadPoolExecutor(STAGES) as pool:
-            yield Company(stages, pool)
-            pool.shutdown(cancel_futures=True)
-    finally:
-        for stage in stages:
-            stage.communicate()
+    with subprocess.Popen(
+        [sys.executable, str(STAGE)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=environment,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n", "TensorFlow cannot be imported"
+        yield Stage(process)
 
 
 def _ending(claim: Claim, performance: Performance, expected_rows: set[int]) -> Iterator[str]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
-from concurrent.futures import Future
 from importlib.metadata import packages_distributions, version
 
 import pytest
 
 from tests.claims.claim import Claim, parse_claim
-from tests.claims.runner import Performance, broken_promises, company
+from tests.claims.runner import Stage, broken_promises
 from tests.programs import ClaimLine, Program, programs
 
 CLAIMS = [(program, line) for program in programs() for line in program.claims]
@@ -25,31 +23,14 @@ def installed_tensorflow() -> tuple[int, ...]:
     return tuple(int(part) for part in version(distribution).split(".")[:2])
 
 
-@pytest.fixture(scope="session")
-def performances(request: pytest.FixtureRequest) -> Iterator[dict[str, Future[Performance]]]:
-    """All selected programs, under way at once; each test waits for its own."""
-    selected = {item.callspec.id for item in request.session.items if hasattr(item, "callspec")}
-    with company() as players:
-        yield {
-            name: players.perform(program.root / line.module, parse_claim(line.text))
-            for name, (program, line) in zip(NAMES, CLAIMS, strict=True)
-            if name in selected
-        }
-
-
 @pytest.mark.tensorflow
 @pytest.mark.skipif(not installed_tensorflow(), reason="TensorFlow is not installed")
 @pytest.mark.parametrize(("program", "line"), CLAIMS, ids=NAMES)
-def test_the_program_does_what_it_claims(
-    program: Program,
-    line: ClaimLine,
-    performances: dict[str, Future[Performance]],
-    request: pytest.FixtureRequest,
-) -> None:
+def test_the_program_does_what_it_claims(program: Program, line: ClaimLine, stage: Stage) -> None:
     claim = parse_claim(line.text)
     if installed_tensorflow() < claim.since:
         return
-    performance = performances[request.node.callspec.id].result()
+    performance = stage.perform(program.root / line.module, claim)
     broken = broken_promises(program, line.module, claim, performance)
     shown = f"\n--- standard output\n{performance.stdout[-1500:]}\n--- standard error\n{performance.stderr[-3000:]}"
     assert not broken, "\n".join(broken) + shown

@@ -6,9 +6,6 @@ that only look like it pass.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-
 import pytest
 
 from tests.claims.probed import Probed, probe, runs_of
@@ -47,34 +44,19 @@ LOOK_ALIKES = (
 """Programs that are right and look as if they were not."""
 
 PROGRAMS = {program.name: program for program in programs()}
-RUNS = 2
-"""Programs that run at once."""
-
-
-@pytest.fixture(scope="module")
-def probes(request: pytest.FixtureRequest) -> Iterator[dict[str, Future[Probed]]]:
-    """All selected programs, under way at once; each test waits for its own."""
-    selected = {item.callspec.params.get("name") for item in request.session.items if hasattr(item, "callspec")}
-    with ThreadPoolExecutor(RUNS) as pool:
-        yield {
-            name: pool.submit(probe, PROGRAMS[name], *runs_of(PROGRAMS[name])[0])
-            for name in (*CONFIRMED, *LOOK_ALIKES)
-            if name in selected
-        }
-        pool.shutdown(cancel_futures=True)
-
-
 pytestmark = [
     pytest.mark.tensorflow,
     pytest.mark.skipif(not installed_tensorflow(), reason="TensorFlow is not installed"),
 ]
 
 
+def run(name: str) -> Probed:
+    return probe(PROGRAMS[name], *runs_of(PROGRAMS[name])[0])
+
+
 @pytest.mark.parametrize("name", CONFIRMED)
-def test_what_the_program_is_expected_to_show_is_confirmed_on_its_line(
-    name: str, probes: dict[str, Future[Probed]]
-) -> None:
-    program, probed = PROGRAMS[name], probes[name].result()
+def test_what_the_program_is_expected_to_show_is_confirmed_on_its_line(name: str) -> None:
+    program, probed = PROGRAMS[name], run(name)
     expected = {place for place in program.expectations if place.code in CONFIRMED[name]}
     assert {place.code for place in expected} == CONFIRMED[name]
     assert expected <= probed.confirmed(program.root), probed.report or probed.output
@@ -83,7 +65,7 @@ def test_what_the_program_is_expected_to_show_is_confirmed_on_its_line(
 
 
 @pytest.mark.parametrize("name", LOOK_ALIKES)
-def test_a_program_that_only_looks_like_it_passes(name: str, probes: dict[str, Future[Probed]]) -> None:
-    probed = probes[name].result()
+def test_a_program_that_only_looks_like_it_passes(name: str) -> None:
+    probed = run(name)
     assert probed.broken() == []
     assert (probed.status, probed.report["faults"]) == (0, [])

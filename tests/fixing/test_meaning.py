@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from tests.claims.claim import Claim
-from tests.claims.runner import Company, Performance, company
+from tests.claims.runner import Performance, Stage
 from tests.claims.test_claims import installed_tensorflow
 from tests.fixing.fixing import fixed, fixed_text
 from tests.fixing.test_rules import FIXING, example
@@ -135,15 +134,9 @@ RAISING = [
 ]
 
 
-@pytest.fixture(scope="module")
-def stage() -> Iterator[Company]:
-    with company() as players:
-        yield players
-
-
-def performed(stage: Company, text: str, path: Path, claim: Claim) -> Performance:
+def performed(stage: Stage, text: str, path: Path, claim: Claim) -> Performance:
     path.write_text(text, encoding="utf-8")
-    return stage.perform(path, claim).result()
+    return stage.perform(path, claim)
 
 
 def numbers(performance: Performance) -> list[float]:
@@ -162,7 +155,7 @@ def numbers(performance: Performance) -> list[float]:
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.code)
-def test_after_a_safe_fix_a_program_computes_the_same(program: Safe, stage: Company, tmp_path: Path) -> None:
+def test_after_a_safe_fix_a_program_computes_the_same(program: Safe, stage: Stage, tmp_path: Path) -> None:
     path = tmp_path / "program.py"
     path.write_text(program.text, encoding="utf-8")
     outcome = fixed([path], unsafe=False)
@@ -173,7 +166,7 @@ def test_after_a_safe_fix_a_program_computes_the_same(program: Safe, stage: Comp
 
 
 @pytest.mark.parametrize(("code", "text"), RAISING, ids=[code for code, _ in RAISING])
-def test_after_a_safe_fix_a_program_that_raised_runs(code: str, text: str, stage: Company, tmp_path: Path) -> None:
+def test_after_a_safe_fix_a_program_that_raised_runs(code: str, text: str, stage: Stage, tmp_path: Path) -> None:
     after = fixed_text(text, tmp_path, unsafe=False, select=(code,))
     assert performed(stage, text, tmp_path / "before.py", Claim(devices=2, ok=True)).raised is not None
     performance = performed(stage, after, tmp_path / "after.py", Claim(devices=2, ok=True))
@@ -185,14 +178,14 @@ NOT_RUN = frozenset({"GPU702", "GPU704"})
 
 
 @pytest.mark.parametrize("rule", [rule for rule in FIXING if rule.code not in NOT_RUN], ids=lambda rule: rule.code)
-def test_a_fixed_example_runs(rule: type, stage: Company, tmp_path: Path) -> None:
+def test_a_fixed_example_runs(rule: type, stage: Stage, tmp_path: Path) -> None:
     text = fixed_text(textwrap.dedent(example(rule)), tmp_path)
     claim = Claim(gpus=2, ok=True) if rule.code.startswith("GPU30") else Claim(devices=2, ok=True)
     performance = performed(stage, text, tmp_path / "after.py", claim)
     assert performance.raised is None, f"{text}\n{performance.stderr[-3000:]}"
 
 
-def test_a_model_that_was_brought_into_the_scope_trains_on_all_devices(stage: Company, tmp_path: Path) -> None:
+def test_a_model_that_was_brought_into_the_scope_trains_on_all_devices(stage: Stage, tmp_path: Path) -> None:
     text = (
         "import tensorflow as tf\n\n"
         "strategy = tf.distribute.MirroredStrategy()\n"

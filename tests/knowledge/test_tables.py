@@ -6,6 +6,7 @@ import inspect
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,8 @@ from gpulint.knowledge.names import ALIASES
 from gpulint.knowledge.runtime import RUNTIME
 from gpulint.knowledge.strategies import STRATEGIES
 from gpulint.knowledge.table import _api, aliases, op_kernels
+from tests.claims.claim import Claim
+from tests.claims.runner import Stage
 
 
 @pytest.mark.parametrize(
@@ -214,13 +217,20 @@ def test_names_typed_by_hand_exist() -> None:
 
 
 PROBE = """
-import os
-os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import tensorflow as tf
 from tensorflow.python.eager import context
 {statement}
 print(context.context()._initialized)
 """
+
+
+def printed(statement: str, stage: Stage, directory: Path) -> str:
+    """What a program of one statement prints, and then whether the runtime is initialised."""
+    program = directory / "program.py"
+    program.write_text(PROBE.format(statement=statement), encoding="utf-8")
+    performance = stage.perform(program, Claim(ok=True))
+    assert performance.raised is None, performance.stderr
+    return performance.stdout
 
 
 @pytest.mark.tensorflow
@@ -240,10 +250,8 @@ print(context.context()._initialized)
         ("\\nwith tf.device('/cpu:0'): pass", True),
     ],
 )
-def test_what_initialises_the_runtime_does(statement: str, initialised: bool) -> None:
-    code = PROBE.format(statement=statement.replace("\\n", "\n"))
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
-    assert done.stdout.split()[-1] == str(initialised)
+def test_what_initialises_the_runtime_does(statement: str, initialised: bool, stage: Stage, tmp_path: Path) -> None:
+    assert printed(statement.replace("\\n", "\n"), stage, tmp_path).split()[-1] == str(initialised)
 
 
 @pytest.mark.tensorflow
@@ -256,11 +264,9 @@ def test_what_initialises_the_runtime_does(statement: str, initialised: bool) ->
         "tf.config.threading.set_intra_op_parallelism_threads(2)",
     ],
 )
-def test_configuration_after_an_operation_raises(call: str) -> None:
+def test_configuration_after_an_operation_raises(call: str, stage: Stage, tmp_path: Path) -> None:
     statement = f"tf.constant(1.0)\ntry:\n    {call}\n    print('accepted')\nexcept RuntimeError:\n    print('raised')"
-    code = PROBE.format(statement=statement)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
-    assert "raised" in done.stdout
+    assert "raised" in printed(statement, stage, tmp_path)
 
 
 RUN_WITHOUT_GPU = """
