@@ -216,7 +216,7 @@ def call_function(
     if on_yield is None and _is_idle(interp, function, arguments):
         return earlier[-1].result if earlier else unknown
     interp.entered.add(identity)
-    if function.module.path != interp.plan.path:
+    if function.module.path != interp.plan.path and (caller.known or caller.depth):
         interp.plan.borrowed.add(Site(function.module.path, definition.number))
     interp.runs[identity] = total + 1
     noted, effects = interp.noted, len(interp.effects)
@@ -426,13 +426,18 @@ def decorate(interp: Interpreter, decorator: Value, function: Value, node: ir.Ex
         return library.decorate(interp, decorator.name, function, site)
     if isinstance(decorator, Bound) and decorator.method in ("setter", "getter", "deleter"):
         return decorator.receiver
-    if isinstance(decorator, (Function, Partial, UserClass, Traced)) or (
-        isinstance(decorator, Bound) and not isinstance(decorator.method, str)
-    ):
+    if _is_of_program(decorator):
         result = interp.choose(interp.call(decorator, Arguments((function,)), site))
         if isinstance(result, (Function, Traced, Partial, Object, Descriptor, ContextManagerFunction)):
             return result
     return opaque(function)
+
+
+def _is_of_program(decorator: Value) -> bool:
+    """Whether a decorator may be the program's own."""
+    return isinstance(decorator, (Function, Partial, UserClass, Traced)) or (
+        isinstance(decorator, Bound) and not isinstance(decorator.method, str)
+    )
 
 
 def opaque(function: Value) -> Value:
@@ -474,8 +479,9 @@ def define_class(interp: Interpreter, node: ir.ClassDef) -> UserClass:
     return cls
 
 
-def decorate_class(interp: Interpreter, decorator: Value, cls: UserClass) -> None:
-    """Class decorators that matter: `dataclass` gives a constructor."""
+def decorate_class(interp: Interpreter, decorator: Value, cls: UserClass, node: ir.Expr) -> Value:
+    """What a decorator makes of a class. `dataclass` gives a constructor; one of the program's own may register the
+    class, or give another one."""
     if isinstance(decorator, External) and decorator.name in (
         "dataclasses.dataclass",
         "attr.s",
@@ -483,4 +489,8 @@ def decorate_class(interp: Interpreter, decorator: Value, cls: UserClass) -> Non
     ):
         cls.namespace["."] = Constant("dataclass")
     elif isinstance(decorator, Partial) and isinstance(decorator.function, External):
-        decorate_class(interp, decorator.function, cls)
+        return decorate_class(interp, decorator.function, cls, node)
+    elif _is_of_program(decorator):
+        result = interp.choose(interp.call(decorator, Arguments((cls,)), interp.site(node)))
+        return result if isinstance(result, (UserClass, Function, Partial)) else cls
+    return cls

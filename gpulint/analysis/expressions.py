@@ -416,25 +416,30 @@ def starred(interp: Interpreter, node: ir.Starred) -> Value:
 def comprehension(interp: Interpreter, node: ir.Comprehension) -> Value:
     """Runs its clauses as loops; a name that it binds is put back afterwards."""
     collected: list[Value] = []
+    keys: list[Value] = []
     names = {bound for clause in node.clauses for bound in access.bound_names(clause.target)}
     saved = {bound: interp.frame.locals.get(bound, MISSING) for bound in names}
-    exact = _clauses(interp, node, 0, collected)
+    exact = _clauses(interp, node, 0, collected, keys)
     for bound, value in saved.items():
         if value is not MISSING:
             interp.state.write(interp.frame.locals, bound, value)
     symbol = (node.kind, interp.site(node), *(symbol_of(value) for value in collected[:1]))
     if node.kind == "dict":
-        return Mapping({}, False, symbol)
+        known = {key.value: value for key, value in zip(keys, collected, strict=True) if isinstance(key, Constant)}
+        return Mapping(known if exact else {}, exact and len(known) == len(keys), symbol)
     if exact:
         return Items(node.kind, tuple(collected), None, symbol)
     return Items(node.kind, None, collected[0] if collected else None, symbol)
 
 
-def _clauses(interp: Interpreter, node: ir.Comprehension, depth: int, collected: list[Value]) -> bool:
-    """Go through clause `depth` and those inside; whether `collected` holds exactly the elements."""
+def _clauses(
+    interp: Interpreter, node: ir.Comprehension, depth: int, collected: list[Value], keys: list[Value]
+) -> bool:
+    """Go through clause `depth` and those inside; whether `collected` holds exactly the elements, and `keys` those of a
+    dict."""
     if depth == len(node.clauses):
         if node.key is not None:
-            interp.evaluate(node.key)
+            keys.append(interp.choose(interp.evaluate(node.key)))
         collected.append(interp.choose(interp.evaluate(node.element)))
         builtin.models_kept(interp, collected[-1], interp.site(node))
         return True
@@ -466,7 +471,7 @@ def _clauses(interp: Interpreter, node: ir.Comprehension, depth: int, collected:
                 break
             interp.path |= yes
         if possible:
-            exact = _clauses(interp, node, depth + 1, collected) and exact
+            exact = _clauses(interp, node, depth + 1, collected, keys) and exact
         interp.path = path
     interp.context = before
     return exact

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gpulint.analysis import calls, effects, events, precision, removed, runtime, tensors
+from gpulint.analysis import calls, effects, events, fields, precision, removed, runtime, tensors
 from gpulint.analysis.contexts import Where
 from gpulint.analysis.paths import Path, compatible
 from gpulint.analysis.values import (
@@ -110,7 +110,7 @@ def instantiate(interp: Interpreter, cls: UserClass, arguments: Arguments, site:
     if (constructor := cls.find("__init__")) is not None:
         calls.call_method(interp, made, constructor[0], arguments, site)
     else:
-        _fill_fields(interp, cls, made, arguments)
+        fields.fill(interp, cls, made, arguments, site)
         for value in arguments.all():
             if not isinstance(made, Instance) or libraries:
                 escaped(interp, value, "passed", site)
@@ -133,24 +133,6 @@ def _of_kind(interp: Interpreter, cls: UserClass, libraries: list[str], argument
         if known.kind is Kind.LOSS:
             return Loss(site, interp.where(), library, None, cls)
     return Instance(site, interp.where(), libraries[0] if libraries else "", cls)
-
-
-def _fill_fields(interp: Interpreter, cls: UserClass, made: Object, arguments: Arguments) -> None:
-    """The constructor that `dataclass` and `NamedTuple` write: fields in the order of their annotations."""
-    names = [
-        statement.targets[0].id
-        for statement in cls.definition.body
-        if isinstance(statement, ir.Assign)
-        and statement.annotation is not None
-        and isinstance(statement.targets[0], ir.Name)
-    ]
-    for position, name in enumerate(names):
-        value = arguments.get(name, position)
-        if value is None and not arguments.open:
-            value = cls.namespace.get(name)
-        if not isinstance(value, Value):
-            value = Unknown(("field", made.symbol, name))
-        interp.state.write(made.attributes, name, value)
 
 
 def make_model(interp: Interpreter, site: Site, library: str, cls: UserClass | None = None) -> Model:

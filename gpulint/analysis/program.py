@@ -112,7 +112,8 @@ def _entries(
         speaking = words | speaking_imports(interp.project, scope.path, words)
         relevant = spread(named, speaking)
         relevant |= {identity for identity, (name, _) in named.items() if name in words}
-        candidates = [pair for pair in candidates if id(pair[0].definition) in relevant]
+        inheriting = {cls for _, cls in candidates if cls is not None and not _bases(cls).isdisjoint(speaking)}
+        candidates = [pair for pair in candidates if id(pair[0].definition) in relevant or pair[1] in inheriting]
     mentions = Counter(name for _, own in named.values() for name in own)
 
     def is_named(function: Function) -> bool:
@@ -120,6 +121,11 @@ def _entries(
         return mentions[function.name] > own
 
     return sorted(candidates, key=lambda pair: is_named(pair[0]))
+
+
+def _bases(cls: UserClass) -> set[str]:
+    """The names of the program's classes from which a class inherits."""
+    return {base.name for base in cls.lineage if isinstance(base, UserClass) and base is not cls}
 
 
 def _function_of(value: object) -> Function | None:

@@ -15,7 +15,7 @@ from gpulint.analysis.modules import Project
 from gpulint.sources.source import Source
 from gpulint.syntax.outline import Imported, in_any_form, without_calls
 
-MAX_IMPORT_DEPTH = 3
+MAX_IMPORT_DEPTH = 4
 """How far imports are followed to see whether a program is relevant."""
 
 

@@ -33,6 +33,7 @@ from gpulint.analysis.values import (
     Join,
     ListedDevice,
     Unknown,
+    UserClass,
     Value,
     Variable,
 )
@@ -423,11 +424,16 @@ def function(interp: Interpreter, node: ir.FunctionDef) -> int:
 
 
 def class_(interp: Interpreter, node: ir.ClassDef) -> int:
-    value = calls.define_class(interp, node)
+    defined = calls.define_class(interp, node)
+    value: Value = defined
     for decorator in reversed(node.decorators):
-        calls.decorate_class(interp, interp.evaluate(decorator), value)
+        made = interp.evaluate(decorator)
+        if isinstance(value, UserClass):
+            value = calls.decorate_class(interp, made, value, decorator)
+        else:
+            value = calls.decorate(interp, made, value, decorator)
     access.store(interp, node.name, value)
-    interp.plan.classes.setdefault((interp.frame.module.path, node.number), value)
+    interp.plan.classes.setdefault((interp.frame.module.path, node.number), defined)
     return NORMAL
 
 

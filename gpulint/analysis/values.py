@@ -199,6 +199,15 @@ class Partial(Value):
         self.arguments = arguments
 
 
+class Factory(Value):
+    """What makes the default of a field for each instance: `dataclasses.field(default_factory=function)`."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: Value) -> None:
+        self.function = function
+
+
 class Bound(Value):
     """A method of something: a `Function` of a user class, or the name of a library or builtin method."""
 

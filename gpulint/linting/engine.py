@@ -50,6 +50,9 @@ STACK_BYTES = 512 * 1024 * 1024
 RECURSION_LIMIT = 60_000
 """Python frames on that stack."""
 
+MAX_ASKED = 24
+"""Files without a word of TensorFlow that are asked whether they import one that has."""
+
 _SET_IN_ENVIRONMENT = re.compile(rb"\b(?:TF_[A-Z]|CUDA_VISIBLE_DEVICES)")
 """Environment variables that TensorFlow reads."""
 
@@ -244,13 +247,21 @@ class Checker:
         return True
 
     def _uses_tensorflow(self, source: Source) -> bool:
-        """Whether a file runs something and imports a file of the project that is about TensorFlow, as the `main.py`
-        and the trainers beside the modules of a model do."""
+        """Whether a file runs something and imports, itself or by others, a file of the project that is about
+        TensorFlow, as the `main.py` and the trainers beside the modules of a model do."""
         if not runs_something(source.data):
             return False
         project = self._project(self._finder.of_file(source.file))
-        imported = (self.files.read(path) for path in sorted(imported_paths(project, source.path)))
-        return any(one is not None and speaks_of_tensorflow(one.data) for one in imported)
+        asked = [source.path]
+        for path in asked:
+            for imported in sorted(imported_paths(project, path).difference(asked)):
+                read = self.files.read(imported)
+                if read is not None and speaks_of_tensorflow(read.data):
+                    return True
+                asked.append(imported)
+            if len(asked) > MAX_ASKED:
+                break
+        return False
 
     def _check_program(self, part: Examined, source: Source) -> None:
         settings = self._finder.of_file(source.file)

@@ -1,0 +1,68 @@
+"""Fields of classes that are given a constructor: `dataclasses`, `NamedTuple`, attrs, pydantic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpulint.analysis import calls
+from gpulint.analysis.values import NONE, Arguments, Factory, Object, Unknown, UserClass, Value
+from gpulint.places import Site
+from gpulint.syntax import ir
+
+if TYPE_CHECKING:
+    from gpulint.analysis.interpreter import Interpreter
+
+SPECIFIERS = frozenset(
+    {
+        "dataclasses.field",
+        "attr.ib",
+        "attr.attrib",
+        "attr.field",
+        "attrs.field",
+        "pydantic.Field",
+        "pydantic.fields.Field",
+    }
+)
+"""Functions that describe a field."""
+FACTORIES: frozenset[str] = frozenset({"attr.Factory", "attrs.Factory"})
+
+
+def field(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    """`dataclasses.field(…)` and its like: the field's default, or what makes one for each instance."""
+    factory = arguments.get("default_factory") or arguments.get("factory")
+    if factory is not None:
+        return Factory(interp.choose(factory))
+    return arguments.get("default", 0) or Unknown(("field", site))
+
+
+def factory(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    """`attr.Factory(…)`."""
+    return Factory(interp.choose(arguments.get("factory", 0) or NONE))
+
+
+def fill(interp: Interpreter, cls: UserClass, made: Object, arguments: Arguments, site: Site) -> None:
+    """What the constructor does that nobody wrote: fields in the order of their annotations, those of bases first."""
+    for position, name in enumerate(_names(cls)):
+        value = arguments.get(name, position)
+        if value is None and not arguments.open:
+            found = cls.find(name)
+            value = found[0] if found is not None else None
+            if isinstance(value, Factory):
+                value = interp.call(value.function, Arguments(), site)
+        if not isinstance(value, Value):
+            value = Unknown(("field", made.symbol, name))
+        interp.state.write(made.attributes, name, value)
+    if (after := cls.find("__post_init__")) is not None:
+        calls.call_method(interp, made, after[0], Arguments((), {}, arguments.open), site)
+
+
+def _names(cls: UserClass) -> list[str]:
+    """The annotated names of a class and its bases."""
+    names: dict[str, None] = {}
+    for one in reversed(cls.lineage):
+        for statement in one.definition.body if isinstance(one, UserClass) else ():
+            if isinstance(statement, ir.Assign) and statement.annotation is not None:
+                target = statement.targets[0]
+                if isinstance(target, ir.Name):
+                    names.setdefault(target.id)
+    return list(names)
