@@ -12,20 +12,6 @@ from gpulint.syntax import ir
 if TYPE_CHECKING:
     from gpulint.analysis.interpreter import Interpreter
 
-SPECIFIERS = frozenset(
-    {
-        "dataclasses.field",
-        "attr.ib",
-        "attr.attrib",
-        "attr.field",
-        "attrs.field",
-        "pydantic.Field",
-        "pydantic.fields.Field",
-    }
-)
-"""Functions that describe a field."""
-FACTORIES: frozenset[str] = frozenset({"attr.Factory", "attrs.Factory"})
-
 
 def field(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     """`dataclasses.field(…)` and its like: the field's default, or what makes one for each instance."""

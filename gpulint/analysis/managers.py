@@ -35,6 +35,14 @@ def enter_all(
                 access.assign(interp, target, value)
             return enter_all(interp, rest, body)
 
+        if (
+            isinstance(option, Manager)
+            and option.kind == "device"
+            and all(isinstance(one, ir.FunctionDef) for one in body)
+        ):
+            # Functions compute on the device that is entered where they are called.
+            runtime.initialised(interp, "yes", interp.site(expression))
+            return lambda: bound(option)
         return lambda: inside(interp, option, interp.site(expression), bound)
 
     if len(options) == 1:

@@ -392,10 +392,10 @@ class Checker:
             return []
         selection = self._selection(path)
         off = selection.ignored_in(path)
-        found: dict[tuple[Span, str], Candidate] = {}
+        found: dict[tuple[int | None, int, int, str], Candidate] = {}
         for candidate in candidates:
             finding = candidate.finding
-            key = (finding.span, finding.code)
+            key = _start(finding)
             if key not in found or found[key].finding.confidence.value > finding.confidence.value:
                 found[key] = candidate
         findings = [one.finding for one in found.values()]
@@ -403,7 +403,7 @@ class Checker:
         self._result.suppressed += [Silenced(self._shown(finding, shown), reason) for finding, reason in suppressed]
         result = []
         for finding in kept:
-            chosen = found.get((finding.span, finding.code))
+            chosen = found.get(_start(finding))
             if chosen is not None and chosen.fault is not None:
                 self._result.errors.append(chosen.fault)
             fix = finding.fix if finding.code in selection.fixable else None
@@ -521,6 +521,11 @@ def _finding(raised: Raised, spans: dict[Site, Span], contexts: dict[int, str], 
         contexts.get(report.site.node, ""),
         noqa_row=span.row,
     )
+
+
+def _start(finding: Finding) -> tuple[int | None, int, int, str]:
+    """Where a finding begins in its file, and its code: programs that know more of a place may tell of a part of it."""
+    return finding.span.cell, finding.span.row, finding.span.column, finding.code
 
 
 def _order(finding: Finding) -> tuple[str, int, int, int, str, str]:

@@ -13,6 +13,7 @@ from gpulint.api import (
     confidence,
     events,
     is_test,
+    known,
     statements,
     unsafe,
     way,
@@ -80,7 +81,7 @@ class LateDeviceConfig(Rule):
         late = event.state == "yes" or (
             event.state == "maybe" and event.what == "memory_growth" and not self._grows_anyway
         )
-        if not late or event.repeats or is_test(event.site.path):
+        if not late or event.repeats or is_test(event.site.path) or is_test(plan.path) or _changes_nothing(event):
             return
         message = f"{event.what.replace('_', ' ')} configured after the runtime is initialised"
         if event.state == "maybe":
@@ -96,3 +97,8 @@ class LateDeviceConfig(Rule):
             if event.since is not None
             else None,
         )
+
+
+def _changes_nothing(event: events.RuntimeConfigured) -> bool:
+    """Whether CPUs are made visible, as they are anyway: TensorFlow takes that at any time (2.16, 2.21)."""
+    return event.what == "visible_devices" and known(event.arguments.get("device_type", 1)) == "CPU"
