@@ -329,13 +329,18 @@ def comparison(interp: Interpreter, node: ir.Compare) -> Value:
     if len(node.rest) == 1:
         sign, right_node = node.rest[0]
         right = interp.choose(interp.evaluate(right_node))
-        if sign not in ("is", "is not", "in", "not in"):
+        of_values = sign not in ("is", "is not", "in", "not in")
+        if of_values:
             tensors.read(interp, left, "compare", node.left)
-            if any(isinstance(side, (Tensor, PerReplica)) for side in (left, right)):
-                return tensors.compared(interp.site(node), left, right)
+
+        def compared(a: Value, b: Value) -> Value:
+            if of_values and any(isinstance(side, (Tensor, PerReplica)) for side in (a, b)):
+                return tensors.compared(interp.site(node), a, b)
+            return compare(a, sign, b)
+
         if type(left) is not Join and type(right) is not Join:
-            return compare(left, sign, right)
-        return interp.each(left, lambda a: interp.each(right, lambda b: compare(a, sign, b), node), node)
+            return compared(left, right)
+        return interp.each(left, lambda a: interp.each(right, lambda b: compared(a, b), node), node)
     for _, right_node in node.rest:
         interp.evaluate(right_node)
     return Unknown(("compare", interp.site(node)))
