@@ -29,7 +29,15 @@ from gpulint.analysis.questions import (
     way,
     way_to_start,
 )
-from gpulint.analysis.rounds import changing_number, differ_in_numbers, is_given, is_single, round_trip, varies
+from gpulint.analysis.rounds import (
+    changing_number,
+    differ_in_numbers,
+    is_given,
+    is_observed,
+    is_single,
+    round_trip,
+    varies,
+)
 from gpulint.analysis.steps import (
     are_few,
     every_step,
@@ -131,6 +139,7 @@ __all__ = [
     "has_gpu_kernel",
     "in_every_turn",
     "is_given",
+    "is_observed",
     "is_rare",
     "is_run_by_program",
     "is_single",

@@ -198,6 +198,25 @@ def _alike(first: Any, second: Any) -> bool:
 _NUMBERS = frozenset({"int", "float"})
 
 
+def is_observed(value: Value) -> bool:
+    """Whether a value is what an environment's `step` gave, or computed from it: what an agent sees."""
+    return type(value) is Unknown and _is_observed(value.symbol)
+
+
+@lru_cache(maxsize=8192)
+def _is_observed(name: Any) -> bool:
+    if isinstance(name, Symbol):
+        if "step" not in name.words:
+            return False
+        head, *rest = name.parts
+        if head == "call" and rest:
+            called = symbol(rest[0]).parts
+            if called[0] == "attribute" and called[-1] == "step":
+                return True
+        return _is_observed(name.parts)
+    return isinstance(name, tuple) and any(map(_is_observed, name))
+
+
 def round_trip(value: Value) -> Iterator[Site]:
     """Where the tensors were read of which NumPy, and nothing else, made a value."""
     if type(value) is Unknown:

@@ -18,6 +18,7 @@ from gpulint.api import (
     goes_over_data,
     in_every_turn,
     is_given,
+    is_observed,
     is_rare,
     is_single,
     leaves,
@@ -35,8 +36,8 @@ class PredictInLoop(Rule):
 
     ## What it does
     Finds `model.predict(…)` and `model.evaluate(…)` of one sample, or of one batch of a dataset, in a loop;
-    `model.predict(…)` in every training step; and `model.predict_on_batch(…)` of one sample after another of a
-    collection.
+    `model.predict(…)` in every training step, or of what each step of an agent's environment gives; and
+    `model.predict_on_batch(…)` of one sample after another of a collection.
 
     ## Why is this bad
     Each call makes a dataset, an iterator and the callbacks anew. Measured on a small network: 53 ms a call, against
@@ -118,7 +119,8 @@ class PredictInLoop(Rule):
             in_step = event.how == "predict" and (
                 loop.site in fitted_on_samples or (loop.site in steps and loop.site not in self._fits)
             )
-            if not one and not in_step and not (batch and goes_over_data(loop.iterable)):
+            acts = event.how == "predict" and any(is_observed(value) for value in given)
+            if not one and not in_step and not acts and not (batch and goes_over_data(loop.iterable)):
                 continue
             if event.how == "predict_on_batch" and not any(is_single(value) and is_given(value) for value in given):
                 continue
@@ -131,6 +133,8 @@ class PredictInLoop(Rule):
                 if one
                 else f"`{event.how}` in each training step"
                 if in_step
+                else f"`{event.how}` in each step of an environment"
+                if acts
                 else f"`{event.how}` of one batch in each round of a loop",
                 why=_OF_BATCHES if event.how == "predict_on_batch" else "",
                 instead=_INSTEAD[event.how],
