@@ -391,6 +391,37 @@ STEPS = [
         {"GPU503"},
     ),
     (
+        "a prediction of what an environment shows",
+        """
+        seen, _ = world.reset()
+        for _ in range(1000):
+            seen, reward, done = world.step(model.predict(seen))
+        """,
+        {"GPU503"},
+    ),
+    (
+        "a prediction of what a file holds",
+        """
+        seen = world.read("first")
+        for name in world.names():
+            seen = world.read(model.predict(seen))
+        """,
+        set(),
+    ),
+    (
+        "a condition on one of two losses in each step",
+        """
+        def scaled(x):
+            return step(x, 2.0)
+
+        for x in data:
+            loss = (step if len(rows()) else scaled)(x)
+            if loss < 0.1:
+                break
+        """,
+        {"GPU501"},
+    ),
+    (
         "weights that are moved through NumPy in each step",
         """
         target = tf.keras.models.clone_model(model)
@@ -1875,6 +1906,62 @@ tf.zeros(3)
     assert codes_in(code, tmp_path) == expected
 
 
+FIELDS = """
+import os
+from dataclasses import dataclass, field
+
+import attr
+
+
+@dataclass
+class Inner:
+    threads: int = 2
+
+
+@dataclass
+class Settings:
+    threads: int = 2
+    name: str = field(default="2")
+    inner: Inner = field(default_factory=Inner)
+
+    def __post_init__(self):
+        self.later = 2
+
+
+@dataclass
+class Wider(Settings):
+    more: bool = False
+
+
+@attr.s(auto_attribs=True)
+class Attributes:
+    inner: Inner = attr.ib(factory=Inner)
+    other: Inner = attr.ib(default=attr.Factory(Inner))
+
+
+os.environ["TF_GPU_THREAD_COUNT"] = {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("Settings().threads", {"GPU304"}),
+        ("Settings('2').threads", set()),
+        ("Settings().name", set()),
+        ("Settings().inner.threads", {"GPU304"}),
+        ("Settings(inner=Inner('2')).inner.threads", set()),
+        ("Settings().later", {"GPU304"}),
+        ("Wider().inner.threads", {"GPU304"}),
+        ("Wider(3, '2', Inner('2'), 2).more", {"GPU304"}),
+        ("Attributes().inner.threads", {"GPU304"}),
+        ("Attributes().other.threads", {"GPU304"}),
+    ],
+)
+def test_a_field_in_the_environment(value: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(FIELDS.format(value), tmp_path) == expected
+
+
 GROWTHS = [
     (
         "growth and a limit",
@@ -2165,3 +2252,78 @@ def test_losses_of_towers(count: int, total: str, expected: set[str], tmp_path: 
     code = TOWERS.replace("COUNT", str(count))
     assert codes_in(f"{code}    total = {total}\n", tmp_path) == expected
     assert codes_in(f"{code}    with tf.device('/cpu:0'):\n        total = {total}\n", tmp_path) == set()
+
+
+REGISTERED = """
+import tensorflow as tf
+
+NETWORKS = {{}}
+
+
+def network(name):
+    def add(made):
+        NETWORKS[name] = made
+        return made
+
+    return add
+
+
+@network("small")
+class Small(tf.keras.Model):
+    def __init__(self, units):
+        super().__init__()
+        self.layer = tf.keras.layers.Dense(units)
+
+    def call(self, x):
+        return self.layer(x)
+
+
+@network("large")
+def large(units):
+    inputs = tf.keras.Input((4,))
+    return tf.keras.Model(inputs, tf.keras.layers.Dense(units)(inputs))
+
+
+BY_NAME = {{one.__name__: one for one in (Small, large)}}
+strategy = tf.distribute.MirroredStrategy()
+{}
+data = tf.data.Dataset.from_tensor_slices((tf.zeros((64, 4)), tf.zeros((64, 1))))
+model.fit(data.batch(4 * strategy.num_replicas_in_sync))
+"""
+
+
+@pytest.mark.parametrize(
+    "made",
+    ["NETWORKS['small'](1)", "NETWORKS['large'](1)", "BY_NAME['Small'](1)"],
+    ids=["a class by its decorator", "a function by its decorator", "a class by a comprehension"],
+)
+def test_a_model_is_found_where_it_is_registered(made: str, tmp_path: Path) -> None:
+    outside = f"model = {made}\nwith strategy.scope():\n    model.compile('sgd', 'mse')"
+    inside = f"with strategy.scope():\n    model = {made}\n    model.compile('sgd', 'mse')"
+    assert codes_in(REGISTERED.format(outside), tmp_path) == {"GPU201"}
+    assert codes_in(REGISTERED.format(inside), tmp_path) == set()
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("    @tf.function\n    def double(x):\n        return x + x", set()),
+        ("    @tf.function\n    def double(x):\n        return x + x\n    double(tf.zeros(4))", {"GPU101"}),
+        ("    y = tf.zeros(4)\ndef double(x):\n    return x + x", {"GPU101"}),
+    ],
+    ids=["a definition", "a definition and a call", "an operation"],
+)
+def test_a_device_scope_around(body: str, expected: set[str], tmp_path: Path) -> None:
+    text = f"import tensorflow as tf\n\nwith tf.device('/gpu:0'):\n{body}\ndouble(tf.zeros(4))\n"
+    assert codes_in(text, tmp_path) == expected
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("CPU", set()), ("GPU", {"GPU301"})])
+def test_devices_made_visible_after_the_first_operation(kind: str, expected: set[str], tmp_path: Path) -> None:
+    text = f"""
+import tensorflow as tf
+
+tf.zeros(4)
+tf.config.set_visible_devices(tf.config.list_physical_devices("{kind}")[:1], "{kind}")
+"""
+    assert codes_in(text, tmp_path) == expected

@@ -164,3 +164,76 @@ RUN = """
 @pytest.mark.parametrize(("decorator", "expected"), [("@tf.function", set()), ("", {"GPU508"})])
 def test_a_step_is_as_another_file_calls_it(decorator: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(tmp_path, steps=STEPS, main=RUN.format(decorator)) == expected
+
+
+TRAINER = """
+    from pipeline import strategy_of
+
+
+    class Trainer:
+        def __init__(self, options):
+            self.strategy = strategy_of(options)
+            self.prepare()
+
+        def prepare(self):
+            raise NotImplementedError
+
+        def train(self, data):
+            self.model.fit(data.batch(8 * self.strategy.num_replicas_in_sync))
+"""
+PIPELINE = """
+    import tensorflow as tf
+
+
+    def strategy_of(options):
+        return tf.distribute.MirroredStrategy(options.devices)
+"""
+HOOKED = """
+    import keras
+    from trainer import Trainer
+
+
+    class {0}Trainer(Trainer):
+        def prepare(self):
+            {1}
+            with self.strategy.scope():
+                {2}
+                self.model.compile("adam", "mse")
+"""
+MADE = "self.model = keras.Sequential([keras.layers.Dense(1)])"
+KINDS = """
+    from outside import OutsideTrainer
+    from inside import InsideTrainer
+
+    TRAINERS = {one.__name__: one for one in (OutsideTrainer, InsideTrainer)}
+"""
+MAIN = """
+    from kinds import TRAINERS
+
+
+    def main(options):
+        TRAINERS[options.kind](options).train(options.data)
+"""
+
+
+@pytest.mark.parametrize("main", [{}, {"main": MAIN, "kinds": KINDS}], ids=["nobody makes", "a main file makes"])
+def test_a_hook_of_a_subclass_that(main: dict[str, str], tmp_path: Path) -> None:
+    files = {
+        "outside": HOOKED.format("Outside", MADE, "pass"),
+        "inside": HOOKED.format("Inside", "pass", MADE),
+        "trainer": TRAINER,
+        "pipeline": PIPELINE,
+        **main,
+    }
+    assert codes_in(tmp_path, **files) == {"GPU201"}
+    assert codes_in(tmp_path, **{**files, "outside": HOOKED.format("Outside", "pass", MADE)}) == set()
+
+
+def test_one_place_that_two_programs_see_differently_is_reported_once(tmp_path: Path) -> None:
+    steps = "def run(strategy, step, x):\n    return strategy.experimental_run_v2(step, args=(x,))\n# tensorflow\n"
+    main = "import tensorflow as tf\nfrom steps import run\nrun(tf.distribute.MirroredStrategy(), abs, tf.zeros(4))\n"
+    for name, text in (("steps", steps), ("main", main)):
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    finder = SettingsFinder(Settings(root=str(tmp_path)))
+    found = Checker(finder, Catalogue(PACK)).check([str(tmp_path / "steps.py"), str(tmp_path / "main.py")]).findings
+    assert [one.span.row for one in found if one.code == "GPU901"] == [2]
