@@ -1483,6 +1483,16 @@ FITS = [
     ("eager", "tf.config.run_functions_eagerly(True)\ntrained(tf.zeros((8, 4)))", {"GPU506"}),
     ("eager after training", "trained(tf.zeros((8, 4)))\ntf.config.run_functions_eagerly(True)", set()),
     ("eager by a flag", "DEBUG = True\nif DEBUG:\n    tf.config.run_functions_eagerly(True)\ntrained(0)", set()),
+    (
+        "eager functions and a model that is not known",
+        "def main(found):\n    tf.config.run_functions_eagerly(True)\n    found.model().fit(tf.zeros((8, 4)))",
+        {"GPU506"},
+    ),
+    (
+        "eager functions and nothing that trains",
+        "def main(found):\n    tf.config.run_functions_eagerly(True)\n    found.model().show(tf.zeros((8, 4)))",
+        set(),
+    ),
     ("eager by an argument", "trained(tf.zeros((8, 4)), run_eagerly=bool(os.environ.get('E')))", set()),
     (
         "a model made eager",

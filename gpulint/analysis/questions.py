@@ -18,6 +18,7 @@ from gpulint.analysis.events import (
     RuntimeConfigured,
     RuntimeInitialised,
     StrategyBuilt,
+    UnknownFitted,
     VariableBuilt,
 )
 from gpulint.analysis.paths import compatible
@@ -78,6 +79,11 @@ def _trains(event: Event) -> bool:
     return isinstance(event, ModelFitted) or is_update(event)
 
 
+def _may_train(event: Event) -> bool:
+    """Also a `fit` of what is not known."""
+    return _trains(event) or isinstance(event, UnknownFitted)
+
+
 def left_on(plan: Plan, switches: Mapping[str, str]) -> Iterator[LibraryCalled]:
     """The calls that switch something on for the whole run of a program that trains.
 
@@ -86,7 +92,7 @@ def left_on(plan: Plan, switches: Mapping[str, str]) -> Iterator[LibraryCalled]:
     not count.
     """
     called = [event for event in plan.events if isinstance(event, LibraryCalled)]
-    trained = max((index for index, event in enumerate(plan.events) if _trains(event)), default=-1)
+    trained = max((index for index, event in enumerate(plan.events) if _may_train(event)), default=-1)
     before = [event for event in plan.events[: trained + 1] if isinstance(event, LibraryCalled)]
     for event in before:
         if event.name not in switches or _turns(event) is False:
@@ -115,7 +121,7 @@ def is_certain(where: Where, plan: Plan) -> bool:
     ):
         return False
     root = _root(where)
-    return root.known or any(_root(event.where) is root for event in plan.events if _trains(event))
+    return root.known or any(_root(event.where) is root for event in plan.events if _may_train(event))
 
 
 def has_cluster(event: StrategyBuilt, plan: Plan) -> bool:
