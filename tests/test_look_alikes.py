@@ -391,6 +391,16 @@ STEPS = [
         {"GPU503"},
     ),
     (
+        "a count that NumPy holds",
+        "for x in data:\n    step(x, optimizer.iterations.numpy())",
+        set(),
+    ),
+    (
+        "a count that is made a Python number",
+        "for x in data:\n    step(x, int(optimizer.iterations.numpy()))",
+        {"GPU504"},
+    ),
+    (
         "a prediction of what an environment shows",
         """
         seen, _ = world.reset()

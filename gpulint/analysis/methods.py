@@ -114,7 +114,7 @@ def _variable(interp: Interpreter, receiver: Variable, name: str, arguments: Arg
         return receiver
     if name == "numpy":
         tensors.read_at(interp, receiver, name, site)
-        return host.fetched(site, "int" if receiver.dtype in ("int32", "int64") else name)
+        return host.fetched(site, name)
     if name in ("read_value", "value", "sparse_read"):
         return tensors.derived(interp, site, ())
     return Unknown(("call", ("attribute", receiver.symbol, name), site))

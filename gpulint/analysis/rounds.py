@@ -142,7 +142,8 @@ def _changes(name: Any) -> bool:
     if head == "unary":
         return _changes(rest[1])
     if head in ("int", "float"):
-        return isinstance(rest[0], Symbol) and (_changes(rest[0]) or "iterations" in rest[0].words)
+        read = isinstance(rest[0], Symbol) and rest[0].parts[0] == host.READ
+        return read or (isinstance(rest[0], Symbol) and (_changes(rest[0]) or "iterations" in rest[0].words))
     if head == host.READ:
         return rest[1] in ("int", "float")
     if head == "call":
