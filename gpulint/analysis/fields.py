@@ -1,11 +1,11 @@
-"""Fields of classes that are given a constructor: `dataclasses`, `NamedTuple`, attrs, pydantic."""
+"""Attributes that nobody's constructor sets: fields of `dataclasses`, `NamedTuple`, attrs, pydantic; namespaces."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from gpulint.analysis import calls
-from gpulint.analysis.values import NONE, Arguments, Factory, Object, Unknown, UserClass, Value
+from gpulint.analysis.values import NONE, Arguments, Factory, Instance, Mapping, Object, Unknown, UserClass, Value
 from gpulint.places import Site
 from gpulint.syntax import ir
 
@@ -24,6 +24,15 @@ def field(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
 def factory(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     """`attr.Factory(…)`."""
     return Factory(interp.choose(arguments.get("factory", 0) or NONE))
+
+
+def namespace(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    """`types.SimpleNamespace(…)` and its like: an object with these attributes."""
+    made = Instance(site, interp.where())
+    given = interp.choose(arguments.positional[0]) if arguments.positional else None
+    for name, value in {**(given.entries if isinstance(given, Mapping) else {}), **arguments.keywords}.items():
+        interp.state.write(made.attributes, str(name), value)
+    return made
 
 
 def fill(interp: Interpreter, cls: UserClass, made: Object, arguments: Arguments, site: Site) -> None:

@@ -24,12 +24,12 @@ def import_(interp: Interpreter, node: ir.Import) -> int:
         if interp.project.find(dotted, interp.frame.module.path) is None:
             removed.imported(interp, dotted, interp.site(node))
         if alias is not None:
-            _bind(interp, alias, _module(interp, dotted))
+            _bind(interp, alias, module(interp, dotted))
         else:
             top = dotted.partition(".")[0]
             present = interp.frame.locals.get(top)
             if not isinstance(present, (External, ModuleValue)) or dotted == top:
-                _bind(interp, top, _module(interp, top))
+                _bind(interp, top, module(interp, top))
     return NORMAL
 
 
@@ -50,7 +50,8 @@ def _run_now(interp: Interpreter, path: str, dotted: str) -> None:
             interp.run_module(path, dotted)
 
 
-def _module(interp: Interpreter, dotted: str) -> Value:
+def module(interp: Interpreter, dotted: str) -> Value:
+    """The module of that name, of the project or of a library."""
     path = interp.project.find(dotted, interp.frame.module.path)
     if path is not None:
         _run_now(interp, path, dotted)

@@ -14,6 +14,7 @@ from gpulint.analysis import (
     events,
     fields,
     host,
+    imports,
     members,
     precision,
     removed,
@@ -31,6 +32,7 @@ from gpulint.analysis.values import (
     DeviceList,
     External,
     Function,
+    Imported,
     Instance,
     Items,
     Join,
@@ -443,6 +445,16 @@ def _input(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     return Tensor(site, symbolic=True)
 
 
+def _import_module(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    name, package = (known(arguments.get(*one)) for one in (("name", 0), ("package", 1)))
+    if isinstance(name, str) and name.startswith(".") and isinstance(package, str):
+        name = package + name  # of one dot: more are rare
+    if isinstance(name, str) and name and not name.startswith("."):
+        module = imports.module(interp, name)
+        return imports.resolve(interp, module) if isinstance(module, Imported) else module
+    return Unknown(("module", site))
+
+
 def _default_dict(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     made = Mapping({}, False, ("dict", site))
     factory = arguments.get("default_factory", 0)
@@ -504,6 +516,8 @@ SPECIAL: dict[str, Handler] = {
     "collections.defaultdict": _default_dict,
     **dict.fromkeys(("dataclasses.field", "attr.ib", "attr.field", "attrs.field", "pydantic.Field"), fields.field),
     **dict.fromkeys(("attr.Factory", "attrs.Factory"), fields.factory),
+    **dict.fromkeys(("types.SimpleNamespace", "argparse.Namespace", "easydict.EasyDict"), fields.namespace),
+    "importlib.import_module": _import_module,
     **dict.fromkeys(("tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.tqdm_notebook"), _passed_on),
     **dict.fromkeys(SETS_POLICY, precision.policy_set),
     **dict.fromkeys(POLICIES, precision.policy_made),

@@ -66,8 +66,8 @@ class Outline(NamedTuple):
 
     @property
     def calls_at_import(self) -> bool:
-        """Whether importing the module calls something that can matter."""
-        return any(word.endswith("(") and word not in _HARMLESS for word in self.body)
+        """Whether importing the module calls something that can matter, or puts something where others find it."""
+        return bool(self.registered) or any(word.endswith("(") and word not in _HARMLESS for word in self.body)
 
 
 @lru_cache(maxsize=64)
