@@ -293,13 +293,13 @@ def _class_attribute(receiver: UserClass, name: str) -> Value:
 
 
 def _super_attribute(receiver: Super, name: str) -> Value:
-    for base in receiver.cls.bases:
-        if isinstance(base, UserClass) and (found := base.find(name)):
-            value = found[0]
-            if isinstance(value, Descriptor):
-                return value.function if value.kind == "static" else Bound(receiver.receiver, value.function)
-            return Bound(receiver.receiver, value)
-    return Bound(receiver, name)
+    own = receiver.receiver.cls if isinstance(receiver.receiver, Object) else receiver.receiver
+    value = (own if isinstance(own, UserClass) else receiver.cls).find_beyond(receiver.cls, name)
+    if value is None:
+        return Bound(receiver, name)
+    if isinstance(value, Descriptor):
+        return value.function if value.kind == "static" else Bound(receiver.receiver, value.function)
+    return Bound(receiver.receiver, value)
 
 
 def item(interp: Interpreter, container: Value, key: Value, node: ir.Node) -> Value:

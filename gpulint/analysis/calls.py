@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpulint.analysis import access, host, library, members, methods, options, removed
+from gpulint.analysis import access, datasets, host, library, members, methods, options, removed
 from gpulint.analysis.contexts import Caller, Context
 from gpulint.analysis.control import NORMAL, Exhausted, Halts
 from gpulint.analysis.events import FunctionEntered, FunctionHandedOver, FunctionTraced, TracedCalled, UnknownFitted
@@ -113,6 +113,7 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
         removed.unknown_method(interp, called, method, site)
     if method == "fit":
         interp.emit(UnknownFitted(site, interp.where()))
+        datasets.consumed(interp, interp.choose(arguments.get("x", 0) or NONE), "fit", site, None)
     return Unknown(("call", called, tuple(symbol_of(value) for value in arguments.all())))
 
 

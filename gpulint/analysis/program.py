@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 from gpulint.analysis.contexts import Context, Loop
@@ -102,9 +102,7 @@ def _entries(
             candidates.append((function, None))
     for cls in interp.plan.classes.values():
         if cls.module is scope:
-            candidates += [
-                (function, cls) for value in cls.namespace.values() if (function := _function_of(value)) is not None
-            ]
+            candidates += [(function, cls) for function in _methods(cls)]
     named = {
         id(function.definition): (function.name, interp.words_of(function.definition)) for function, _ in candidates
     }
@@ -121,6 +119,15 @@ def _entries(
         return mentions[function.name] > own
 
     return sorted(candidates, key=lambda pair: is_named(pair[0]))
+
+
+def _methods(cls: UserClass) -> Iterator[Function]:
+    """The methods of a class: its own, and those of bases in other files, which may call its own."""
+    for one in cls.classes:
+        if one is cls or one.module is not cls.module:
+            for name, value in one.namespace.items():
+                if (function := _function_of(value)) is not None and (one is cls or cls.find(name) == (value, one)):
+                    yield function
 
 
 def _bases(cls: UserClass) -> set[str]:

@@ -242,7 +242,22 @@ def is_rare(where: Where, loop: Loop) -> bool:
         len(where.context.flags) > loop.flags
         or mentions(inside, "%")
         or mentions(where.path, "tensorflow.__version__")
-        or any(one.condition.operator == "==" and one.holds for one in inside)
+        or any(
+            one.condition.operator == "==" and one.holds and not _is_settled(one.condition.subject) for one in inside
+        )
+    )
+
+
+def _is_settled(name: object) -> bool:
+    """Whether a value is the same in all rounds of a loop: a parameter, a field that was given, an option."""
+    if not isinstance(name, Symbol):
+        return False
+    head, *rest = name.parts
+    return head in ("field", "parameter") or (
+        head == "attribute"
+        and isinstance(rest[0], Symbol)
+        and rest[0].parts[0] == "call"
+        and "parse_args" in rest[0].words
     )
 
 

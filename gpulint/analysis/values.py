@@ -239,24 +239,33 @@ class UserClass(Value):
 
     @property
     def lineage(self) -> tuple[Value, ...]:
-        """It and its bases at any remove, depth first, each once. They are followed through MAX_CLASS_DEPTH classes."""
+        """It and its bases at any remove, each once, in the order in which Python asks them: a class before its bases,
+        the bases from the left. They are followed through MAX_CLASS_DEPTH classes."""
         if self._lineage is None:
-            depths: dict[int, int] = {}
-            found: dict[int, Value] = {}
-            pending: list[tuple[Value, int]] = [(self, 0)]
+            seen: set[int] = set()
+            done: list[Value] = []
+            pending: list[tuple[Value, int, bool]] = [(self, 0, False)]
             while pending:
-                one, depth = pending.pop()
-                if depths.get(id(one), depth + 1) > depth:
-                    depths[id(one)] = depth
-                    found.setdefault(id(one), one)
+                one, depth, is_done = pending.pop()
+                if is_done:
+                    done.append(one)
+                elif id(one) not in seen:
+                    seen.add(id(one))
+                    pending.append((one, depth, True))
                     if isinstance(one, UserClass) and depth < MAX_CLASS_DEPTH:
-                        pending += [(base, depth + 1) for base in reversed(one.bases)]
-            self._lineage = tuple(found.values())
+                        pending += [(base, depth + 1, False) for base in one.bases]
+            self._lineage = tuple(reversed(done))
         return self._lineage
 
     def find(self, name: str) -> tuple[Value, UserClass] | None:
-        """The attribute and the class that defines it, bases searched depth first."""
+        """The attribute and the class that defines it."""
         return next(((one.namespace[name], one) for one in self.classes if name in one.namespace), None)
+
+    def find_beyond(self, cls: UserClass, name: str) -> Value | None:
+        """The attribute as `super()` in a method of `cls` finds it, on an instance of this class."""
+        classes = self.classes
+        after = classes[classes.index(cls) + 1 :] if cls in classes else cls.classes[1:]
+        return next((one.namespace[name] for one in after if name in one.namespace), None)
 
     @property
     def classes(self) -> tuple[UserClass, ...]:

@@ -11,6 +11,7 @@ from gpulint.api import (
     Report,
     Rule,
     Severity,
+    Symbol,
     Where,
     confidence,
     events,
@@ -151,9 +152,20 @@ def _is_of_worker(path: values.Value, where: Where) -> bool:
     """Whether a path depends on the worker, or on a condition, or comes of a function that was not followed."""
     options = possible(path, where)
     computed = [option for option in options if not isinstance(option, values.Constant)]
-    named = {name for option in computed for name in getattr(getattr(option, "symbol", None), "words", ())}
+    named = {name for option in computed for name in _named(getattr(option, "symbol", None))}
     unknown = any(name.endswith(".py") for name in named)
     return len(options) > 1 or unknown or any(words(name) & _RANKS for name in named)
+
+
+def _named(name: object) -> Iterator[str]:
+    """The words of a symbol; of a parameter its name, and not the function that it is of."""
+    if isinstance(name, str):
+        yield name
+    elif isinstance(name, Symbol) and name.parts[0] == "parameter":
+        yield from _named(name.parts[-1])
+    elif isinstance(name, (Symbol, tuple)):
+        for part in name.parts if isinstance(name, Symbol) else name:
+            yield from _named(part)
 
 
 def _is_before(start: events.Event, event: events.Event) -> bool:
