@@ -2347,3 +2347,120 @@ tf.zeros(4)
 tf.config.set_visible_devices(tf.config.list_physical_devices("{kind}")[:1], "{kind}")
 """
     assert codes_in(text, tmp_path) == expected
+
+
+MIXED = """
+import types
+
+import tensorflow as tf
+
+
+class Base:
+    def __init__(self, options):
+        self.options = options
+        self.strategy = tf.distribute.MirroredStrategy()
+        with self.strategy.scope():
+            self.build()
+
+
+class Metered:
+    def __init__(self, *given):
+        {before}
+        super().__init__(*given)
+        {after}
+
+
+class Named:
+    def build(self):
+        self.name = "trainer"
+        super().build()
+
+
+class Modelled(Base):
+    def build(self):
+        self.model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        self.model.compile("sgd", "mse")
+
+
+class Trainer(Metered, Named, Modelled):
+    def train(self, data):
+        self.model.fit(data.batch(self.options.share * self.strategy.num_replicas_in_sync))
+
+
+data = tf.data.Dataset.from_tensor_slices((tf.zeros((64, 4)), tf.zeros((64, 1))))
+Trainer(types.SimpleNamespace(share={share})).train(data)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("pass", "pass", set()),
+        ("pass", "with self.strategy.scope():\n            self.build()", set()),
+        ("pass", "self.build()\n        with self.strategy.scope():\n            self.model.compile()", {"GPU201"}),
+    ],
+    ids=["nothing", "a model in the scope", "a model outside the scope"],
+)
+def test_a_mixin_builds(before: str, after: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(MIXED.format(before=before, after=after, share=8), tmp_path) == expected
+
+
+@pytest.mark.parametrize(("mode", "expected"), [("kind == 'small'", {"GPU503"}), ("i == 7", set())])
+def test_predictions_of_samples_where(mode: str, expected: set[str], tmp_path: Path) -> None:
+    text = f"""
+import numpy as np
+import tensorflow as tf
+
+
+def show(kind, samples):
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+    for i, sample in enumerate(samples):
+        if {mode}:
+            print(model.predict(np.expand_dims(sample, 0)))
+"""
+    assert codes_in(text, tmp_path) == expected
+
+
+@pytest.mark.parametrize(("use", "expected"), [("fit", {"GPU404"}), ("show", set())])
+def test_a_generator_that_something_unknown_is_given(use: str, expected: set[str], tmp_path: Path) -> None:
+    text = f"""
+import tensorflow as tf
+from PIL import Image
+import numpy as np
+
+import tasks
+
+
+def images():
+    for name in tasks.names():
+        yield np.asarray(Image.open(name).resize((64, 64)), np.float32)
+
+
+data = tf.data.Dataset.from_generator(images, output_signature=tf.TensorSpec((64, 64, 3), tf.float32))
+tasks.find("wgan").{use}(data.batch(32).prefetch(2), 10)
+"""
+    assert codes_in(text, tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [("options.out", {"GPU703"}), ("os.path.join(options.out, str(options.rank))", set())],
+    ids=["of an option", "of the worker"],
+)
+def test_a_path_to_which_weights_are_saved(path: str, expected: set[str], tmp_path: Path) -> None:
+    text = f"""
+import json, os
+
+import tensorflow as tf
+
+print(json.loads(os.environ["TF_CONFIG"]))
+
+
+def run(options):
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    with strategy.scope():
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+    model.save_weights({path})
+"""
+    assert codes_in(text, tmp_path) == expected

@@ -237,3 +237,96 @@ def test_one_place_that_two_programs_see_differently_is_reported_once(tmp_path: 
     finder = SettingsFinder(Settings(root=str(tmp_path)))
     found = Checker(finder, Catalogue(PACK)).check([str(tmp_path / "steps.py"), str(tmp_path / "main.py")]).findings
     assert [one.span.row for one in found if one.code == "GPU901"] == [2]
+
+
+REGISTRY = """
+    class Registry:
+        def __init__(self):
+            self._table = {}
+
+        def register(self, name):
+            def keep(made):
+                self._table[name] = made
+                return made
+
+            return keep
+
+        def build(self, kind, **options):
+            return self._table[kind](**options)
+
+
+    MODELS = Registry()
+"""
+NETWORK = """
+    import keras
+    from registry import MODELS
+
+
+    @MODELS.register("small")
+    def small(units):
+        inputs = keras.Input((4,))
+        return keras.Model(inputs, keras.layers.Dense(units)(inputs))
+"""
+BUILDS = """
+    import tensorflow as tf
+    {}
+    from registry import MODELS
+
+    strategy = tf.distribute.MirroredStrategy()
+    model = MODELS.build("small", units=1)
+    with strategy.scope():
+        model.compile("sgd", "mse")
+    model.fit(tf.zeros((64, 4)), tf.zeros((64, 1)), batch_size=8 * strategy.num_replicas_in_sync)
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "expected"),
+    [
+        ("import networks", {"GPU201"}),
+        ("import importlib\n    importlib.import_module('networks')", {"GPU201"}),
+        (
+            "import importlib\n    for name in ('net', 'side'):\n        importlib.import_module(f'{name}works')",
+            {"GPU201"},
+        ),
+        ("", set()),
+    ],
+    ids=["imported", "imported by name", "imported by names in a loop", "never imported"],
+)
+def test_a_registry_that_another_file_fills(imports: str, expected: set[str], tmp_path: Path) -> None:
+    files = {"registry": REGISTRY, "networks": NETWORK, "sideworks": "", "main": BUILDS.format(imports)}
+    assert codes_in(tmp_path, **files) == expected
+
+
+LOOP = """
+    class Engine:
+        def prepare(self):
+            return self.update
+
+        def fit(self, dataset):
+            update = self.prepare()
+            for batch in dataset:
+                update(batch)
+"""
+TASK = """
+    import tensorflow as tf
+    from engine import Engine
+
+
+    class Task(Engine):
+        def __init__(self):
+            self.model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+            self.optimizer = tf.keras.optimizers.Adam()
+
+        {}
+        def update(self, batch):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(self.model(batch) ** 2)
+            weights = self.model.trainable_variables
+            self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+"""
+
+
+@pytest.mark.parametrize(("decorator", "expected"), [("", {"GPU508"}), ("@tf.function", set())])
+def test_a_step_that_the_loop_of_a_base_runs(decorator: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(tmp_path, engine=LOOP, task=TASK.format(decorator)) == expected
