@@ -448,7 +448,7 @@ def _input(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
 def _import_module(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     name, package = (known(arguments.get(*one)) for one in (("name", 0), ("package", 1)))
     if isinstance(name, str) and name.startswith(".") and isinstance(package, str):
-        name = package + name  # of one dot: more are rare
+        name = package + name if name[1:2] != "." else ""
     if isinstance(name, str) and name and not name.startswith("."):
         module = imports.module(interp, name)
         return imports.resolve(interp, module) if isinstance(module, Imported) else module
