@@ -1959,6 +1959,11 @@ class Attributes:
     other: Inner = attr.ib(default=attr.Factory(Inner))
 
 
+@attr.s
+class Plain:
+    inner = attr.ib(factory=Inner)
+
+
 os.environ["TF_GPU_THREAD_COUNT"] = {}
 """
 
@@ -1976,6 +1981,8 @@ os.environ["TF_GPU_THREAD_COUNT"] = {}
         ("Wider(3, '2', Inner('2'), 2).more", {"GPU304"}),
         ("Attributes().inner.threads", {"GPU304"}),
         ("Attributes().other.threads", {"GPU304"}),
+        ("Plain().inner.threads", {"GPU304"}),
+        ("Plain(Inner('2')).inner.threads", set()),
     ],
 )
 def test_a_field_in_the_environment(value: str, expected: set[str], tmp_path: Path) -> None:
@@ -2464,3 +2471,39 @@ def run(options):
     model.save_weights({path})
 """
     assert codes_in(text, tmp_path) == expected
+
+
+HEADS = """
+import tensorflow as tf
+
+tf.keras.mixed_precision.set_global_policy("mixed_float16")
+inputs = tf.keras.Input((8,))
+hidden = tf.keras.layers.Dense(8)(inputs)
+kinds = tf.keras.layers.Dense(3, activation="softmax"{kinds})(hidden)
+boxes = tf.keras.layers.Dense(4{boxes})(hidden)
+model = tf.keras.Model(inputs, [kinds, boxes])
+optimizer = tf.keras.mixed_precision.LossScaleOptimizer(tf.keras.optimizers.Adam())
+of_kinds = tf.keras.losses.SparseCategoricalCrossentropy()
+data = tf.data.Dataset.from_tensor_slices((tf.zeros((64, 8)), tf.zeros((64,), tf.int32))).batch(8)
+
+
+@tf.function
+def step(x, y):
+    with tf.GradientTape() as tape:
+        kind, box = model(x, training=True)
+        loss = optimizer.scale_loss(of_kinds(y, kind) + tf.reduce_mean(tf.cast(box, tf.float32) ** 2))
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
+
+for x, y in data:
+    step(x, y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("kinds", "boxes", "expected"),
+    [("", ', dtype="float32"', {"GPU602"}), (', dtype="float32"', "", set())],
+    ids=["the head in the loss", "the other head"],
+)
+def test_a_head_in_half_precision(kinds: str, boxes: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(HEADS.format(kinds=kinds, boxes=boxes), tmp_path) == expected

@@ -52,12 +52,11 @@ def fill(interp: Interpreter, cls: UserClass, made: Object, arguments: Arguments
 
 
 def _names(cls: UserClass) -> list[str]:
-    """The annotated names of a class and its bases."""
+    """The names of the fields of a class and its bases: what is annotated, or has a factory."""
     names: dict[str, None] = {}
-    for one in reversed(cls.lineage):
-        for statement in one.definition.body if isinstance(one, UserClass) else ():
-            if isinstance(statement, ir.Assign) and statement.annotation is not None:
-                target = statement.targets[0]
-                if isinstance(target, ir.Name):
+    for one in reversed(cls.classes):
+        for statement in one.definition.body:
+            if isinstance(statement, ir.Assign) and isinstance(target := statement.targets[0], ir.Name):
+                if statement.annotation is not None or isinstance(one.namespace.get(target.id), Factory):
                     names.setdefault(target.id)
     return list(names)

@@ -297,7 +297,15 @@ def call_object(interp: Interpreter, receiver: Object, arguments: Arguments, sit
     if isinstance(receiver, (Model, Layer)):
         if any(isinstance(value, Tensor) for value in tensors.flattened(arguments.all())):
             runtime.initialised(interp, "yes", site)
-        given = tensors.derived(interp, site, tensors.flattened(arguments.all()))
+        inputs = tensors.flattened(arguments.all())
+        heads = precision.heads(interp, receiver) if isinstance(receiver, Model) else ()
+        if len(heads) > 1:
+            outputs = [tensors.derived(interp, site, inputs) for _ in heads]
+            for output, layer in zip(outputs, heads, strict=True):
+                if isinstance(output, Tensor):
+                    output.layer = layer
+            return Items("list", tuple(outputs), None, ("outputs", receiver.symbol, site))
+        given = tensors.derived(interp, site, inputs)
         if isinstance(given, Tensor):
             layers = [receiver] if isinstance(receiver, Layer) else precision.output_layers(interp, receiver)
             given.layer = layers[0] if len(layers) == 1 else None

@@ -83,6 +83,16 @@ def output_layers(interp: Interpreter, model: Model) -> list[Layer]:
     return list(dict.fromkeys(_layers(interp, model, 0)))
 
 
+def heads(interp: Interpreter, model: Model) -> tuple[Layer | None, ...]:
+    """The layer of each output of a model that was made with a list of several, None where it is not known."""
+    outputs = model.attributes.get(OUTPUTS)
+    made = interp.choose(outputs) if isinstance(outputs, Value) else None
+    if not isinstance(made, Items) or made.items is None:
+        return ()
+    tensors = [interp.choose(item) for item in made.items]
+    return tuple(one.layer if isinstance(one, Tensor) else None for one in tensors)
+
+
 def _layers(interp: Interpreter, model: Model, depth: int) -> list[Layer]:
     last = model.attributes.get(LAST)
     outputs = model.attributes.get(OUTPUTS)
