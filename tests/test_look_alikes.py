@@ -636,6 +636,16 @@ STEPS = [
     ("a round trip", "for x in data:\n    y = tf.constant(np.sqrt(step(x).numpy()))", {"GPU502"}),
     ("a read that is doubled often", DOUBLED.format("step(x).numpy()", "use(v)"), set()),
     ("a number that is doubled often", "i = 0\n" + DOUBLED.format("i", "step(x, v)\n    i += 1"), {"GPU504"}),
+    (
+        "a list of lists of weights",
+        DOUBLED.replace("v + v", "[v, v]").format("1", "model.set_weights(v)\n    model.get_weights()\n    step(x)"),
+        set(),
+    ),
+    (
+        "a list of lists of the weights that were got",
+        DOUBLED.replace("v + v", "[v, v]").format("model.get_weights()", "model.set_weights(v)\n    step(x)"),
+        {"GPU502"},
+    ),
     ("calls of calls", DOUBLED.replace("v + v", "use(v, v)(v)").format("use(x)", "model.predict(v)"), set()),
     ("a round trip once", "l = step(tf.zeros((8, 4)))\ny = tf.constant(np.sqrt(l.numpy()))", set()),
     ("a counting number", "for i in range(1000):\n    step(tf.zeros((8, 4)), i)", {"GPU504"}),

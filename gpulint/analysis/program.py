@@ -132,7 +132,7 @@ def _methods(cls: UserClass) -> Iterator[Function]:
 
 def _bases(cls: UserClass) -> set[str]:
     """The names of the program's classes from which a class inherits."""
-    return {base.name for base in cls.lineage if isinstance(base, UserClass) and base is not cls}
+    return {base.name for base in cls.classes[1:]}
 
 
 def _function_of(value: object) -> Function | None:

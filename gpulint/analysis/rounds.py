@@ -142,8 +142,10 @@ def _changes(name: Any) -> bool:
     if head == "unary":
         return _changes(rest[1])
     if head in ("int", "float"):
-        read = isinstance(rest[0], Symbol) and rest[0].parts[0] == host.READ
-        return read or (isinstance(rest[0], Symbol) and (_changes(rest[0]) or "iterations" in rest[0].words))
+        made_of = rest[0]
+        return isinstance(made_of, Symbol) and (
+            made_of.parts[0] == host.READ or _changes(made_of) or "iterations" in made_of.words
+        )
     if head == host.READ:
         return rest[1] in ("int", "float")
     if head == "call":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpulint.analysis import calls, datasets, events, gradients, members, precision, removed, runtime, tensors
 from gpulint.analysis.contexts import Replica
 from gpulint.analysis.control import Halts
+from gpulint.analysis.nesting import leaves_on
 from gpulint.analysis.values import (
     NONE,
     Arguments,
@@ -15,8 +16,6 @@ from gpulint.analysis.values import (
     Constant,
     Dataset,
     Function,
-    Items,
-    Join,
     Layer,
     Model,
     Optimizer,
@@ -53,17 +52,10 @@ WEIGHTS = frozenset({"get_weights", "set_weights", "save", "save_weights", "load
 
 def weights_used(interp: Interpreter, owner: Model | Layer, name: str, arguments: Arguments, site: Site) -> None:
     """`owner.name(…)`, one of `WEIGHTS`."""
-    are_got = name == "set_weights" and any(map(_are_got, arguments.all()))
+    are_got = name == "set_weights" and any(
+        "get_weights" in symbol_of(one).words for value in arguments.all() for one in leaves_on(interp.path, value)
+    )
     interp.emit(events.WeightsUsed(site, interp.where(), owner, name, arguments, are_got))
-
-
-def _are_got(value: Value) -> bool:
-    """Whether a value is computed from what `get_weights` gave."""
-    if isinstance(value, Items):
-        return any(map(_are_got, value.items or ())) or (value.element is not None and _are_got(value.element))
-    if isinstance(value, Join):
-        return any(_are_got(one) for _, one in value.alternatives)
-    return "get_weights" in symbol_of(value).words
 
 
 def model_method(interp: Interpreter, model: Model, name: str, arguments: Arguments, site: Site) -> Value:

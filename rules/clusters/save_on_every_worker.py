@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from gpulint.api import (
     CLUSTER_WORDS,
@@ -157,15 +158,14 @@ def _is_of_worker(path: values.Value, where: Where) -> bool:
     return len(options) > 1 or unknown or any(words(name) & _RANKS for name in named)
 
 
-def _named(name: object) -> Iterator[str]:
+@lru_cache(maxsize=8192)
+def _named(name: object) -> frozenset[str]:
     """The words of a symbol; of a parameter its name, and not the function that it is of."""
     if isinstance(name, str):
-        yield name
-    elif isinstance(name, Symbol) and name.parts[0] == "parameter":
-        yield from _named(name.parts[-1])
-    elif isinstance(name, (Symbol, tuple)):
-        for part in name.parts if isinstance(name, Symbol) else name:
-            yield from _named(part)
+        return frozenset({name})
+    if isinstance(name, Symbol):
+        return _named(name.parts[-1] if name.parts[0] == "parameter" else name.parts)
+    return frozenset().union(*map(_named, name)) if isinstance(name, tuple) else frozenset()
 
 
 def _is_before(start: events.Event, event: events.Event) -> bool:
