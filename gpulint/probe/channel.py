@@ -8,6 +8,9 @@ import select
 import sys
 import termios
 
+_ROOM = 1 << 20
+"""Bytes: what Linux allows everybody, if nobody has set another limit."""
+
 
 class Channel:
     """`inner` is the program's end, `outer` ours."""
@@ -18,6 +21,8 @@ class Channel:
         self.target = target
         self._screen = target if target is not None and os.isatty(target) else None
         self.outer, self.inner = os.pipe() if self._screen is None else os.openpty()
+        self.is_roomy = self._screen is None and _enlarged(self.inner)
+        """Whether it takes all that a program can write in some hundredths of a second."""
         self._take_attributes()
         self.resize()
 
@@ -50,6 +55,14 @@ class Channel:
             termios.tcsetattr(self.inner, termios.TCSANOW, attributes)
         except termios.error:
             pass  # it keeps what a new terminal has
+
+
+def _enlarged(pipe: int) -> bool:
+    """Gives a pipe more room than the 64 KiB that it has; whether the system does."""
+    try:
+        return fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _ROOM) >= _ROOM
+    except (AttributeError, OSError):  # only Linux can, up to a limit for each user
+        return False
 
 
 def standard_output() -> int | None:

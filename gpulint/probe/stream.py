@@ -22,6 +22,12 @@ _PATIENCE = 0.1
 """After this many seconds an unfinished line that could still become placement log is passed on: it may be a prompt,
 or a line that grows by a dot from time to time."""
 
+_REST = 0.02
+"""Seconds to wait after a read of nothing but placement log: a step writes some lines, and each wakes us up."""
+
+_LITTLE = 1 << 12
+"""Bytes of such a read above which there is no rest: the log comes fast, and the program must not wait for us."""
+
 _TAIL = 1 << 12
 """Bytes of the end of what was passed on that are kept."""
 
@@ -107,9 +113,12 @@ class Stream:
                 self.received += len(data)
                 if left is not None:
                     left -= len(data)
-                self._write(self._passed_on(data))
+                text = self._passed_on(data)
+                self._write(text)
                 if len(data) % _BLOCK:
                     self.summary.pause()
+                if not text and not self._held and len(data) <= _LITTLE and self._channel.is_roomy:
+                    time.sleep(_REST)
             elif left is not None and not ready:
                 break
             if self._held and time.monotonic() >= self._gives_up_at:

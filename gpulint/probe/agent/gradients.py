@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 from gpulint.probe.agent.guard import Fault, guarded
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.steps import OnStep
 
 EAGER_STEP = "GradientTape.gradient"
 """Stands for the name of the function in records of such steps."""
@@ -19,9 +19,7 @@ EAGER_STEP = "GradientTape.gradient"
 class Gradients:
     """Stands before `GradientTape.gradient` and tells of the calls outside traced functions."""
 
-    def __init__(
-        self, places: Places, hooks: Hooks, fault: Fault, on_step: Callable[[str, Place | None, float], None]
-    ) -> None:
+    def __init__(self, places: Places, hooks: Hooks, fault: Fault, on_step: OnStep) -> None:
         self._places, self._hooks, self._on_step = places, hooks, on_step
         self._note = guarded("eager steps", fault, self._step)
         self._last: dict[Place | None, float] = {}
@@ -43,4 +41,4 @@ class Gradients:
     def _step(self) -> None:
         place, now = self._places.here(), time.perf_counter()
         before, self._last[place] = self._last.get(place, now), now
-        self._on_step(EAGER_STEP, place, now - before)
+        self._on_step(EAGER_STEP, place, now, now - before)

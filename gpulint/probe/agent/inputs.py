@@ -12,6 +12,7 @@ from gpulint.probe.agent.guard import Fault, guarded
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.steps import Again
 from gpulint.probe.agent.tally import Tally
 
 FIRST = 2
@@ -93,15 +94,18 @@ class Inputs:
         if not Internals.is_of_replica(dataset):
             self._inside.add(iterator)
 
-    def stepped(self, place: Place | None) -> None:
+    def stepped(self, place: Place | None, now: float) -> Again:
         """A training step has ended that was called at `place`."""
         if self._window is not None:
             if self._steps() >= self._window[0] + WINDOW:
                 self._close(place)
-        elif self._inside and time.perf_counter() >= self._due:
+        elif self._inside and now >= self._due:
             found = [(weakref.ref(iterator), self._given(iterator)) for iterator in list(self._inside)]
             before = [(iterator, given[0]) for iterator, given in found if given is not None]
             self._window = (self._steps(), time.perf_counter(), before)
+        if self._window is not None:
+            return Again(step=self._window[0] + WINDOW)
+        return Again(time=max(self._due, now + PAUSE))
 
     def _close(self, place: Place | None) -> None:
         assert self._window is not None

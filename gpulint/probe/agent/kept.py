@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from gpulint.probe.agent.places import Place
+from gpulint.probe.agent.steps import Again
 from gpulint.probe.agent.writer import Writer
 
 FIRST = 8
@@ -59,10 +60,10 @@ class Kept:
             if known is not None and len(known) < MOST:
                 known += [(origin, size, weakref.ref(tensor)) for tensor, size in tensors]
 
-    def stepped(self, taken: int) -> None:
+    def stepped(self, taken: int) -> Again:
         """Another step has ended: so many in all. What comes now is of the next one."""
         if not self._began:
-            return
+            return Again()
         with self._lock:
             self._taken = taken - self._began + 1
             self.is_looking = self._taken <= FIRST or self._taken & (self._taken - 1) == 0
@@ -71,6 +72,8 @@ class Kept:
             if self._taken > 2 * self._next:
                 self._count()
                 self._next += max(1, self._next // 2)
+            of_interest = min(1 << self._taken.bit_length(), 2 * self._next + 1)
+            return Again(step=taken + (1 if self.is_looking else of_interest - self._taken))
 
     def _count(self) -> None:
         """Sum up what is there of the steps up to `_next`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from gpulint.probe.agent.device_memory import DeviceMemory
+from gpulint.probe.agent.steps import Again
 from gpulint.probe.agent.writer import Writer
 
 MEASURED = "steps"
@@ -40,20 +41,22 @@ class MemoryWriter:
         if self._memory is not None:
             self._memory.reset_peaks()
 
-    def stepped(self) -> None:
-        """A step has ended."""
-        if self._phase == MEASURED:
-            self._steps += 1
-            if self._steps <= EACH or time.monotonic() - self._last >= GAP:
-                self.write()
+    def stepped(self, taken: int, now: float) -> Again:
+        """A step has ended, the `taken`th."""
+        if self._phase != MEASURED:
+            return Again(step=taken + 1)
+        self._steps += 1
+        if self._steps <= EACH or now - self._last >= GAP:
+            self.write()
+        return Again(step=taken + 1) if self._steps < EACH else Again(time=now + GAP)
 
     def write_on(self) -> None:
         """Look at it where nobody has for a while."""
-        if time.monotonic() - self._last >= SILENCE:
+        if time.perf_counter() - self._last >= SILENCE:
             self.write()
 
     def write(self) -> None:
         """Look at it now."""
         if self._memory is not None and (devices := self._memory.sample()):
-            self._last = time.monotonic()
+            self._last = time.perf_counter()
             self._writer.write("memory", phase=self._phase, devices=devices)

@@ -15,6 +15,7 @@ from gpulint.probe.agent.guard import guarded
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.kept import Kept, Origin
 from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.steps import OnStep
 
 if TYPE_CHECKING:
     from gpulint.probe.agent.blocks import Block
@@ -93,7 +94,7 @@ class Operations:
         places: Places,
         on_fault: Callable[[str, BaseException], None],
         on_live: Callable[[], None],
-        on_step: Callable[[str, Place | None, float], None],
+        on_step: OnStep,
         on_variable: Callable[[Any, Any, Any, str, list[Place | None]], None],
         on_rebuilt: Callable[[], None],
         on_batch: Callable[[Place | None, int], None],
@@ -115,7 +116,8 @@ class Operations:
         self.inner_devices: set[tuple[str, Place | None, str]] = set()
         """(compiled function, place, device) for the devices that it asks for inside."""
         self._lock = threading.Lock()
-        self._ran: Counter[Ran] = Counter()
+        self._ran: dict[tuple[Place | None, str, str, str, int], int] = {}
+        """The fields of `Ran` → how often."""
         self._copied: Counter[Copied] = Counter()
         self.created: dict[tuple[str, str], Created] = {}
         """(graph, node) → what was built there."""
@@ -132,6 +134,8 @@ class Operations:
         self.called_at: dict[str, tuple[Place | None, str]] = {}
         """Function → where it was first called, and the device that it ran on."""
         self._training: set[str] = set()
+        self._steps: dict[str | bytes, str] = {}
+        """Trace → its function, for those that are training steps and were looked at."""
         self._last: dict[str, float] = {}
         self._is_live = False
         self.blocks: tuple[Block, ...] = ()
@@ -144,6 +148,9 @@ class Operations:
     def __call__(
         self, op_type: str | bytes, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
     ) -> Any:
+        if graph is None and (function := self._steps.get(op_type)) is not None and not self._looks_closely:
+            self._on_step(*self._step(function, self._places.here(2)))
+            return None
         passed_on = outputs if graph is not None and self._internals.calls_others_back else None
         if self.is_over:
             self._internals.forget_operations(self)
@@ -164,12 +171,17 @@ class Operations:
             self._note_kept(op_type, outputs)
         return passed_on
 
+    @property
+    def _looks_closely(self) -> bool:
+        """Whether more is to be known of a step than that it was taken."""
+        return self.is_over or self.kept.is_looking or bool(self.blocks)
+
     def take(self) -> tuple[Counter[Ran], Counter[Copied]]:
         """The eager operations since the last call, and the copies that they made."""
         with self._lock:
-            taken, self._ran = (self._ran, self._copied), Counter()
-            self._copied = Counter()
-        return taken
+            ran, self._ran = self._ran, {}
+            copied, self._copied = self._copied, Counter()
+        return Counter({Ran(*key): count for key, count in ran.items()}), copied
 
     def is_training(self, function: str) -> bool:
         """Whether a function takes gradients, itself or in one that it contains."""
@@ -185,8 +197,9 @@ class Operations:
 
     def _executed(
         self, op_type: str, inputs: Any, attrs: Any, outputs: Any, op_name: Any
-    ) -> tuple[str, Place | None, float] | None:
-        self.look_alive()
+    ) -> tuple[str, Place | None, float, float] | None:
+        if not self._is_live:
+            self.look_alive()
         if (function := graph_of(op_type)) is not None:
             for block in self.blocks:
                 block.called[function] = _device_of(outputs)
@@ -205,8 +218,10 @@ class Operations:
             copied = list(self._copies(op_type, inputs, outputs[0].device, place, requested))
         with self._lock:
             self.eager += 1
-            self._ran[Ran(place, op_type, requested, device, dtype)] += 1
-            self._copied.update(copied)
+            key = (place, op_type, requested, device, dtype)
+            self._ran[key] = self._ran.get(key, 0) + 1
+            if copied:
+                self._copied.update(copied)
         for block in self.blocks:
             block.add(op_type, device, copied)
         return None
@@ -228,7 +243,7 @@ class Operations:
                 source, target = short(tensor.device), short(device)
                 yield Copied(place, EAGER_COPY, source, target, op, requested, size, False, mixed)
 
-    def _function_ran(self, function: str, trace: str, outputs: Any) -> tuple[str, Place | None, float] | None:
+    def _function_ran(self, function: str, trace: str, outputs: Any) -> tuple[str, Place | None, float, float] | None:
         traces = self.traces.get(function)
         if traces is None or trace not in traces:
             self.traces.setdefault(function, {})[trace] = time.time()
@@ -237,10 +252,15 @@ class Operations:
             self.called_at.setdefault(function, (self._places.here(4), _device_of(outputs)))
         if function not in self._training:
             return None
+        self._steps[trace] = function
+        return self._step(function, self._places.here(4))
+
+    def _step(self, function: str, place: Place | None) -> tuple[str, Place | None, float, float]:
+        """A training step has ended: what is told of it."""
         now = time.perf_counter()
-        before = self._last.get(function)
+        before = self._last.get(function, now)
         self._last[function] = now
-        return function, self._places.here(4), now - before if before is not None else 0.0
+        return function, place, now, now - before
 
     def _keep(self, op_type: str | bytes, outputs: Any) -> None:
         """Tell of what was made in a step that is looked at."""

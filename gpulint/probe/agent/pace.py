@@ -19,11 +19,10 @@ class Pace:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._calls = threading.local()
-        self._inside: list[float] = []
-        self._between: list[float] = []
-        self._ended: float | None = None
-        """When the last step ended."""
-        self._waited = 0.0
+        self._fresh: list[tuple[float, float, float]] = []
+        """Steps that are not written yet: when each began and ended, and the seconds waited for input by then."""
+        self._before: tuple[float, float] | None = None
+        """When the last step that was written ended, and what was waited by then."""
 
     def watch(self, function: Any, hooks: Hooks) -> None:
         """Notes when calls of a `tf.function` begin; `function` is the class of these."""
@@ -44,22 +43,23 @@ class Pace:
 
         return timed
 
-    def add(self, waited: float) -> None:
-        """A step has just ended; `waited` are the seconds that Python has waited for input so far."""
-        now, began = time.perf_counter(), getattr(self._calls, "began", None)
-        if began is None:
-            return
-        with self._lock:
-            if self._ended is not None:
-                self._inside.append(now - began)
-                self._between.append(max(0.0, began - self._ended - (waited - self._waited)))
-            self._ended, self._waited = now, waited
+    def add(self, ended: float, waited: float) -> None:
+        """A step has ended; `waited` are the seconds that Python has waited for input so far."""
+        began = getattr(self._calls, "began", None)
+        if began is not None:
+            with self._lock:
+                self._fresh.append((began, ended, waited))
 
     def write(self, writer: Writer) -> None:
         """Write the steps since the last time: how many, and the medians of both."""
         with self._lock:
-            inside, self._inside = self._inside, []
-            between, self._between = self._between, []
+            fresh, self._fresh = self._fresh, []
+        inside, between = [], []
+        for began, ended, waited in fresh:
+            if self._before is not None:
+                inside.append(ended - began)
+                between.append(max(0.0, began - self._before[0] - (waited - self._before[1])))
+            self._before = ended, waited
         if inside:
             writer.write("pace", rows=[[len(inside), round(_median(inside), 6), round(_median(between), 6)]])
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from gpulint.probe.agent.guard import Fault
 from gpulint.probe.agent.hooks import Hooks
+from gpulint.probe.agent.steps import NEVER, Again
 
 
 class Profile:
@@ -35,12 +36,14 @@ class Profile:
         for owner in (profiler, inside):
             hooks.replace(owner, "start", giving_way)
 
-    def stepped(self, taken: int) -> None:
+    def stepped(self, taken: int) -> Again:
         """A training step has ended, the `taken`th."""
+        last = self._first + self._steps
         if taken == self._first:
             self._begin()
-        elif taken == self._first + self._steps:
+        elif taken == last:
             self.end()
+        return Again(step=min((step for step in (self._first, last) if step > taken), default=NEVER))
 
     def end(self) -> None:
         """Writes the profile, where one is being made."""

@@ -32,7 +32,7 @@ from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.profile import Profile
 from gpulint.probe.agent.simulation import Simulation
 from gpulint.probe.agent.simulation.pieces import Unsupported, missing
-from gpulint.probe.agent.steps import Steps
+from gpulint.probe.agent.steps import Again, Steps
 from gpulint.probe.agent.threads import OWN, watch_threads
 from gpulint.probe.agent.variables import Variables
 from gpulint.probe.agent.witnesses import Witnesses
@@ -89,6 +89,10 @@ class Session:
         self._memory = MemoryWriter(self._writer)
         self._simulation: Simulation | None = None
         self._steps = Steps()
+        self._again = Again(step=0)
+        """When somebody is to be told of a training step next."""
+        self._last_step = options.warmup + options.steps if options.steps else 0
+        """The training step that the program is ended after, 0 for none."""
         self._pace = Pace()
         self._witnesses = Witnesses(
             self._writer, self._places, self._hooks, self.fault, self._stepped, lambda: self._steps.taken
@@ -252,27 +256,49 @@ class Session:
         """A dataset is divided among replicas: the size of the batches that it gives, -1 where it gives no such."""
         self._writer.write("batch", where=place, size=size)
 
-    def _stepped(self, function: str, place: Place | None, seconds: float) -> None:
-        taken = self._steps.taken + 1
+    def _stepped(self, function: str, place: Place | None, ended: float, seconds: float) -> None:
+        """Called in every training step, so that all but counting it is left to `_look`, which is not."""
+        assert self._operations is not None
         try:
-            if taken == self._options.warmup + 1:
-                self._enter(MEASURED)
-                if self._operations is not None:
-                    self._operations.kept.begin(taken)
-            elif taken == 1:
-                self._enter("warm-up")
-            self._steps.add(function, place, seconds, self._operations.eager if self._operations else 0)
+            if self._steps.taken <= self._options.warmup:
+                self._warms_up(self._steps.taken + 1)
+            taken = self._steps.add(function, place, ended, seconds, self._operations.eager)
             if function != EAGER_STEP:
-                self._pace.add(self._witnesses.waited)
-            self._witnesses.stepped(place)
-            self._memory.stepped()
-            if self._operations is not None:
-                self._operations.kept.stepped(taken)
+                self._pace.add(ended, self._witnesses.waited)
         except Exception as error:
             self.fault("steps", error)
-        self._profile.stepped(taken)
-        if self._options.steps and taken >= self._options.warmup + self._options.steps:
-            raise SystemExit(0)
+            return
+        if taken >= self._again.step or ended >= self._again.time:
+            self._look(taken, place, ended)
+
+    def _warms_up(self, taken: int) -> None:
+        """A step has ended, the `taken`th, which is at most the first after the warm-up."""
+        assert self._operations is not None
+        if taken == self._options.warmup + 1:
+            self._enter(MEASURED)
+            self._operations.kept.begin(taken)
+        elif taken == 1:
+            self._enter("warm-up")
+
+    def _look(self, taken: int, place: Place | None, now: float) -> None:
+        """A step has ended that somebody waits for."""
+        assert self._operations is not None
+        again = self._profile.stepped(taken)
+        try:
+            for other in (
+                self._witnesses.stepped(place, now),
+                self._memory.stepped(taken, now),
+                self._operations.kept.stepped(taken),
+            ):
+                again = again.or_(other)
+        except Exception as error:
+            self.fault("steps", error)
+            again = Again(step=taken + 1)
+        if self._last_step:
+            if taken >= self._last_step:
+                raise SystemExit(0)
+            again = again.or_(Again(step=self._last_step))
+        self._again = again
 
     def _write_on(self) -> None:
         while not self._stopped.wait(INTERVAL):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 from gpulint.probe.agent.places import Place
 from gpulint.probe.agent.writer import Writer
@@ -14,6 +16,24 @@ FEW = 30
 
 EACH = 2_000
 """Steps that are told of one by one; those that come later, in sum only."""
+
+NEVER = float("inf")
+
+OnStep: TypeAlias = Callable[[str, "Place | None", float, float], None]
+"""Is told of a training step: its function, the place that called it, when it ended (`time.perf_counter`) and the
+seconds since the one before it."""
+
+
+class Again(NamedTuple):
+    """When something is to be told of a step again: at the end of the `step`th, or of the first after a time
+    (`time.perf_counter`). A step is too short to tell everybody of it."""
+
+    step: float = NEVER
+    time: float = NEVER
+
+    def or_(self, other: Again) -> Again:
+        """The earlier of both, for each."""
+        return Again(min(self.step, other.step), min(self.time, other.time))
 
 
 class _Fresh:
@@ -34,40 +54,44 @@ class Steps:
     def __init__(self) -> None:
         self.taken = 0
         """Steps of all functions so far."""
-        self._fresh: dict[tuple[str, Place | None], _Fresh] = {}
+        self._fresh: list[tuple[tuple[str, Place | None], float, float, int]] = []
         self._before: dict[tuple[str, Place | None], int] = {}
         self._told = 0
         self._lock = threading.Lock()
+        self._epoch = time.time() - time.perf_counter()
 
-    def add(self, function: str, place: Place | None, seconds: float, operations: int) -> None:
-        """One more step; `operations` is the number of eager operations that were run so far."""
-        key = (function, place)
+    def add(self, function: str, place: Place | None, ended: float, seconds: float, operations: int) -> int:
+        """One more step; `operations` is the number of eager operations that were run so far. How many there are."""
         with self._lock:
+            self._fresh.append(((function, place), ended, seconds, operations))
             self.taken += 1
-            fresh = self._fresh.setdefault(key, _Fresh())
-            fresh.steps.append((time.time(), seconds))
-            between = operations - self._before.get(key, operations)
-            self._before[key] = operations
-            if between > FEW:
-                fresh.busy += 1
-                fresh.operations += between
+            return self.taken
 
     def write(self, writer: Writer) -> None:
         """Write the steps since the last time."""
         with self._lock:
-            fresh, self._fresh = self._fresh, {}
+            taken, self._fresh = self._fresh, []
+        fresh: dict[tuple[str, Place | None], _Fresh] = {}
+        for key, ended, seconds, operations in taken:
+            of_key = fresh.setdefault(key, _Fresh())
+            of_key.steps.append((self._epoch + ended, seconds))
+            between = operations - self._before.get(key, operations)
+            self._before[key] = operations
+            if between > FEW:
+                of_key.busy += 1
+                of_key.operations += between
         for (name, where), one in fresh.items():
-            seconds = [lasted for _, lasted in one.steps]
+            lasted = [seconds for _, seconds in one.steps]
             each = one.steps[: max(0, EACH - self._told)]
             self._told += len(each)
             writer.write(
                 "steps",
                 name=name,
                 where=where,
-                count=len(seconds),
-                seconds=round(sum(seconds), 6),
-                slowest=round(max(seconds), 6),
+                count=len(lasted),
+                seconds=round(sum(lasted), 6),
+                slowest=round(max(lasted), 6),
                 busy=[one.busy, one.operations],
                 ended=round(one.steps[-1][0], 6),
-                each=[[round(moment, 6), round(lasted, 6)] for moment, lasted in each],
+                each=[[round(moment, 6), round(seconds, 6)] for moment, seconds in each],
             )

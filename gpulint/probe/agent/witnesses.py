@@ -15,6 +15,7 @@ from gpulint.probe.agent.models import Models
 from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.reads import Reads
 from gpulint.probe.agent.replicas import Replicas
+from gpulint.probe.agent.steps import Again, OnStep
 from gpulint.probe.agent.writer import Writer
 
 
@@ -30,7 +31,7 @@ class Witnesses:
         places: Places,
         hooks: Hooks,
         fault: Fault,
-        on_step: Callable[[str, Place | None, float], None],
+        on_step: OnStep,
         steps: Callable[[], int],
     ) -> None:
         self._writer = writer
@@ -69,9 +70,9 @@ class Witnesses:
         """The runtime begins ("runtime"), or the program ends ("end")."""
         self._environment.tell(name)
 
-    def stepped(self, place: Place | None) -> None:
+    def stepped(self, place: Place | None, now: float) -> Again:
         """A training step has ended that was called at `place`."""
-        self._inputs.stepped(place)
+        return self._inputs.stepped(place, now)
 
     @property
     def waited(self) -> float:
