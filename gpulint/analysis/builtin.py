@@ -298,7 +298,16 @@ def _getattr(interp: Interpreter, values: list[Value], arguments: Arguments, sit
             return access.attribute(interp, option, name, ir.Pass(site.node))
 
         return interp.each(values[0], read, site)
+    if len(values) >= 2 and isinstance(values[0], External) and values[0].name in _ALIKE:
+        return External(_ALIKE[values[0].name], values[0].package)
     return _unknown("getattr", arguments)
+
+
+_ALIKE = {
+    "tensorflow.keras.applications": "tensorflow.keras.applications.ResNet50",
+    "tensorflow.keras.optimizers": "tensorflow.keras.optimizers.Optimizer",
+}
+"""Modules → a name that stands for any of theirs: those that programs choose by an option are all of one kind."""
 
 
 def _setattr(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:

@@ -59,6 +59,9 @@ MAX_REPEATS = 2
 MAX_IDLE_RUNS = 2
 """Runs in one project of a function that does nothing of note, after which it is not run again."""
 
+MAX_FORMULA_RUNS = 200
+"""Runs of a function that does nothing but arithmetic: what it gives changes with the numbers that it is given."""
+
 MAX_RUNS = 10
 """Runs of one function in one program; later calls give Unknown."""
 
@@ -208,13 +211,14 @@ def call_function(
     earlier = [run for run in interp.executions.setdefault(key, []) if compatible(run.path, interp.path)]
     total = interp.runs.get(identity, 0)
     repeats = 1 if function.memoized else MAX_REPEATS
-    if on_yield is None and (len(earlier) >= repeats or total >= MAX_RUNS):
+    again = on_yield is not None or (total < MAX_FORMULA_RUNS and interp.is_formula(definition))
+    if not again and (len(earlier) >= repeats or total >= MAX_RUNS):
         if not earlier:
             interp.plan.reached("runs of one function", site)
             return unknown
         interp.effects += earlier[-1].effects
         return earlier[-1].result
-    if on_yield is None and _is_idle(interp, function, arguments):
+    if not again and _is_idle(interp, function, arguments):
         return earlier[-1].result if earlier else unknown
     interp.entered.add(identity)
     if function.module.path != interp.plan.path and (caller.known or caller.depth):

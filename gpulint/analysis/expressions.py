@@ -487,10 +487,11 @@ def iterate(interp: Interpreter, iterable: Value, node: ir.Node) -> tuple[list[V
     if isinstance(iterable, Join):
         if (gradient := gradients.element(iterable)) is not None:
             return [gradient], False
-        if all(isinstance(option, Dataset) for _, option in iterable.alternatives):
-            iterable = iterable.alternatives[0][1]
-        else:
+        datasets = [option for _, option in iterable.alternatives if isinstance(option, Dataset)]
+        alike = {id(one.distributed) for one in datasets}
+        if len(datasets) < len(iterable.alternatives) or len(alike) > 1:
             return [_any_of(interp, iterable, node)], False
+        iterable = datasets[0]
     if isinstance(iterable, Items):
         if iterable.items is not None and len(iterable.items) <= MAX_UNROLL:
             return list(iterable.items), True

@@ -33,6 +33,7 @@ from gpulint.analysis.values import (
 )
 from gpulint.places import Site
 from gpulint.syntax import ir
+from gpulint.syntax.formulas import is_formula
 
 if TYPE_CHECKING:
     from gpulint.analysis.modules import ModuleScope, Project
@@ -296,6 +297,14 @@ class Interpreter:
         if words is None:
             words = known[id(definition)] = frozenset(words_in(definition))
         return words
+
+    def is_formula(self, definition: ir.FunctionDef | ir.Lambda) -> bool:
+        """Whether a function does nothing but arithmetic."""
+        known = self.project.formulas
+        formula = known.get(id(definition))
+        if formula is None:
+            formula = known[id(definition)] = is_formula(definition)
+        return formula
 
     def run_module(self, path: str, dotted: str) -> ModuleScope | None:
         """Import a module of the project; its effect on the runtime becomes the program's."""

@@ -249,7 +249,8 @@ def _op(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site:
     for value in arguments.all():
         if isinstance(value, (Function, Traced)):
             _call_back(interp, value, site)
-    if known.kind is Kind.REDUCTION or name.endswith(_TAKES_LOGITS):
+    of_all = known.kind is Kind.REDUCTION and arguments.of("axis", known.params) in (None, NONE)
+    if of_all or name.endswith(_TAKES_LOGITS):
         precision.in_loss(interp, arguments.all(), site)
     result = tensors.op(interp, name, known, arguments, site)
     if name in _SPLITS and isinstance(result, Tensor):
@@ -481,6 +482,21 @@ def _indexed_slices(interp: Interpreter, arguments: Arguments, site: Site) -> Va
     return interp.choose(arguments.get("values", 0) or Unknown(("slices", site)))
 
 
+def _some_optimizer(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    return members.make_optimizer(interp, site, "tensorflow.keras.optimizers.Optimizer")
+
+
+def _optimizer_got(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    """`keras.optimizers.get`: an optimizer stays as it is, one that is described is made."""
+
+    def got(option: Value) -> Value:
+        if isinstance(option, Mapping) or (isinstance(option, Constant) and isinstance(option.value, str)):
+            return _some_optimizer(interp, arguments, site)
+        return option if isinstance(option, Optimizer) else Unknown(("optimizer", site))
+
+    return interp.each(arguments.get("identifier", 0) or NONE, got, site)
+
+
 SPECIAL: dict[str, Handler] = {
     "tensorflow.device": _device,
     "tensorflow.DeviceSpec": _device_spec,
@@ -512,6 +528,9 @@ SPECIAL: dict[str, Handler] = {
     "tensorflow.IndexedSlices": _indexed_slices,
     "tensorflow.nn.compute_average_loss": _average_loss,
     "tensorflow.keras.Input": _input,
+    "tensorflow.keras.optimizers.Optimizer": _some_optimizer,
+    "tensorflow.keras.optimizers.deserialize": _some_optimizer,
+    "tensorflow.keras.optimizers.get": _optimizer_got,
     "tensorflow.config.LogicalDeviceConfiguration": _logical_device,
     "collections.defaultdict": _default_dict,
     **dict.fromkeys(("dataclasses.field", "attr.ib", "attr.field", "attrs.field", "pydantic.Field"), fields.field),

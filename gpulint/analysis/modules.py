@@ -72,6 +72,8 @@ class Project:
         self._outlines: dict[str, Outline | None] = {}
         self.definition_words: dict[int, frozenset[str]] = {}
         """The names that the body of a definition (by id) reads."""
+        self.formulas: dict[int, bool] = {}
+        """Whether a definition (by id) is a formula."""
         self._memory: dict[Hashable, _Remembered] = {}
         self._computed: dict[Hashable, Any] = {}
         self.consulted: set[str] = set()

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from gpulint.analysis.contexts import Context, Loop
+from gpulint.analysis import callbacks
+from gpulint.analysis.contexts import Context
 from gpulint.analysis.control import Exhausted, Halts
-from gpulint.analysis.events import LoopEntered
 from gpulint.analysis.graph_mode import is_graph_mode
 from gpulint.analysis.interpreter import MAX_ENTRY_STEPS, MAX_STEPS, Interpreter
 from gpulint.analysis.modules import ModuleScope, Project
@@ -150,19 +150,10 @@ def _run_entry(interp: Interpreter, function: Function, owner: UserClass | None)
     receiver = _receiver(interp, owner, site)
     if id(function.definition) in interp.entered:
         return
-    if function.name in BATCH_METHODS and any(name.startswith(CALLBACKS) for name in owner.libraries()):
-        loop = Loop(site, None, False, is_batches=True)
-        interp.context = interp.context._replace(loops=(loop,))
-        interp.emit(LoopEntered(site, interp.where(), loop))
+    callbacks.begins(interp, owner, function)
     from gpulint.analysis.calls import with_receiver
 
     interp.call_entry(_as_bound(interp, function), with_receiver(receiver, unknown), site, receiver)
-
-
-CALLBACKS = "tensorflow.keras.callbacks."
-
-BATCH_METHODS = frozenset({"on_batch_begin", "on_batch_end", "on_train_batch_begin", "on_train_batch_end"})
-"""Methods of a callback that Keras calls for every batch of training."""
 
 
 def _as_bound(interp: Interpreter, function: Function) -> Value:

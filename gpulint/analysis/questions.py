@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from gpulint.analysis.contexts import Caller, Where, callers
 from gpulint.analysis.events import (
@@ -102,7 +102,8 @@ def left_on(plan: Plan, switches: Mapping[str, str]) -> Iterator[LibraryCalled]:
         if same and _turns(event) is not True:
             continue
         taken_back = any(one.name == off and (not same or _turns(one) is False) for one in called)
-        if not taken_back and is_certain(event.where, plan):
+        reached = [one.where for one in before if one.name == event.name and one.site == event.site]
+        if not taken_back and _is_certain(event.where, reached, plan):
             yield event
 
 
@@ -111,17 +112,17 @@ def _turns(event: LibraryCalled) -> object:
     return known(next(iter(event.arguments.all()), None))
 
 
-def is_certain(where: Where, plan: Plan) -> bool:
-    """Whether a place is reached in every run that trains: on no condition, from what the program itself runs or
-    from an entry point that trains."""
-    if (
-        where.context.guards
-        or where.context.flags
-        or any(literal.condition.operator != "completes" for literal in where.path)
-    ):
+def _is_certain(where: Where, reached: Iterable[Where], plan: Plan) -> bool:
+    """Whether a place is reached in every run that trains, from what the program itself runs or from an entry point
+    that trains. `reached` are all the ways to it: of each training, one is on no condition that it is not under."""
+    if where.context.guards or where.context.flags:
         return False
+    trained = [event.where for event in plan.events if _may_train(event)]
     root = _root(where)
-    return root.known or any(_root(event.where) is root for event in plan.events if _may_train(event))
+    if not root.known and all(_root(one) is not root for one in trained):
+        return False
+    needed = [{literal for literal in one.path if literal.condition.operator != "completes"} for one in reached]
+    return all(any(conditions <= one.path for conditions in needed) for one in trained)
 
 
 def has_cluster(event: StrategyBuilt, plan: Plan) -> bool:

@@ -5,7 +5,18 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gpulint.analysis import calls, datasets, events, gradients, members, precision, removed, runtime, tensors
+from gpulint.analysis import (
+    callbacks,
+    calls,
+    datasets,
+    events,
+    gradients,
+    members,
+    precision,
+    removed,
+    runtime,
+    tensors,
+)
 from gpulint.analysis.contexts import Replica
 from gpulint.analysis.control import Halts
 from gpulint.analysis.nesting import leaves_on
@@ -46,6 +57,12 @@ _USES = {
     "call": "call",
 }
 
+_LOSSES = {
+    "compute_loss": ("x", "y", "y_pred", "sample_weight"),
+    "compiled_loss": ("y_true", "y_pred", "sample_weight"),
+}
+"""Methods of models that compute the loss that they were compiled with; the second is Keras 2's."""
+
 WEIGHTS = frozenset({"get_weights", "set_weights", "save", "save_weights", "load_weights"})
 """Methods of models and layers that read or write all their weights."""
 
@@ -71,6 +88,10 @@ def model_method(interp: Interpreter, model: Model, name: str, arguments: Argume
         if name in ("predict", "evaluate"):
             datasets.consumed(interp, interp.choose(arguments.get("x", 0) or NONE), "evaluate", site, None)
         return tensors.derived(interp, site, arguments.all()) if _USES[name] == "call" else Unknown(("used", site))
+    if name in _LOSSES:
+        predicted = arguments.of("y_pred", _LOSSES[name])
+        precision.in_loss(interp, [predicted] if predicted is not None else [], site)
+        return tensors.derived(interp, site, arguments.all())
     if name in WEIGHTS:
         weights_used(interp, model, name, arguments, site)
     elif name == "add" and arguments.positional:
@@ -104,6 +125,7 @@ def _fit(interp: Interpreter, model: Model, arguments: Arguments, site: Site) ->
     datasets.consumed(interp, data, "fit", site, None)
     if (validation := arguments.get("validation_data")) is not None:
         datasets.consumed(interp, interp.choose(validation), "evaluate", site, None)
+    callbacks.fitted(interp, model, arguments, site)
     if model.cls is None:
         precision.fitted(interp, model, site)
     if model.cls is not None and (step := model.cls.find("train_step") or model.cls.find("call")) is not None:

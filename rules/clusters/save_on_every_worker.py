@@ -102,10 +102,10 @@ class SaveOnEveryWorker(Rule):
         if not self._workers:
             return
         for event, path in self._writes:
-            if _is_guarded(event.where) or path is None or _is_of_worker(path, event.where):
+            if path is None or _is_of_worker(path, event.where):
                 continue
             started = next((one for one in self._workers if _is_before(one, event)), None)
-            if started is not None:
+            if started is not None and not _is_guarded(event.where, started.where):
                 yield Report(
                     event.site,
                     "every worker writes to this path",
@@ -139,9 +139,10 @@ def _directory(event: events.LibraryCalled) -> values.Value | None:
     return event.arguments.get("file_prefix", 0)
 
 
-def _is_guarded(where: Where) -> bool:
-    """Whether a condition may let only one worker through: any that is not about which step it is."""
-    return any(not _is_about_steps(literal) for literal in where.path)
+def _is_guarded(where: Where, started: Where) -> bool:
+    """Whether a condition may let only one worker through: any that is not about which step it is, and that the workers
+    did not start under."""
+    return any(not _is_about_steps(literal) for literal in where.path - started.path)
 
 
 def _is_about_steps(literal: Literal) -> bool:

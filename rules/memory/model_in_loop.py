@@ -117,11 +117,11 @@ class ModelInLoop(Rule):
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        kept = {event.site for event in self._built if id(event.model) in self._kept}
+        kept = {_in_loop(event) for event in self._built if id(event.model) in self._kept}
         told: set[Site] = set()
         for event in self._built:
             loop = event.where.context.loops[-1]
-            if event.model.site in kept or id(event.model) not in self._used:
+            if _in_loop(event) in kept or id(event.model) not in self._used:
                 continue
             if are_few(event.where.context.loops, FEW) or not in_every_turn(event, loop, self._built):
                 continue

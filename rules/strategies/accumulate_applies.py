@@ -215,9 +215,16 @@ def _is_always(where: Where, loop: Loop) -> bool:
 
 
 def _is_rarer(where: Where, other: Where) -> bool:
-    """Whether a place is reached on a condition that another one of the same function is not under."""
+    """Whether a place is reached on a condition that another one of the same function, or round, is not under."""
     own = {literal for literal in where.path - other.path if literal.condition.operator not in _OF_TRIES}
-    return bool(own) and where.caller.definition == other.caller.definition and not other.path - where.path
+    beside = where.caller.definition == other.caller.definition or _is_in_round(where, other)
+    return bool(own) and beside and not other.path - where.path
+
+
+def _is_in_round(where: Where, other: Where) -> bool:
+    """Whether a place is reached in the loop, as it was entered, that another one is reached in."""
+    rounds, others = ([(loop.site, loop.entry) for loop in one.context.loops] for one in (where, other))
+    return bool(others) and rounds[: len(others)] == others
 
 
 _OF_TRIES = frozenset({"completes", "handler"})

@@ -1,0 +1,58 @@
+"""Keras callbacks: the methods that `fit` calls, and where in the training it does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpulint.analysis import calls
+from gpulint.analysis.contexts import Loop
+from gpulint.analysis.control import Halts
+from gpulint.analysis.events import LoopEntered
+from gpulint.analysis.nesting import leaves_on
+from gpulint.analysis.values import NONE, Arguments, Function, Instance, Model, UserClass
+from gpulint.places import Site
+
+if TYPE_CHECKING:
+    from gpulint.analysis.interpreter import Interpreter
+
+_LIBRARY = "tensorflow.keras.callbacks."
+
+_OF_BATCHES = ("on_train_batch_begin", "on_batch_begin", "on_train_batch_end", "on_batch_end")
+"""Methods that Keras calls for every batch of training."""
+
+_IN_ORDER = ("on_train_begin", "on_epoch_begin", *_OF_BATCHES, "on_epoch_end", "on_train_end")
+
+
+def fitted(interp: Interpreter, model: Model, arguments: Arguments, site: Site) -> None:
+    """A model is fitted: its callbacks are called."""
+    for callback in leaves_on(interp.path, interp.choose(arguments.get("callbacks") or NONE)):
+        if isinstance(callback, Instance) and callback.cls is not None and _is_callback(callback.cls):
+            interp.state.write(callback.attributes, "model", model)
+            for name in _IN_ORDER:
+                found = callback.cls.find(name)
+                if found is not None and isinstance(found[0], Function):
+                    _call(interp, callback, callback.cls, found[0], site)
+
+
+def _call(interp: Interpreter, callback: Instance, cls: UserClass, method: Function, site: Site) -> None:
+    before = interp.context
+    interp.context = before._replace(loops=())
+    begins(interp, cls, method)
+    try:
+        calls.call_method(interp, callback, method, Arguments((), {}, True), site)
+    except Halts:
+        pass
+    interp.context = before
+
+
+def begins(interp: Interpreter, cls: UserClass, method: Function) -> None:
+    """A method of a class is about to be run that may be one that Keras calls for every batch, as in a loop."""
+    if method.name in _OF_BATCHES and _is_callback(cls):
+        site = Site(method.module.path, method.definition.number)
+        loop = Loop(site, None, False, is_batches=True)
+        interp.context = interp.context._replace(loops=(loop,))
+        interp.emit(LoopEntered(site, interp.where(), loop))
+
+
+def _is_callback(cls: UserClass) -> bool:
+    return any(name.startswith(_LIBRARY) for name in cls.libraries())
