@@ -50,7 +50,7 @@ def begins(interp: Interpreter, cls: UserClass, method: Function) -> None:
     if method.name in _OF_BATCHES and _is_callback(cls):
         site = Site(method.module.path, method.definition.number)
         loop = Loop(site, None, False, is_batches=True)
-        interp.context = interp.context._replace(loops=(loop,))
+        interp.context = interp.context._replace(loops=(loop,), guards=())
         interp.emit(LoopEntered(site, interp.where(), loop))
 
 

@@ -115,14 +115,22 @@ def _turns(event: LibraryCalled) -> object:
 def _is_certain(where: Where, reached: Iterable[Where], plan: Plan) -> bool:
     """Whether a place is reached in every run that trains, from what the program itself runs or from an entry point
     that trains. `reached` are all the ways to it: of each training, one is on no condition that it is not under."""
-    if where.context.guards or where.context.flags:
-        return False
     trained = [event.where for event in plan.events if _may_train(event)]
     root = _root(where)
     if not root.known and all(_root(one) is not root for one in trained):
         return False
-    needed = [{literal for literal in one.path if literal.condition.operator != "completes"} for one in reached]
-    return all(any(conditions <= one.path for conditions in needed) for one in trained)
+    return all(any(_is_implied(one, training) for one in reached) for training in trained)
+
+
+def _is_implied(where: Where, other: Where) -> bool:
+    """Whether nothing decides whether a place is reached but what another one is under, too."""
+    own, others = where.context, other.context
+    inside = len(others.loops) > len(own.loops)  # guards are those within the loops
+    return (
+        (inside or set(own.guards) <= set(others.guards))
+        and set(own.flags) <= set(others.flags)
+        and all(literal in other.path for literal in where.path if literal.condition.operator != "completes")
+    )
 
 
 def has_cluster(event: StrategyBuilt, plan: Plan) -> bool:

@@ -121,11 +121,11 @@ def _fit(interp: Interpreter, model: Model, arguments: Arguments, site: Site) ->
     runtime.initialised(interp, "yes", site)
     data = interp.choose(arguments.of("x", _FIT_PARAMS) or arguments.get("generator") or NONE)
     size = arguments.of("batch_size", _FIT_PARAMS)
+    callbacks.fitted(interp, model, arguments, site)
     interp.emit(events.ModelFitted(site, interp.where(), model, data, size, arguments))
     datasets.consumed(interp, data, "fit", site, None)
     if (validation := arguments.get("validation_data")) is not None:
         datasets.consumed(interp, interp.choose(validation), "evaluate", site, None)
-    callbacks.fitted(interp, model, arguments, site)
     if model.cls is None:
         precision.fitted(interp, model, site)
     if model.cls is not None and (step := model.cls.find("train_step") or model.cls.find("call")) is not None:
