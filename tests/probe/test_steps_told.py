@@ -1,0 +1,87 @@
+"""Those who watch training steps are told of a few of them only: they must find what they would find in all."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+from unittest.mock import patch
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpulint.probe.agent.hooks import Hooks
+from gpulint.probe.agent.kept import Kept, Origin
+from gpulint.probe.agent.profile import Profile
+from gpulint.probe.agent.steps import Again
+
+STEPS = 200
+HERE = Origin(("train.py", 7), "MatMul", "GPU:0")
+
+
+class Tensor:
+    """Something that can be kept."""
+
+
+class Records:
+    """A writer that remembers."""
+
+    def __init__(self) -> None:
+        self.written: list[list[Any]] = []
+
+    def numbered(self, place: Any) -> tuple[int, int]:
+        return 0, place[1]
+
+    def write(self, kind: str, rows: list[list[Any]]) -> None:
+        self.written += rows
+
+
+def left_behind(leaves: list[bool], began: int, *, each: bool) -> list[list[Any]]:
+    """What is told of tensors that some steps leave behind, of a run that is told of each step, or when it asks."""
+    kept, held = Kept(), []
+    records = Records()
+    again = Again(step=0)
+    for taken in range(1, STEPS + 1):
+        if kept.is_looking:
+            tensor = Tensor()
+            kept.add(HERE, [(tensor, 64)])
+            if leaves[taken % len(leaves)]:
+                held.append(tensor)
+        if taken == began:
+            kept.begin(taken)
+        if each or taken >= again.step or taken <= began:
+            again = kept.stepped(taken)
+            kept.write(records)  # type: ignore[arg-type]
+    return records.written
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=7), st.integers(1, 9))
+def test_tensors_that_steps_leave_behind(leaves: list[bool], began: int) -> None:
+    told = left_behind(leaves, began, each=False)
+    assert told == left_behind(leaves, began, each=True)
+    assert told
+
+
+@given(st.integers(0, 50), st.integers(1, 50))
+def test_a_profile_of_some_steps(first: int, steps: int) -> None:
+    moments: list[tuple[str, int]] = []
+    taken = 0
+
+    def start(directory: str) -> None:
+        moments.append(("start", taken))
+
+    def stop() -> None:
+        moments.append(("stop", taken))
+
+    hooks = Hooks()
+    profile = Profile("logs", first, steps, lambda reason: None, lambda where, error: None)
+    profiler = ModuleType(start.__module__)
+    vars(profiler).update(start=start, stop=stop)
+    with patch.dict(sys.modules, {start.__module__: profiler}):
+        profile.watch(profiler, hooks)
+    again = Again(step=0)
+    for taken in range(1, STEPS + 1):
+        if taken >= again.step:
+            again = profile.stepped(taken)
+    first = max(first, 1)
+    assert moments == [("start", first), ("stop", first + steps)]
