@@ -6,8 +6,6 @@ from gpulint.syntax import ir
 
 _GRAPH_ONLY = frozenset(
     {
-        "disable_v2_behavior",
-        "disable_eager_execution",
         "placeholder",
         "placeholder_with_default",
         "get_variable",
@@ -25,16 +23,48 @@ _GRAPH_ONLY = frozenset(
 )
 """Names that only graph-mode code uses: all raise or are of no use in eager mode."""
 
+_SWITCHES = frozenset({"disable_v2_behavior", "disable_eager_execution"})
+
 _COMPAT = "tensorflow.compat.v1"
 
 
 def is_graph_mode(module: ir.Module) -> bool:
-    """Whether a file is TF1 code: it says so, or uses what only a graph has."""
+    """Whether a file is TF1 code: it says so, or uses what only a graph has. A session that a file with gradient tapes
+    opens is there to set the memory growth of GPUs, and graphs it has none."""
     if "enable_v2_behavior" in module.words or "enable_eager_execution" in module.words:
         return False
-    if module.words & _GRAPH_ONLY:
+    if module.words & _SWITCHES:
+        return True
+    if module.words & _GRAPH_ONLY and "GradientTape" not in module.words and _are_of_tensorflow(module):
         return True
     return _imports_compat(module)
+
+
+def _are_of_tensorflow(module: ir.Module) -> bool:
+    """Whether one of the names is TensorFlow's: a program may have a `Supervisor` or a `get_collection` of its own."""
+    nodes = list(ir.below(module.body))
+    packages: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ir.Import):
+            packages.update(alias or name.partition(".")[0] for name, alias in node.names if _is_tensorflow(name))
+        elif isinstance(node, ir.ImportFrom) and _is_tensorflow(node.module or ""):
+            if any(name in _GRAPH_ONLY for name, _ in node.names):
+                return True
+            packages.update(alias or name for name, alias in node.names)
+    return any(
+        isinstance(node, ir.Attribute) and node.name in _GRAPH_ONLY and _root(node) in packages for node in nodes
+    )
+
+
+def _is_tensorflow(name: str) -> bool:
+    return name.partition(".")[0] in ("tensorflow", "tensorflow_core", "tf_slim")
+
+
+def _root(node: ir.Expr) -> str:
+    """The name that a chain of attributes begins with."""
+    while isinstance(node, ir.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ir.Name) else ""
 
 
 def _imports_compat(module: ir.Module) -> bool:
