@@ -359,3 +359,172 @@ main(*sys.argv[1:])
 )
 def test_a_model_that_workers_save(save: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(SERVED.format(save=save), tmp_path) == expected
+
+
+EAGER = """
+import tensorflow as tf
+{before}
+
+
+class Supervisor(tf.keras.layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.dense = tf.keras.layers.Dense(4)
+
+    def call(self, x):
+        return self.dense(x)
+
+
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.supervisor = Supervisor()
+
+    def call(self, x):
+        return self.supervisor(x)
+{decorator}
+    def _step(self, x, y):
+        with tf.GradientTape() as tape:
+            loss = self.loss(y, self.call(x))
+        gradients = tape.gradient(loss, self.trainable_variables)
+        self.optimizer.apply_gradients(zip(gradients, self.trainable_variables))
+
+    def train_on_batch(self, x, y):
+        self._step(x, y)
+
+
+net = Net()
+net.compile(tf.keras.optimizers.Adam(), loss=lambda y, p: tf.reduce_mean((y - p) ** 2))
+for step in range(1000):
+    net.train_on_batch(tf.zeros((8, 4)), tf.zeros((8, 4)))
+"""
+SESSION = "session = tf.compat.v1.InteractiveSession(config=tf.compat.v1.ConfigProto())"
+
+
+@pytest.mark.parametrize(
+    ("before", "decorator", "expected"),
+    [
+        ("", "", {"GPU508"}),
+        (SESSION, "", {"GPU508"}),
+        ("", "    @tf.function", set()),
+        ("tf.compat.v1.disable_eager_execution()", "", set()),
+    ],
+    ids=["a class that is called like TF1's", "a session that sets options", "compiled", "TF1"],
+)
+def test_an_eager_step(before: str, decorator: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(EAGER.format(before=before, decorator=decorator), tmp_path) == expected
+
+
+STEP = """
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.Adam()
+optimizer.build(model.trainable_variables)
+data = tf.data.Dataset.from_tensor_slices(np.zeros((6400, 4), "float32")).batch(8)
+
+
+@tf.function
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return loss
+
+
+def test(data):
+    kept = []
+    for x in data:
+        for _ in range(20):
+            step(x)
+        kept.append(tf.reduce_mean(model(x)))
+    return np.mean(kept)
+
+
+def augmented(x):
+    {chance}
+        x = x[::-1]
+    return x
+
+
+{program}
+"""
+DRAWN = "if tf.random.uniform([]) < 0.5:"
+
+
+@pytest.mark.parametrize(
+    ("chance", "program", "expected"),
+    [
+        (DRAWN, "for x in data:\n    step(augmented(x))", {"GPU501"}),
+        ("if np.random.uniform() < 0.5:", "for x in data:\n    step(augmented(x))", set()),
+        (DRAWN, "for x in data:\n    step(x)\nprint(augmented(x))", set()),
+        (DRAWN, "print(test(data.repeat().take(1000)))", set()),
+        (DRAWN, "print(test(data.repeat(1000)))", {"GPU307"}),
+    ],
+    ids=["drawn on the device", "drawn on the host", "drawn once", "samples of a test", "all samples of a test"],
+)
+def test_what_each_round_reads_and_keeps(chance: str, program: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(STEP.format(chance=chance, program=program), tmp_path) == expected
+
+
+MAPPED = """
+import random
+
+import tensorflow as tf
+
+
+def chosen(paths):
+    return random.choice(list(paths.numpy())), 1.0
+
+
+def load(path, label):
+    return tf.image.resize(tf.io.decode_jpeg(tf.io.read_file(path)), (64, 64)), label
+
+
+data = tf.data.Dataset.from_tensor_slices([["a.jpg", "b.jpg"]] * 64)
+data = data.map(lambda paths: tf.py_function(chosen, inp=[paths], Tout=[{first}, tf.float32]))
+model = tf.keras.Sequential([tf.keras.Input((64, 64, 3)), tf.keras.layers.Flatten(), tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(data.map(load).batch(8))
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "expected"),
+    [("tf.string", set()), ("tf.float32", {"GPU402", "GPU404"})],
+    ids=["names", "numbers"],
+)
+def test_what_python_gives_in_a_pipeline(first: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(MAPPED.format(first=first), tmp_path) == expected
+
+
+RESULTS = """
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+
+
+@tf.function
+def run(batch):
+    return strategy.run(lambda x: {{"scores": x, "names": x}}, args=(batch,))
+
+
+for batch in strategy.experimental_distribute_dataset(tf.data.Dataset.range(64).batch(8)):
+    results = run(batch)
+    {apart}
+    for key in results:
+        print(results[key][0].numpy())
+"""
+
+
+@pytest.mark.parametrize(
+    ("apart", "expected"),
+    [
+        ("for key in results:\n        results[key] = strategy.experimental_local_results(results[key])", set()),
+        ("pass", {"GPU214"}),
+    ],
+    ids=["taken apart", "as they are"],
+)
+def test_a_dict_of_what_replicas_gave(apart: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(RESULTS.format(apart=apart), tmp_path) & {"GPU214"} == expected

@@ -212,6 +212,9 @@ def _assign_item(interp: Interpreter, target: ir.Subscript, value: Value) -> Non
             interp.state.write(container.state, "element", value if _is_gradient(value) else None)
     elif isinstance(container, Items) and _is_gradient(value):
         interp.state.write(container.state, "element", value)
+    elif isinstance(container, PerReplica) and isinstance(target.value, ir.Name):
+        # What `run` gave is a dict of such values, and no longer that.
+        assign(interp, target.value, Unknown(("updated", symbol_of(container), symbol_of(value))))
     else:
         members.escaped(interp, value, "stored", interp.site(target))
         if isinstance(target.value, ir.Name) and (array := host.updated(container, value)) is not None:

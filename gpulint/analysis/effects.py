@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpulint.analysis.values import Effect, Layer, Model, Object, Value, symbol_of
+from gpulint.analysis.nesting import leaves_on
+from gpulint.analysis.values import NONE, Arguments, Effect, External, Layer, Model, Object, Value, symbol_of
 from gpulint.knowledge.stateful import TABLE_LAYERS, effect_of, is_random_layer
 from gpulint.places import Site
 
@@ -25,10 +26,16 @@ def of_object(interp: Interpreter, receiver: Object, name: str, site: Site) -> N
         note(interp, "other", f"{receiver.library}.{name}", site)
 
 
-def of_op(interp: Interpreter, name: str, site: Site) -> None:
-    """A library function is called that may be one."""
+def of_op(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> None:
+    """A library function is called that may be one. A Python function that gives texts, as file names are, is "names":
+    what they name is read by others."""
     if (kind := effect_of(name)) is not None:
-        note(interp, kind, name, site)
+        types = leaves_on(interp.path, arguments.get("Tout", 2) or NONE) if kind == "python" else ()
+        note(interp, "names" if any(_is_text(one) for one in types) else kind, name, site)
+
+
+def _is_text(dtype: Value) -> bool:
+    return isinstance(dtype, External) and dtype.name == "tensorflow.string"
 
 
 def of_layer(interp: Interpreter, layer: Object, site: Site) -> None:

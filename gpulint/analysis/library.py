@@ -69,7 +69,7 @@ Handler = Callable[["Interpreter", Arguments, Site], Value]
 
 def call(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
     """What calling the library function or class `name` gives and does."""
-    effects.of_op(interp, name, site)
+    effects.of_op(interp, name, arguments, site)
     if name in CLEARS_SESSION and interp.plan.has_keras_3:
         interp.state.write(interp.policy, "global", Constant("float32"))  # measured on Keras 3.15
     if name in WATCHED:

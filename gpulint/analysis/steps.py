@@ -6,7 +6,15 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from gpulint.analysis.contexts import Loop, Where
-from gpulint.analysis.events import Event, GradientsApplied, LoopEntered, ModelCalled, ModelFitted, StateUpdated
+from gpulint.analysis.events import (
+    Event,
+    GradientsApplied,
+    LoopEntered,
+    ModelCalled,
+    ModelFitted,
+    StateUpdated,
+    UnknownFitted,
+)
 from gpulint.analysis.names import words
 from gpulint.analysis.nesting import counted_in, gone_over
 from gpulint.analysis.paths import EVERYWHERE, Literal, Path, compatible, mentions, words_of
@@ -267,7 +275,8 @@ def has_compiled_way(where: Where, plan: Plan) -> bool:
     compiled = [
         event.where
         for event in plan.events
-        if isinstance(event, ModelFitted) or (is_update(event) and event.where.context.traced is not None)
+        if isinstance(event, (ModelFitted, UnknownFitted))
+        or (is_update(event) and event.where.context.traced is not None)
     ]
     here = {loop.site for loop in where.context.loops}
     return any(not compatible(one.path, where.path) for one in compiled) and not any(

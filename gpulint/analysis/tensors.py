@@ -192,7 +192,11 @@ def _only_host_values(name: str, inputs: tuple[Value, ...]) -> bool:
     """Whether a tensor is made of what the host has, or keeps one that is in host memory."""
     if name in _KEEPS_REDUCTION or name in _CREATES:
         return all(not isinstance(value, (Tensor, Variable)) or _is_host_tensor(value) for value in inputs)
-    return not any(isinstance(value, (Tensor, Variable)) for value in inputs)
+    return not name.startswith(_RANDOM) and not any(isinstance(value, (Tensor, Variable)) for value in inputs)
+
+
+_RANDOM = "tensorflow.random."
+"""Random numbers are drawn where the work is, from a shape in host memory (kernel registry of 2.21)."""
 
 
 def _is_host_tensor(value: Value) -> bool:

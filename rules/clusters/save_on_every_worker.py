@@ -147,7 +147,11 @@ def _is_guarded(where: Where, started: Where) -> bool:
 
 def _is_about_steps(literal: Literal) -> bool:
     condition = literal.condition
-    return condition.operator == "completes" or "%" in getattr(condition.subject, "words", ())
+    if condition.operator == "completes":
+        return True
+    named = _named(condition.subject) | _named(condition.operand)
+    spoken = frozenset().union(*map(words, named))
+    return "%" in named or (not spoken.isdisjoint(_STEPS) and spoken.isdisjoint(_RANKS))
 
 
 def _is_of_worker(path: values.Value, where: Where) -> bool:
@@ -172,6 +176,9 @@ def _named(name: object) -> frozenset[str]:
 def _is_before(start: events.Event, event: events.Event) -> bool:
     return together(start.where, event.where) and (start.where.caller.known or start.where.caller is event.where.caller)
 
+
+_STEPS = frozenset({"epoch", "epochs", "iteration", "iterations", "step", "steps"})
+"""Words of conditions that are the same on each worker."""
 
 _RANKS = frozenset(
     {

@@ -111,9 +111,16 @@ class TensorsKept(Rule):
     def __init__(self) -> None:
         self._kept: list[events.TensorKept] = []
         self._cleared: set[int] = set()
+        self._trained: set[Site] = set()
+        """The innermost loops around updates."""
 
     def on_tensor_kept(self, event: events.TensorKept, plan: Plan) -> Iterator[Report]:
         self._kept.append(event)
+        return iter(())
+
+    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
+        if event.where.context.loops:
+            self._trained.add(event.where.context.loops[-1].site)
         return iter(())
 
     def on_container_cleared(self, event: events.ContainerCleared, plan: Plan) -> Iterator[Report]:
@@ -132,7 +139,7 @@ class TensorsKept(Rule):
                 continue
             if not in_every_turn(event, loop, self._kept):
                 continue
-            if loop == event.where.context.loops[0] and _is_one_pass(loop):
+            if loop == event.where.context.loops[0] and _is_one_pass(loop, trains=loop.site in self._trained):
                 continue
             yield Report(
                 event.site,
@@ -170,15 +177,18 @@ def _counted_to(site: Site, kept: list[events.TensorKept]) -> list[object]:
     return [subject for subject, found in numbers.items() if len(found) > 1]
 
 
-def _is_one_pass(loop: Loop) -> bool:
-    """Whether a loop goes once over a dataset or another collection, so that it keeps no more than there is."""
+def _is_one_pass(loop: Loop, *, trains: bool) -> bool:
+    """Whether a loop goes once over a dataset or another collection, so that it keeps no more than there is. What is
+    taken of data that is repeated are many steps of training, or the samples of a test."""
     counts = isinstance(loop.iterable, values.Items) and loop.iterable.kind == "range"
-    return loop.iterable is not None and not counts and not _is_repeated(loop.iterable)
+    return loop.iterable is not None and not counts and not _is_repeated(loop.iterable, trains=trains)
 
 
-def _is_repeated(iterable: values.Value) -> bool:
+def _is_repeated(iterable: values.Value, *, trains: bool) -> bool:
     """Whether a collection goes over its data more than once."""
+    names = ("repeat",) if trains else ("repeat", "take")
     return any(
-        isinstance(part, values.Dataset) and any(step.name == "repeat" for step in part.steps)
+        isinstance(part, values.Dataset)
+        and next((step.name for step in reversed(part.steps) if step.name in names), "") == "repeat"
         for part in gone_over(iterable)
     )

@@ -140,7 +140,7 @@ def _sequential(step: values.Step, parallel: bool) -> str | None:
 
 def _is_trivial(step: values.Step) -> bool:
     """Whether a map does next to nothing: a few random numbers, a lookup."""
-    heavy = any(effect.kind == "python" or not effect.name.startswith(LIGHT) for effect in step.effects)
+    heavy = any(effect.kind != "names" and not effect.name.startswith(LIGHT) for effect in step.effects)
     return not heavy and step.operations <= TRIVIAL
 
 

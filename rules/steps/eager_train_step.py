@@ -102,11 +102,27 @@ class EagerTrainStep(Rule):
         self._traced: set[Site] = set()
         self._wrapped: set[Site] = set()
         self._gradients: dict[Site, events.GradientTaken] = {}
+        self._forward: set[int] = set()
+        """Calls of functions, by id, in which a model or a layer of the program is called eagerly."""
 
     def on_gradient_taken(self, event: events.GradientTaken, plan: Plan) -> Iterator[Report]:
         if event.tape is not None:
             self._gradients[event.site] = event
         return iter(())
+
+    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
+        if event.how == "call":
+            self._note_forward(event.where)
+        return iter(())
+
+    def on_function_entered(self, event: events.FunctionEntered, plan: Plan) -> Iterator[Report]:
+        if event.function.name == "call":
+            self._note_forward(event.where)
+        return iter(())
+
+    def _note_forward(self, where: Where) -> None:
+        if not where.context.may_be_traced:
+            self._forward.update(id(caller) for caller in callers(where.caller))
 
     def on_function_traced(self, event: events.FunctionTraced, plan: Plan) -> Iterator[Report]:
         if (function := values.function_of(event.function)) is not None:
@@ -145,7 +161,7 @@ class EagerTrainStep(Rule):
             of_step = _loops_of_step(event, taken)
             if not of_step or are_few(of_step):
                 continue
-            if any(_may_be_compiled(loss) for loss in possible(taken.loss, taken.where)):
+            if any(self._may_be_compiled(loss, taken.where) for loss in possible(taken.loss, taken.where)):
                 continue
             functions = [caller.definition for one in (event, taken) for caller in callers(one.where.caller)]
             if self._wrapped.intersection(function for function in functions if function is not None):
@@ -179,6 +195,12 @@ class EagerTrainStep(Rule):
             if function == report.site or (function not in places and innermost.isdisjoint(around)):
                 yield report
 
+    def _may_be_compiled(self, loss: values.Value, taken: Where) -> bool:
+        """Whether the work may be in a function that is compiled: where that is not known, no model is called here."""
+        if isinstance(loss, values.Tensor):
+            return loss.compiled
+        return isinstance(loss, values.Unknown) and id(taken.caller) not in self._forward
+
     def _taken(self, gradients: tuple[values.Tensor, ...]) -> events.GradientTaken | None:
         """Where gradients that are applied were taken."""
         for tensor in gradients:
@@ -196,7 +218,3 @@ def _loops_of_step(applied: events.Event, taken: events.GradientTaken) -> tuple[
 def _called_in_loop(where: Where) -> Site | None:
     """The function in which something happens, if a loop outside it calls it."""
     return where.caller.definition if where.caller.loops == len(where.context.loops) else None
-
-
-def _may_be_compiled(loss: values.Value) -> bool:
-    return isinstance(loss, values.Unknown) or (isinstance(loss, values.Tensor) and loss.compiled)
