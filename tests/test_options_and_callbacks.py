@@ -528,3 +528,67 @@ for batch in strategy.experimental_distribute_dataset(tf.data.Dataset.range(64).
 )
 def test_a_dict_of_what_replicas_gave(apart: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(RESULTS.format(apart=apart), tmp_path) & {"GPU214"} == expected
+
+
+NOTED = """
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.Adam()
+optimizer.build(model.trainable_variables)
+
+
+class {owner}:
+    def __init__(self):
+        self.rows = {{}}
+
+    def store(self, **values):
+        for name, value in values.items():
+            self.rows.setdefault(name, []).append(value)
+
+
+@tf.function
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return loss
+
+
+kept = {owner}()
+for x in tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4))).batch(8):
+    kept.store(loss=step(x).numpy())
+"""
+
+
+@pytest.mark.parametrize(("owner", "expected"), [("EpochLogger", {"GPU501"}), ("ReplayBuffer", set())])
+def test_what_is_read_for(owner: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(NOTED.format(owner=owner), tmp_path) == expected
+
+
+HEADLESS = """
+import sys
+
+import tensorflow as tf
+
+tf.keras.mixed_precision.set_global_policy("mixed_float16")
+
+
+def build(classes):
+    inputs = tf.keras.Input((8,))
+    x = tf.keras.layers.Dense(8)(inputs)
+    x = tf.keras.layers.Activation("linear")(x)
+    if classes > 0:
+        x = tf.keras.layers.Dense(classes, activation="softmax"{dtype})(x)
+    return tf.keras.Model(inputs, x)
+
+
+model = build(int(sys.argv[1]))
+model.compile("adam", "sparse_categorical_crossentropy")
+model.fit(tf.zeros((64, 8)), tf.zeros((64,)))
+"""
+
+
+@pytest.mark.parametrize(("dtype", "expected"), [(', dtype="float32"', set()), ("", {"GPU602"})])
+def test_a_model_that_may_have_no_head(dtype: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(HEADLESS.format(dtype=dtype), tmp_path) == expected

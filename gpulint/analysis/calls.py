@@ -109,7 +109,7 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
             interp.emit(FunctionHandedOver(site, interp.where(), given))
     called = symbol_of(function)
     method = called.parts[-1] if called.parts[0] == "attribute" else ""
-    host.passed(interp, method, arguments, site)
+    host.passed(interp, method, arguments, site, _last_name(called.parts[1]) if method else "")
     if method == "add_argument":
         options.added(interp, arguments)
     if method:
@@ -130,13 +130,20 @@ def merged(first: Arguments, second: Arguments) -> Arguments:
     )
 
 
+def _last_name(name: object) -> str:
+    """What a value is called, by its symbol: `logger` of `self.logger` and of a parameter."""
+    last = name.parts[-1] if isinstance(name, Symbol) and name.parts[0] in ("attribute", "field", "parameter") else ""
+    return last if isinstance(last, str) else ""
+
+
 def call_method(interp: Interpreter, receiver: Value, method: Value, arguments: Arguments, site: Site) -> Value:
     """Call a function of a class with its receiver first."""
     if isinstance(method, Traced):
         return call_traced(interp, method, arguments, site, receiver)
     if isinstance(method, Function):
         interp.emit(FunctionEntered(site, interp.where(), method, arguments.positional))
-        host.passed(interp, method.name, arguments, site)
+        owner = method.owner.name if method.owner is not None else ""
+        host.passed(interp, method.name, arguments, site, owner)
         return call_function(interp, method, with_receiver(receiver, arguments), site, receiver)
     return call(interp, method, with_receiver(receiver, arguments), site)
 

@@ -38,6 +38,10 @@ _LOGGING = frozenset(
 """Words in the names of functions that only note down what they are given."""
 
 
+_LOGGERS = frozenset({"history", "logger", "meter", "metrics", "monitor", "statistics", "stats", "tracker", "writer"})
+"""Words in the names of classes and objects that do nothing else."""
+
+
 def _notes_down(name: str) -> bool:
     """Whether a function only notes down what it is given, by its name: `log_loss` and `mean` do, `update_priorities`
     and `linear_sum_assignment` do not."""
@@ -74,12 +78,12 @@ def _reads_among(parts: tuple[Any, ...]) -> Iterator[Site]:
             yield from _reads_among(part)
 
 
-def passed(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> None:
-    """Host values go to a function or method of that name."""
+def passed(interp: Interpreter, name: str, arguments: Arguments, site: Site, owner: str = "") -> None:
+    """Host values go to a function or method of that name; `owner` is what its class or its object is called."""
     if not interp.context.loops:
         return
     found = [place for value in arguments.all() if type(value) is Unknown for place in reads_in(value.symbol)]
-    if found and not _notes_down(name):
+    if found and not _notes_down(name) and words(owner).isdisjoint(_LOGGERS):
         interp.emit(events.HostValueUsed(site, interp.where(), tuple(found), name))
 
 

@@ -102,10 +102,18 @@ def _layers(interp: Interpreter, model: Model, depth: int) -> list[Layer]:
             layers.append(value)
         elif isinstance(value, Model) and depth < MAX_NESTED:
             layers += _layers(interp, value, depth + 1)
-    if isinstance(outputs, Value):
-        tensors = [one for one in leaves_on(interp.path, outputs) if isinstance(one, Tensor)]
-        layers += [tensor.layer for tensor in tensors if tensor.layer is not None]
+    for output in _parts(interp, outputs) if isinstance(outputs, Value) else ():
+        tensors = [one for one in leaves_on(interp.path, output) if isinstance(one, Tensor)]
+        ways = [tensor.layer for tensor in tensors if tensor.layer is not None]
+        careful = [layer for layer in ways if isinstance(layer.policy, Constant) and layer.policy.value == "float32"]
+        layers += careful or ways  # without the head that is in float32 a model is no classifier any more
     return layers
+
+
+def _parts(interp: Interpreter, outputs: Value) -> tuple[Value, ...]:
+    """The outputs of a model, one by one."""
+    made = interp.choose(outputs)
+    return made.items if isinstance(made, Items) and made.items is not None else (made,)
 
 
 MAX_NESTED = 3
