@@ -15,6 +15,7 @@ from gpulint.analysis.values import (
     External,
     Items,
     Layer,
+    Mapping,
     Model,
     Tensor,
     Unknown,
@@ -113,6 +114,8 @@ def _layers(interp: Interpreter, model: Model, depth: int) -> list[Layer]:
 def _parts(interp: Interpreter, outputs: Value) -> tuple[Value, ...]:
     """The outputs of a model, one by one."""
     made = interp.choose(outputs)
+    if isinstance(made, Mapping):
+        return tuple(made.entries.values())
     return made.items if isinstance(made, Items) and made.items is not None else (made,)
 
 
