@@ -60,7 +60,8 @@ class SaveOnEveryWorker(Rule):
     ```
 
     ## What is not reported
-    Writes that a condition guards, paths that depend on the worker, `BackupAndRestore`, programs with one worker.
+    Writes that a condition guards which is not about steps and which the workers did not start under, paths that depend
+    on the worker, `BackupAndRestore`, programs with one worker.
 
     ## At run time
     The files that are written.

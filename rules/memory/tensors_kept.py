@@ -93,8 +93,8 @@ class TensorsKept(Rule):
     ```
 
     ## What is not reported
-    Lists that are made anew or cleared in a loop, one pass over a dataset, `deque(maxlen=…)`, values that are on
-    the host, additions that a condition guards, tensors inside a `tf.function`.
+    Lists that are made anew or cleared in a loop, one pass over a dataset or over the samples that a test takes of one,
+    `deque(maxlen=…)`, values that are on the host, additions that a condition guards, tensors inside a `tf.function`.
 
     ## At run time
     Of some steps that are looked at, how many have left tensors that were made on these lines.

@@ -70,9 +70,9 @@ class MapNotParallel(Rule):
     ```
 
     ## What is not reported
-    Stateless functions with the default options, `stateless_random_*`, trivial work (a random number or two), maps
-    before a `cache`, layers of one seed that must stay in step, arguments that are not known, what only evaluation
-    reads.
+    Stateless functions with the default options, `stateless_random_*`, trivial work (a random number or two, Python
+    that chooses names), maps before a `cache`, layers of one seed that must stay in step, arguments that are not known,
+    what only evaluation reads.
 
     ## Fix
     Adds `num_parallel_calls=tf.data.AUTOTUNE`. Safe for stateless functions and for random ones in a program that
