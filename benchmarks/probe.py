@@ -5,9 +5,9 @@
 Needs TensorFlow. Prints, for a Keras `fit`, for a custom loop over the same data with the same model, for a loop whose
 step takes a millisecond and for one that has TensorFlow print 30,000 lines of placement log, the time of a step after
 the warm-up, of everything from the import of TensorFlow to the first step, and of that import, with the probe over
-without it, the fastest round of each: what other programs on the same processors add is in the others. Beside the time
-of a step by the clock stands what the processors were at it: all threads, and the main one, where most of the probe's
-work is done.
+without it: the lower quartile and the median of the rounds of each side, which take turns at being the first. Single
+rounds differ by 40 % with what else the host does, the fastest of all as well. Beside the time of a step by the clock
+stands what the processors were at it: all threads, and the main one, where most of the probe's work is done.
 """
 
 from __future__ import annotations
@@ -143,16 +143,17 @@ def main() -> None:
         for title, text in programs.items():
             program = Path(name) / "program.py"
             program.write_text(text + END)
-            pairs = [
-                (measured(program, plain, Path(name)), measured(program, probed, Path(name))) for _ in range(rounds)
-            ]
+            sides: tuple[list[dict[str, float]], list[dict[str, float]]] = ([], [])
+            for number in range(rounds):
+                for side in (0, 1) if number % 2 else (1, 0):
+                    sides[side].append(measured(program, (plain, probed)[side], Path(name)))
             for what in (*CLOCKS, "start", "import"):
-                without, probe = (min(pair[side][what] for pair in pairs) for side in (0, 1))
-                added = (probe - without) * 1e3
-                print(
-                    f"{title}: {what} {without * 1e3:.2f} ms, with the probe x {probe / without:.3f} ({added:+.2f} ms)",
-                    flush=True,
-                )
+                text = f"{title}: {what}"
+                for label, place in (("lower quartile", rounds // 4), ("median", rounds // 2)):
+                    without, probe = (sorted(figures[what] for figures in side)[place] for side in sides)
+                    added = (probe - without) * 1e3
+                    text += f", {label} {without * 1e3:.2f} ms x {probe / without:.3f} ({added:+.2f} ms)"
+                print(text, flush=True)
 
 
 if __name__ == "__main__":

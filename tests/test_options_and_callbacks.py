@@ -592,3 +592,49 @@ model.fit(tf.zeros((64, 8)), tf.zeros((64,)))
 @pytest.mark.parametrize(("dtype", "expected"), [(', dtype="float32"', set()), ("", {"GPU602"})])
 def test_a_model_that_may_have_no_head(dtype: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(HEADLESS.format(dtype=dtype), tmp_path) == expected
+
+
+EACH = """
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+BATCH = 64
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+    optimizer = tf.keras.optimizers.Adam()
+    optimizer.build(model.trainable_variables)
+    losses = tf.keras.losses.MeanSquaredError(reduction={reduction})
+
+
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = losses(tf.ones_like(x), model(x)) + losses(tf.zeros_like(x), model(x))
+        loss = {loss}
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
+
+@tf.function
+def train(x):
+    strategy.run(step, args=(x,))
+
+
+data = tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(BATCH * strategy.num_replicas_in_sync)
+for x in strategy.experimental_distribute_dataset(data):
+    train(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("reduction", "loss", "expected"),
+    [
+        ('"none"', "loss", {"GPU208"}),
+        ("tf.keras.losses.Reduction.NONE", "0.5 * loss", {"GPU208", "GPU901"}),
+        ('"none"', "tf.reduce_mean(loss)", {"GPU208"}),
+        ('"none"', "tf.nn.compute_average_loss(loss, global_batch_size=BATCH)", set()),
+        ('"none"', "tf.reduce_sum(loss) / (BATCH * strategy.num_replicas_in_sync)", set()),
+        ('"none"', "loss / strategy.num_replicas_in_sync", set()),
+        ('"sum_over_batch_size"', "loss", set()),
+    ],
+)
+def test_losses_of_each_example(reduction: str, loss: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(EACH.format(reduction=reduction, loss=loss), tmp_path) == expected

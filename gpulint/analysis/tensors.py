@@ -232,7 +232,8 @@ def _reduced_by_op(name: str, fact: Fact, inputs: tuple[Value, ...], site: Site)
     if name in _SCALED:
         return Reduced("scaled", site)
     if fact.kind is Kind.REDUCTION:
-        return present if present is not None or _is_of_weights(inputs) else Reduced(fact.detail, site)
+        is_number = present is not None and present.how != "none"
+        return present if is_number or _is_of_weights(inputs) else Reduced(fact.detail, site)
     if name in ("tensorflow.add_n", "tensorflow.add", "tensorflow.keras.ops.add"):
         return sum_of(inputs)
     if name in gradients.SCALES and inputs:
@@ -247,7 +248,7 @@ def sum_of(inputs: Iterable[Value]) -> Reduced | None:
     return min(found, key=lambda one: _RANKS.index(one.how), default=None)
 
 
-_RANKS = ("mean", "scaled", "default", "sum")
+_RANKS = ("mean", "scaled", "default", "sum", "none")
 
 
 def loss(interp: Interpreter, receiver: Loss, arguments: Arguments, site: Site) -> Value:
@@ -261,6 +262,7 @@ def loss(interp: Interpreter, receiver: Loss, arguments: Arguments, site: Site) 
         "auto": "scaled",
         "sum": "sum",
         "mean": "mean",
+        "none": "none",
     }.get(receiver.reduction or "")
     if receiver.reduction is None or (arguments.get("sample_weight", 2) is not None and how == "sum"):
         how = None

@@ -454,7 +454,8 @@ class Tape(Object):
 
 class Reduced(NamedTuple):
     """How a loss came to be one number: "mean" or "sum", and where. "scaled" when it was divided on purpose,
-    "default" when a Keras loss object did it with its default reduction."""
+    "default" when a Keras loss object did it with its default reduction, "none" when it is one number for each example:
+    a gradient of these is that of their sum."""
 
     how: str
     site: Site

@@ -12,8 +12,9 @@ class LossNotAveraged(Rule):
 
     ## What it does
     Finds, in a replica function, gradients of a loss that was averaged or added up over the replica's own batch and
-    never divided by the global batch size or the number of replicas. A mean is found as one term of a loss of which
-    others are right as well, with a weight (`0.1 *`, `LAMBDA *`, `config.l1_weight *`) or without.
+    never divided by the global batch size or the number of replicas, or of the losses of its examples
+    (`Reduction.NONE`), which TensorFlow adds up. A mean is found as one term of a loss of which others are right as
+    well, with a weight (`0.1 *`, `LAMBDA *`, `config.l1_weight *`) or without.
 
     ## Why is this bad
     Gradients are added up over the replicas. A mean over the local batch makes each step as many times too large
@@ -122,6 +123,8 @@ def _problem(reduced: values.Reduced, keras_3: bool) -> str:
         return "the loss is averaged over the replica's own batch only"
     if reduced.how == "sum":
         return "the loss is summed over the replica's own batch and never divided by the global batch size"
+    if reduced.how == "none":
+        return "the losses of the replica's examples are neither averaged nor divided by the global batch size"
     if reduced.how == "default" and not keras_3:
         return "a Keras 2 loss object with its default reduction raises in a replica function"
     return ""

@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from gpulint.probe.agent.devices import short
 from gpulint.probe.agent.guard import guarded
@@ -66,10 +66,16 @@ class Copied(NamedTuple):
     mixed: bool
 
 
+_Key: TypeAlias = "tuple[Place | None, str, str, str, int]"
+"""The fields of `Ran`."""
+
 EAGER_COPY = "EagerCopy"
 
 QUESTION = "IteratorGetModelProto"
 """The operation by which the agent asks iterators how they were used; no program runs it."""
+
+_PLUMBING = frozenset({"OptionalGetValue", "OptionalHasValue"})
+"""Operations by which Keras takes what a step gives: they are run where the step was called, on the same device."""
 
 _ON_HOST = frozenset({0, 7, 20, 21})
 """`DataType` of what is not copied between devices with an operation: none, texts, resources and variants."""
@@ -116,7 +122,7 @@ class Operations:
         self.inner_devices: set[tuple[str, Place | None, str]] = set()
         """(compiled function, place, device) for the devices that it asks for inside."""
         self._lock = threading.Lock()
-        self._ran: dict[tuple[Place | None, str, str, str, int], int] = {}
+        self._ran: dict[_Key, int] = {}
         """The fields of `Ran` → how often."""
         self._copied: Counter[Copied] = Counter()
         self.created: dict[tuple[str, str], Created] = {}
@@ -136,6 +142,10 @@ class Operations:
         self._training: set[str] = set()
         self._steps: dict[str | bytes, str] = {}
         """Trace → its function, for those that are training steps and were looked at."""
+        self._place: Place | None = None
+        """Where the last training step was called."""
+        self._plumbing: dict[str | bytes, _Key] = {}
+        """Operation that belongs to each step from there → what is counted for it."""
         self._last: dict[str, float] = {}
         self._is_live = False
         self.blocks: tuple[Block, ...] = ()
@@ -148,9 +158,13 @@ class Operations:
     def __call__(
         self, op_type: str | bytes, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
     ) -> Any:
-        if graph is None and (function := self._steps.get(op_type)) is not None and not self._looks_closely:
-            self._on_step(*self._step(function, self._places.here(2)))
-            return None
+        if graph is None and not self._looks_closely:  # as little as can be: this is in each training step
+            if (function := self._steps.get(op_type)) is not None:
+                self._on_step(*self._step(function, self._places.here(2)))
+                return None
+            if (key := self._plumbing.get(op_type)) is not None:
+                self._count(key)
+                return None
         passed_on = outputs if graph is not None and self._internals.calls_others_back else None
         if self.is_over:
             self._internals.forget_operations(self)
@@ -216,15 +230,21 @@ class Operations:
         copied = []
         if self.several_devices and outputs and device:
             copied = list(self._copies(op_type, inputs, outputs[0].device, place, requested))
-        with self._lock:
-            self.eager += 1
-            key = (place, op_type, requested, device, dtype)
-            self._ran[key] = self._ran.get(key, 0) + 1
-            if copied:
+        key = (place, op_type, requested, device, dtype)
+        self._count(key)
+        if copied:
+            with self._lock:
                 self._copied.update(copied)
+        if op_type in _PLUMBING and place == self._place and not self.several_devices:
+            self._plumbing[op_type] = key
         for block in self.blocks:
             block.add(op_type, device, copied)
         return None
+
+    def _count(self, key: _Key) -> None:
+        with self._lock:
+            self.eager += 1
+            self._ran[key] = self._ran.get(key, 0) + 1
 
     def _device_of_resource(self, inputs: Any) -> str:
         """Where an operation without outputs is put: with its variable, or its iterator."""
@@ -258,6 +278,9 @@ class Operations:
     def _step(self, function: str, place: Place | None) -> tuple[str, Place | None, float, float]:
         """A training step has ended: what is told of it."""
         now = time.perf_counter()
+        if place != self._place:
+            self._place = place
+            self._plumbing.clear()
         before = self._last.get(function, now)
         self._last[function] = now
         return function, place, now, now - before
