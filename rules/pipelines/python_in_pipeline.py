@@ -48,8 +48,8 @@ class PythonInPipeline(Rule):
 
     ## What is not reported
     Generators of whole batches or of names that a parallel map reads, a handful of elements, Python functions that give
-    names (`Tout` has `tf.string`) or are in a map with `num_parallel_calls`, maps before a `cache`, what only evaluation
-    reads.
+    names (`Tout` has `tf.string`) or are in a map with `num_parallel_calls`, maps before a `cache`, what only
+    evaluation reads.
 
     ## At run time
     Steps that wait for input.

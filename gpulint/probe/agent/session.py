@@ -38,6 +38,9 @@ from gpulint.probe.agent.variables import Variables
 from gpulint.probe.agent.witnesses import Witnesses
 from gpulint.probe.agent.writer import Writer
 
+LAST = 2.0
+"""Seconds that the end of a program waits for what is being written."""
+
 INTERVAL = 1.0
 """Seconds between two times that the counts are written."""
 
@@ -387,6 +390,7 @@ class Session:
         """The program has come to its end, or an exception, `raised`, has ended it."""
         self._stopped.set()
         if not self._forks.is_fork:
+            self._await_writing(LAST)
             self._profile.end()
             self.inline.look_again()
             self.write_down()
@@ -396,6 +400,11 @@ class Session:
             self._writer.write("modules", paths=self._places.modules()[:MAX_MODULES])
             where = guarded("the error", self.fault, self._places.of)(raised) if raised else None
             self._writer.write("exit", error=error, where=where)
+
+    def _await_writing(self, seconds: float | None = None) -> None:
+        """Wait for what is being written at this moment: what it has taken is in no count any more."""
+        if self._writing is not None and self._writing is not threading.current_thread():
+            self._writing.join(seconds)
 
     def leaves(self) -> None:
         """The program leaves without coming to its end."""
@@ -407,8 +416,7 @@ class Session:
     def disarm(self) -> None:
         """Watch nothing any more, and leave TensorFlow and Python as they were. After `ended`."""
         active.remove(self)
-        if self._writing is not None and self._writing is not threading.current_thread():
-            self._writing.join()
+        self._await_writing()
         self._hooks.put_back()
         if self._operations is not None and self._internals is not None:
             self._operations.is_over = True
