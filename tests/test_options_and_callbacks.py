@@ -415,14 +415,13 @@ def test_an_eager_step(before: str, decorator: str, expected: set[str], tmp_path
     assert codes_in(EAGER.format(before=before, decorator=decorator), tmp_path) == expected
 
 
-STEP = """
+LEARNS = """
 import numpy as np
 import tensorflow as tf
 
 model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
 optimizer = tf.keras.optimizers.Adam()
 optimizer.build(model.trainable_variables)
-data = tf.data.Dataset.from_tensor_slices(np.zeros((6400, 4), "float32")).batch(8)
 
 
 @tf.function
@@ -431,6 +430,12 @@ def step(x):
         loss = tf.reduce_mean(model(x) ** 2)
     optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
     return loss
+"""
+
+STEP = (
+    LEARNS
+    + """
+data = tf.data.Dataset.from_tensor_slices(np.zeros((6400, 4), "float32")).batch(8)
 
 
 def test(data):
@@ -450,6 +455,7 @@ def augmented(x):
 
 {program}
 """
+)
 DRAWN = "if tf.random.uniform([]) < 0.5:"
 
 
@@ -530,12 +536,9 @@ def test_a_dict_of_what_replicas_gave(apart: str, expected: set[str], tmp_path: 
     assert codes_in(RESULTS.format(apart=apart), tmp_path) & {"GPU214"} == expected
 
 
-NOTED = """
-import tensorflow as tf
-
-model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
-optimizer = tf.keras.optimizers.Adam()
-optimizer.build(model.trainable_variables)
+NOTED = (
+    LEARNS
+    + """
 
 
 class {owner}:
@@ -547,18 +550,11 @@ class {owner}:
             self.rows.setdefault(name, []).append(value)
 
 
-@tf.function
-def step(x):
-    with tf.GradientTape() as tape:
-        loss = tf.reduce_mean(model(x) ** 2)
-    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
-    return loss
-
-
 kept = {owner}()
 for x in tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4))).batch(8):
     kept.store(loss=step(x).numpy())
 """
+)
 
 
 @pytest.mark.parametrize(("owner", "expected"), [("EpochLogger", {"GPU501"}), ("ReplayBuffer", set())])
