@@ -52,14 +52,14 @@ class Pace:
 
     def write(self, writer: Writer) -> None:
         """Write the steps since the last time: how many, and the medians of both."""
-        with self._lock:
-            fresh, self._fresh = self._fresh, []
         inside, between = [], []
-        for began, ended, waited in fresh:
-            if self._before is not None:
-                inside.append(ended - began)
-                between.append(max(0.0, began - self._before[0] - (waited - self._before[1])))
-            self._before = ended, waited
+        with self._lock:  # two threads write, and the second sum goes on from the first
+            for began, ended, waited in self._fresh:
+                if self._before is not None:
+                    inside.append(ended - began)
+                    between.append(max(0.0, began - self._before[0] - (waited - self._before[1])))
+                self._before = ended, waited
+            self._fresh = []
         if inside:
             writer.write("pace", rows=[[len(inside), round(_median(inside), 6), round(_median(between), 6)]])
 

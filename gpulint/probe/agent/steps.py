@@ -67,12 +67,9 @@ class Steps:
             self.taken += 1
             return self.taken
 
-    def write(self, writer: Writer) -> None:
-        """Write the steps since the last time."""
-        with self._lock:
-            taken, self._fresh = self._fresh, []
+    def _summed(self) -> dict[tuple[str, Place | None], _Fresh]:
         fresh: dict[tuple[str, Place | None], _Fresh] = {}
-        for key, ended, seconds, operations in taken:
+        for key, ended, seconds, operations in self._fresh:
             of_key = fresh.setdefault(key, _Fresh())
             of_key.steps.append((self._epoch + ended, seconds))
             between = operations - self._before.get(key, operations)
@@ -80,6 +77,13 @@ class Steps:
             if between > FEW:
                 of_key.busy += 1
                 of_key.operations += between
+        self._fresh = []
+        return fresh
+
+    def write(self, writer: Writer) -> None:
+        """Write the steps since the last time."""
+        with self._lock:  # two threads write, and the second sum goes on from the first
+            fresh = self._summed()
         for (name, where), one in fresh.items():
             lasted = [seconds for _, seconds in one.steps]
             each = one.steps[: max(0, EACH - self._told)]
