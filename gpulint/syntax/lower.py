@@ -7,8 +7,9 @@ from typing import NamedTuple
 import libcst as cst
 
 from gpulint.syntax import ir
-from gpulint.syntax.lower_statements import block, docstring
-from gpulint.syntax.lowering import Lowering, Origin
+from gpulint.syntax.cst_lowering import Origin
+from gpulint.syntax.lower_statements import block
+from gpulint.syntax.lowering import Lowering, docstring
 
 
 class Lowered(NamedTuple):

@@ -12,7 +12,8 @@ from typing import Any
 import libcst as cst
 
 from gpulint.syntax import ir, lower_literals
-from gpulint.syntax.lowering import EXPRESSIONS, Lowerer, Lowering, expression, optional
+from gpulint.syntax.cst_lowering import EXPRESSIONS, Lowerer, expression, optional
+from gpulint.syntax.lowering import Lowering
 from gpulint.syntax.operators import BINARY, COMPARE, UNARY
 
 # ------------------------------------------------------------------------------ names, chains

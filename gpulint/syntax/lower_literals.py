@@ -8,7 +8,9 @@ from typing import Any
 import libcst as cst
 
 from gpulint.syntax import ir, literals
-from gpulint.syntax.lowering import Lowering, expression
+from gpulint.syntax.cst_lowering import expression
+from gpulint.syntax.fstrings import joined
+from gpulint.syntax.lowering import Lowering
 
 
 def number(low: Lowering, node: cst.Integer | cst.Float | cst.Imaginary) -> ir.Expr:
@@ -27,7 +29,7 @@ def fstring(low: Lowering, node: cst.FormattedString | cst.TemplatedString) -> i
     number = low.number(node)
     parts: list[str | ir.Expr] = []
     exact = _fstring_parts(low, node, parts)
-    return ir.FString(number, _joined(parts), exact)
+    return ir.FString(number, joined(parts), exact)
 
 
 def concatenation(low: Lowering, node: cst.ConcatenatedString) -> ir.Expr:
@@ -54,7 +56,7 @@ def concatenation(low: Lowering, node: cst.ConcatenatedString) -> ir.Expr:
     if octets:
         return ir.Constant(number, b"".join(octets))
     if formatted:
-        return ir.FString(number, _joined(parts), exact)
+        return ir.FString(number, joined(parts), exact)
     return ir.Constant(number, "".join([part for part in parts if isinstance(part, str)]))
 
 
@@ -84,20 +86,6 @@ def _format_parts(low: Lowering, content: Sequence[Any], raw: bool, parts: list[
             nested: list[str | ir.Expr] = []
             _format_parts(low, spec, raw, nested)
             parts.extend([each for each in nested if not isinstance(each, str)])
-        exact = exact and plain and part.conversion in (None, "s") and part.equal is None
+        by_repr = part.equal is not None and not spec and part.conversion is None
+        exact = exact and plain and part.conversion in (None, "s") and not by_repr
     return exact
-
-
-def _joined(parts: list[str | ir.Expr]) -> tuple[str | ir.Expr, ...]:
-    """`parts` with neighbouring texts made one and empty ones left out."""
-    result: list[str | ir.Expr] = []
-    for part in parts:
-        if isinstance(part, str):
-            if not part:
-                continue
-            last = result[-1] if result else None
-            if isinstance(last, str):
-                result[-1] = last + part
-                continue
-        result.append(part)
-    return tuple(result)

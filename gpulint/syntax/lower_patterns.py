@@ -7,7 +7,8 @@ from typing import Any
 import libcst as cst
 
 from gpulint.syntax import ir
-from gpulint.syntax.lowering import Lowering, expression
+from gpulint.syntax.cst_lowering import expression
+from gpulint.syntax.lowering import Lowering
 
 
 def case(low: Lowering, node: cst.MatchCase) -> tuple[int, tuple[str, ...], ir.Expr | None, bool]:

@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 import libcst as cst
 
 from gpulint.syntax import ir
-from gpulint.syntax.lowering import EXPRESSIONS, Lowering, bind, expression, optional
+from gpulint.syntax.cst_lowering import EXPRESSIONS, expression, optional
+from gpulint.syntax.lowering import Lowering, bind
 from gpulint.syntax.operators import AUGMENTED
 
 _Lowerer: TypeAlias = Callable[[Lowering, Any], ir.Statement]
@@ -50,10 +51,13 @@ def _augmented(low: Lowering, node: cst.AugAssign) -> ir.Statement:
 
 def _delete(low: Lowering, node: cst.Del) -> ir.Statement:
     number = low.number(node)
-    target = expression(low, node.target)
-    bind(low, target)
-    targets = target.elements if isinstance(target, ir.Sequence_) else (target,)
-    return ir.Delete(number, targets)
+    bare = isinstance(node.target, cst.Tuple) and not node.target.lpar
+    given = [each.value for each in node.target.elements] if bare else [node.target]  # type: ignore[attr-defined]
+    targets = [expression(low, each) for each in given]
+    for target in targets:
+        bind(low, target)
+    only = targets[0]
+    return ir.Delete(number, only.elements if len(targets) == 1 and isinstance(only, ir.Sequence_) else tuple(targets))
 
 
 def _return(low: Lowering, node: cst.Return) -> ir.Statement:

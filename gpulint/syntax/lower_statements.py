@@ -9,10 +9,11 @@ from typing import Any, TypeAlias
 import libcst as cst
 
 from gpulint.syntax import ir
+from gpulint.syntax.cst_lowering import expression, optional
 from gpulint.syntax.lower_expressions import arguments, parameters
 from gpulint.syntax.lower_patterns import case
 from gpulint.syntax.lower_simple_statements import SIMPLE_STATEMENTS
-from gpulint.syntax.lowering import Lowering, bind, expression, optional
+from gpulint.syntax.lowering import Lowering, bind, docstring
 
 _Lowerer: TypeAlias = Callable[[Lowering, Any], ir.Statement]
 
@@ -27,14 +28,6 @@ def block(low: Lowering, body: Sequence[Any]) -> tuple[ir.Statement, ...]:
         else:
             result.append(STATEMENTS[type(node)](low, node))
     return tuple(result)
-
-
-def docstring(body: Sequence[ir.Statement]) -> str | None:
-    if body and isinstance(body[0], ir.ExpressionStatement):
-        value = body[0].value
-        if isinstance(value, ir.Constant) and isinstance(value.value, str):
-            return value.value
-    return None
 
 
 def _suite(low: Lowering, node: Any) -> tuple[ir.Statement, ...]:

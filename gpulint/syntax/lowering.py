@@ -1,12 +1,10 @@
-"""What all of lowering shares: the numbers given so far, the scope at hand and the way into expressions."""
+"""What all of lowering shares, whichever parser made the tree: the numbers given so far, the scope at hand."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
-from typing import Any, TypeAlias
-
-import libcst as cst
+from collections.abc import Sequence
+from typing import Any
 
 from gpulint.syntax import ir
 
@@ -14,54 +12,29 @@ from gpulint.syntax import ir
 class Lowering:
     """What is known while one file is lowered.
 
-    `nodes[n]` is the LibCST node (or the first and last of several) that the `ir` node with number n was made
-    of. `bound`, `declared` and `yields` describe the innermost function, lambda, class or module.
+    `nodes[n]` is the parser's node (or the first and last of several) that the `ir` node with number n was made of.
+    `bound`, `declared` and `yields` describe the innermost function, lambda, class or module.
     """
 
     __slots__ = ("bound", "declared", "nodes", "words", "yields")
 
     def __init__(self) -> None:
-        self.nodes: list[Origin] = []
+        self.nodes: list[Any] = []
         self.words: dict[str, str] = {}
         self.bound: set[str] = set()
         self.declared: set[str] = set()
         self.yields = False
 
-    def number(self, node: Origin) -> int:
+    def number(self, node: Any) -> int:
         nodes = self.nodes
         nodes.append(node)
         return len(nodes) - 1
 
     def word(self, text: str) -> str:
         """The identifier that `text` spells: one object for each, NFKC-normalised as Python does."""
-        known = self.words.get(text)
-        if known is None:
-            known = text if text.isascii() else unicodedata.normalize("NFKC", text)
-            self.words[text] = self.words[known] = known
-        return known
-
-
-Origin: TypeAlias = "cst.CSTNode | tuple[cst.CSTNode, cst.CSTNode]"
-Lowerer: TypeAlias = Callable[[Lowering, Any], ir.Expr]
-
-
-def _unknown(low: Lowering, node: cst.CSTNode) -> ir.Expr:
-    return ir.Name(low.number(node), "")
-
-
-class _Expressions(dict[type[cst.CSTNode], Lowerer]):
-    """Syntax that a newer LibCST knows and this table does not is a name that nothing binds."""
-
-    def __missing__(self, kind: type[cst.CSTNode]) -> Lowerer:
-        return _unknown
-
-
-EXPRESSIONS = _Expressions()
-"""How each kind of expression is lowered; `lower_expressions` fills it in."""
-
-
-def expression(low: Lowering, node: cst.CSTNode) -> ir.Expr:
-    return EXPRESSIONS[type(node)](low, node)
+        if not text.isascii():
+            text = unicodedata.normalize("NFKC", text)
+        return self.words.setdefault(text, text)
 
 
 def bind(low: Lowering, target: ir.Expr) -> None:
@@ -75,5 +48,9 @@ def bind(low: Lowering, target: ir.Expr) -> None:
         bind(low, target.value)
 
 
-def optional(low: Lowering, node: cst.BaseExpression | None) -> ir.Expr | None:
-    return None if node is None else EXPRESSIONS[type(node)](low, node)
+def docstring(body: Sequence[ir.Statement]) -> str | None:
+    if body and isinstance(body[0], ir.ExpressionStatement):
+        value = body[0].value
+        if isinstance(value, ir.Constant) and isinstance(value.value, str):
+            return value.value
+    return None

@@ -8,10 +8,10 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpulint.sources.source import Source
-from gpulint.syntax import ir
+from gpulint.syntax import ast_expressions, ast_statements, ir
 from gpulint.syntax.depth import MAX_DEPTH, depth
 from gpulint.syntax.literals import BadLiteral
 from gpulint.syntax.screen import MAX_BRACKETS, Shape, measure
@@ -47,6 +47,8 @@ def parse(source: Source) -> ir.Module:
     No node of the result is more than `depth.MAX_DEPTH` nodes deep.
     """
     text, shape = _screened(source)
+    if shape.plain and (quick := by_python(text, source.path)) is not None:
+        return quick[0]
 
     def use(tree: libcst.Module) -> ir.Module:
         from gpulint.syntax.lower import lower
@@ -57,6 +59,19 @@ def parse(source: Source) -> ir.Module:
     if not shape.plain and depth(module) > MAX_DEPTH:
         raise CannotParse(TOO_DEEP)
     return module
+
+
+def by_python(text: str, path: str) -> tuple[ir.Module, list[Any]] | None:
+    """What Python's own parser makes of a text, and its node for each number.
+
+    None where it makes nothing of it, which says little: LibCST knows newer syntax than the running Python.
+    """
+    try:
+        with _without_garbage_collection(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast_statements.lower(ast.parse(text), path)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, ast_expressions.NotThisWay):
+        return None
 
 
 def with_tree(source: Source, use: Callable[[libcst.Module], T]) -> T:

@@ -14,9 +14,10 @@ from libcst._nodes.internal import CodegenState
 from gpulint.places import Span
 from gpulint.sources.source import Source
 from gpulint.syntax import ir
+from gpulint.syntax.ast_spans import rough_spans
+from gpulint.syntax.cst_lowering import Origin
 from gpulint.syntax.lower import lower
-from gpulint.syntax.lowering import Origin
-from gpulint.syntax.parse import unix_text, with_tree
+from gpulint.syntax.parse import CannotParse, by_python, unix_text, with_tree
 
 
 def spans(source: Source, numbers: Collection[int]) -> dict[int, Span]:
@@ -27,7 +28,13 @@ def spans(source: Source, numbers: Collection[int]) -> dict[int, Span]:
     Numbers that the file does not have are left out. Raises CannotParse.
     """
     text = unix_text(source)
-    return with_tree(source, lambda tree: _locate(tree, text, source.path, numbers))
+    try:
+        return with_tree(source, lambda tree: _locate(tree, text, source.path, numbers))
+    except CannotParse:
+        read = by_python(text, source.path)
+        if read is None:
+            raise
+        return rough_spans(text, source.path, read[1], numbers)
 
 
 def _locate(tree: cst.Module, text: str, path: str, numbers: Collection[int]) -> dict[int, Span]:

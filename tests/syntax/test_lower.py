@@ -10,11 +10,14 @@ import libcst as cst
 import pytest
 from hypothesis import given, settings
 
+from gpulint.sources.source import Source
 from gpulint.syntax import ir
+from gpulint.syntax.cst_lowering import EXPRESSIONS
+from gpulint.syntax.cst_lowering import expression as expression_of
+from gpulint.syntax.lower import lower
 from gpulint.syntax.lower_statements import STATEMENTS
-from gpulint.syntax.lowering import EXPRESSIONS, Lowering
-from gpulint.syntax.lowering import expression as expression_of
-from gpulint.syntax.parse import parse
+from gpulint.syntax.lowering import Lowering
+from gpulint.syntax.parse import by_python, parse, unix_text, with_tree
 from tests.syntax import shapes
 from tests.syntax.programs import programs
 from tests.syntax.texts import LIBRARY, expression, library_source, lowered, nodes, source, statement
@@ -131,8 +134,70 @@ match (x):
 """
 
 
+def _by_libcst(text: Source) -> ir.Module:
+    return with_tree(text, lambda tree: lower(tree, text.path).module)
+
+
+def _assert_parsers_agree(text: Source) -> None:
+    """That both trees of a file give the same nodes with the same numbers, so that the one places the other's."""
+    read = by_python(unix_text(text), text.path)
+    assert read is not None
+    quick, slow = read[0], _by_libcst(text)
+    assert (quick.docstring, quick.words) == (slow.docstring, slow.words)
+    for ours, theirs in zip(quick.body, slow.body, strict=True):
+        assert _whole(ours) == _whole(theirs)
+
+
+def _whole(value: object) -> object:
+    """A node with its number and all that it has, as something that can be compared."""
+    if isinstance(value, ir.Node):
+        kind = type(value)
+        slots = [slot for cls in kind.__mro__ for slot in getattr(cls, "__slots__", ())]
+        return (kind.__name__, *(_whole(getattr(value, slot)) for slot in slots))
+    if isinstance(value, tuple):
+        return tuple(_whole(each) for each in value)
+    return value if isinstance(value, frozenset) else (type(value).__name__, repr(value))
+
+
+def test_both_parsers_give_the_same_nodes_for_each_construct() -> None:
+    _assert_parsers_agree(source(CONSTRUCTS))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "f(a, k=1, *b, **c, d=2)",
+        "class A(B, *C, metaclass=M, **k): pass",
+        "del (a, b), c",
+        "del a,",
+        "del [a, b]",
+        "x[(1, 2)], x[1, 2], x[*a], x[1:2,]",
+        "with (a as b, c): pass",
+        "with (a, b): pass",
+        "ﬁ.ﬁ = 'é' f'é{ﬁ}'",
+        "f'{x=:d}', f'{x=}', f'{x!s:{y!r}>{z}}', f'{{{x}}}', f'' 'a', f''",
+        "def f(a, b=1, /, c: int = 2, *, d, e=(yield)): pass",
+        "if a:\n  if b: c\n  else:\n    if d: e\nelse:\n  if f: g",
+        "@a\n@b(1)\nasync def f(): return await c",
+    ],
+)
+def test_both_parsers_give_the_same_nodes(text: str) -> None:
+    _assert_parsers_agree(source(text))
+
+
+@pytest.mark.parametrize("module", LIBRARY, ids=lambda module: module.__name__)
+def test_both_parsers_give_the_same_nodes_for_library_modules(module: ModuleType) -> None:
+    _assert_parsers_agree(library_source(module))
+
+
+@settings(max_examples=60, deadline=None)
+@given(programs())
+def test_both_parsers_give_the_same_nodes_for_generated_programs(text: str) -> None:
+    _assert_parsers_agree(source(text))
+
+
 def test_each_construct_lowers_to_what_cpython_parses() -> None:
-    module = parse(source(CONSTRUCTS))
+    module = _by_libcst(source(CONSTRUCTS))
     tree = ast.parse(CONSTRUCTS)
     for ours, theirs in zip(module.body, tree.body, strict=True):
         assert shapes.of_ir(ours) == shapes.of_ast(theirs), ast.unparse(theirs)
@@ -147,13 +212,13 @@ def test_except_groups_lower_to_a_try() -> None:
 @pytest.mark.parametrize("module", LIBRARY, ids=lambda module: module.__name__)
 def test_library_modules_lower_to_what_cpython_parses(module: ModuleType) -> None:
     text = library_source(module)
-    assert shapes.of_ir(parse(text).body) == shapes.of_ast(ast.parse(text.text).body)
+    assert shapes.of_ir(_by_libcst(text).body) == shapes.of_ast(ast.parse(text.text).body)
 
 
 @settings(max_examples=60, deadline=None)
 @given(programs())
 def test_generated_programs_lower_to_what_cpython_parses(text: str) -> None:
-    assert shapes.of_ir(parse(source(text)).body) == shapes.of_ast(ast.parse(text).body)
+    assert shapes.of_ir(_by_libcst(source(text)).body) == shapes.of_ast(ast.parse(text).body)
 
 
 @pytest.mark.parametrize("module", LIBRARY, ids=lambda module: module.__name__)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import pytest
 
 from gpulint.syntax.depth import MAX_DEPTH, depth
-from gpulint.syntax.parse import TOO_DEEP, CannotParse, parse
+from gpulint.syntax.parse import TOO_DEEP, CannotParse, parse, with_tree
 from tests.syntax.texts import source
 
 
@@ -66,16 +66,27 @@ def test_python_2_is_told_in_pythons_own_words() -> None:
     assert "print" in _error("print 'a'\n").message
 
 
+NESTED = "(" * 60 + ")" * 60 + "\n"
+"""Nests so deeply that only LibCST reads the file."""
+
+
 def test_syntax_that_only_libcst_refuses_is_said_to_be_libcsts() -> None:
-    error = _error("a = 1\n(b): int\n")
+    error = _error(f"{NESTED}(b): int\n")
     assert error.message.startswith("LibCST cannot read this syntax: expected one of")
     assert (error.row, error.column) == (2, 5)
 
 
 def test_syntax_that_libcst_reads_and_then_does_not_believe_is_one_clear_error() -> None:
-    text = "for i in.5, 1: pass\n"
+    text = f"{NESTED}for i in.5, 1: pass\n"
     ast.parse(text)
     assert "LibCST cannot read this syntax: Must have at least one space" in _error(text).message
+
+
+@pytest.mark.parametrize("text", ["a = 1\n(b): int\n", "for i in.5, 1: pass\n"])
+def test_what_python_reads_is_read_though_libcst_refuses_it(text: str) -> None:
+    assert parse(source(text)).body
+    with pytest.raises(CannotParse):
+        with_tree(source(text), lambda tree: tree)
 
 
 def test_syntax_that_is_too_new_for_this_python_is_parsed() -> None:

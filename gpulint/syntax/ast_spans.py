@@ -1,0 +1,41 @@
+"""Where nodes stand in a file that Python reads and LibCST does not, which has a few such constructs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from gpulint.places import Span
+
+
+def rough_spans(text: str, path: str, nodes: Sequence[Any], numbers: Collection[int]) -> dict[int, Span]:
+    """The extent of each numbered node; of what holds statements, its first row. `nodes` are CPython's, by number."""
+    lines = text.split("\n")
+
+    def column(row: int, offset: int) -> int:
+        return len(lines[row - 1].encode()[:offset].decode()) + 1
+
+    found = {}
+    for number in numbers:
+        if not 0 <= number < len(nodes):
+            continue
+        first, last = _ends(nodes[number])
+        row, start = first.lineno, column(first.lineno, first.col_offset)
+        end_row, end = last.end_lineno, column(last.end_lineno, last.end_col_offset)
+        if end_row > row and isinstance(last, _HOLDERS) and hasattr(last, "body"):
+            end_row, end = row, len(lines[row - 1].rstrip()) + 1
+        found[number] = Span(path, row, start, end_row, end)
+    return found
+
+
+_HOLDERS = (ast.stmt, ast.ExceptHandler)
+
+
+def _ends(node: Any) -> tuple[Any, Any]:
+    """Nodes that begin and end like one: the clauses of comprehensions and the cases of a match have no place."""
+    if isinstance(node, ast.comprehension):
+        return node.target, (node.ifs or [node.iter])[-1]
+    if isinstance(node, ast.match_case):
+        return node.pattern, node.pattern
+    return node, node

@@ -1,0 +1,20 @@
+"""The parts of a format string, whatever parser found them."""
+
+from __future__ import annotations
+
+from gpulint.syntax import ir
+
+
+def joined(parts: list[str | ir.Expr]) -> tuple[str | ir.Expr, ...]:
+    """`parts` with neighbouring texts made one and empty ones left out."""
+    result: list[str | ir.Expr] = []
+    for part in parts:
+        if isinstance(part, str):
+            if not part:
+                continue
+            last = result[-1] if result else None
+            if isinstance(last, str):
+                result[-1] = last + part
+                continue
+        result.append(part)
+    return tuple(result)
