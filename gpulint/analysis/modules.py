@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from gpulint.analysis.values import UserClass
 from gpulint.places import Site
@@ -49,13 +49,17 @@ class _Remembered(NamedTuple):
     asked: dict[Lookup, str | None]
 
 
+Outlines: TypeAlias = dict[tuple[str, int], Outline | None]
+"""First looks at files, by path and hash of the text: what is worth keeping where syntax would take too much memory."""
+
+
 class Project:
     """Files that can import each other.
 
     `roots` are the directories that dotted names start from; `read` gives a file's source, or None when it
     cannot be read. `written` has, by folder, the names in folders that are on no disk: a notebook with the files that
-    it writes. `watched` is entered while a file is read for its syntax. Nothing of the project is ever imported by
-    Python itself.
+    it writes. `watched` is entered while a file is read for its syntax. `outlines` may be shared with other projects.
+    Nothing of the project is ever imported by Python itself.
     """
 
     def __init__(
@@ -64,12 +68,14 @@ class Project:
         read: Callable[[str], Source | None],
         written: Mapping[str, Collection[str]] = MappingProxyType({}),
         watched: Callable[[Source], AbstractContextManager[None]] = lambda source: nullcontext(),
+        outlines: Outlines | None = None,
     ) -> None:
         self.finder = ModuleFinder([str(root) for root in roots], written)
         self._read = read
         self._watched = watched
         self._syntax: dict[str, ir.Module | None] = {}
         self._outlines: dict[str, Outline | None] = {}
+        self._shared: Outlines = outlines if outlines is not None else {}
         self.definition_words: dict[int, frozenset[str]] = {}
         """The names that the body of a definition (by id) reads."""
         self.formulas: dict[int, bool] = {}
@@ -134,8 +140,11 @@ class Project:
             source = self._read(path)
             first: Outline | None = None
             if source is not None:
-                with self._watched(source):
-                    first = outline(source)
+                key = path, hash(source.text)
+                if key not in self._shared:
+                    with self._watched(source):
+                        self._shared[key] = outline(source)
+                first = self._shared[key]
             self._outlines[path] = first
         return self._outlines[path]
 

@@ -16,6 +16,7 @@ from functools import partial
 from typing import TypeVar
 
 from gpulint.analysis import Plan, Project, analyse
+from gpulint.analysis.modules import Outlines
 from gpulint.analysis.questions import is_test
 from gpulint.analysis.relevance import imported_paths
 from gpulint.linting.dispatch import Raised, reports_of, without_explained, without_guessed, without_repeated
@@ -71,9 +72,10 @@ def speaks_of_tensorflow(data: bytes) -> bool:
 
 
 class Checker:
-    """One run over a set of files."""
+    """One run over a set of files. `outlines` are those of files that others have looked at."""
 
-    def __init__(self, finder: SettingsFinder, catalogue: Catalogue) -> None:
+    def __init__(self, finder: SettingsFinder, catalogue: Catalogue, outlines: Outlines | None = None) -> None:
+        self._outlines = outlines if outlines is not None else {}
         self._finder = finder
         self._catalogue = catalogue
         self._selections: dict[Settings, Selection] = {}
@@ -316,7 +318,7 @@ class Checker:
             from pathlib import Path
 
             self._projects[roots] = Project(
-                [Path(root) for root in roots], self.files.read, self.files.written, self._watched
+                [Path(root) for root in roots], self.files.read, self.files.written, self._watched, self._outlines
             )
         return self._projects[roots]
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpulint.analysis.modules import Outlines
 from gpulint.linting.engine import Checker, collecting_seldom
 from gpulint.linting.examined import Examined
 
@@ -100,6 +101,7 @@ def _serve(task: Task, given: Mapping[str, bytes], limits: Limits, pipe: Connect
         pipe.send(path)
 
     checker: Checker | None = None
+    outlines: Outlines = {}
     while True:
         try:
             order: Order = pipe.recv()
@@ -110,7 +112,7 @@ def _serve(task: Task, given: Mapping[str, bytes], limits: Limits, pipe: Connect
             if checker is not None and checker.files.kept > KEPT_BYTES:
                 checker = None
                 gc.collect()
-            checker = checker or Checker(task.finder, task.catalogue())
+            checker = checker or Checker(task.finder, task.catalogue(), outlines)
             checker.give_up(order.lost)
             examined = checker.examine(order.paths, task.shown, given, begun, begun)
         except Exception as error:  # the edge of a worker: its fault is said by the parent
