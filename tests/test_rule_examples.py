@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gpulint.linting.engine import Checker
+from gpulint.linting.finding import Finding
 from gpulint.linting.pack import load
 from gpulint.linting.rule import Rule
 from gpulint.linting.selection import Catalogue
@@ -19,11 +20,15 @@ SECTIONS = ("What it does", "Why is this bad", "Example", "Use instead")
 BLOCK = re.compile(r"## (Example|Use instead)\n+ *```python\n(.*?)```", re.DOTALL)
 
 
-def codes_in(text: str, directory: Path) -> set[str]:
+def findings_in(text: str, directory: Path) -> tuple[Finding, ...]:
     path = directory / "program.py"
     path.write_text(text, encoding="utf-8")
     finder = SettingsFinder(Settings(root=str(directory), select=("ALL",)))
-    return {finding.code for finding in Checker(finder, Catalogue(PACK)).check([str(path)]).findings}
+    return tuple(Checker(finder, Catalogue(PACK)).check([str(path)]).findings)
+
+
+def codes_in(text: str, directory: Path) -> set[str]:
+    return {finding.code for finding in findings_in(text, directory)}
 
 
 @pytest.mark.parametrize("rule", PACK, ids=lambda rule: rule.code)

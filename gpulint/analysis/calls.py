@@ -383,6 +383,7 @@ def bind(names: dict[str, Value], function: Function, arguments: Arguments, symb
             positional = []
         elif parameter.kind == "**":
             value = Mapping(dict(rest), not arguments.open, (symbol, name))
+            value.given = {key: (rest[key], site) for key, site in arguments.written.items() if key in rest}
             rest = {}
         elif name in rest:
             value = rest.pop(name)

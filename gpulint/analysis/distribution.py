@@ -143,17 +143,24 @@ def _distribute(interp: Interpreter, strategy: Strategy, name: str, arguments: A
     interp.emit(events.StrategyUsed(site, interp.where(), strategy, "distribute"))
     given = interp.choose(arguments.get("dataset", 0) or arguments.get("dataset_fn", 0) or NONE)
     if name in _FROM_FUNCTION:
-        made = interp.choose(interp.call(given, Arguments((Unknown(("input context", site)),)), site))
-        interp.emit(events.DatasetDistributed(site, interp.where(), strategy, made, name))
-        if isinstance(made, Dataset):
-            return Dataset(
-                site, name, made.steps, None, strategy, None, made.arguments, (made.but(steps=()),), made.options
-            )
-        return Dataset(site, name, (), None, strategy)
+        made = interp.call(given, Arguments((Unknown(("input context", site)),)), site)
+        return interp.each(made, lambda one: _of_function(interp, strategy, name, one, site), site)
     if name == "experimental_distribute_values_from_function":
         members.escaped(interp, given, "passed", site)
         return PerReplica(site, strategy, Tensor(site))
+    return interp.each(given, lambda one: _distributed(interp, strategy, name, one, site), site)
+
+
+def _of_function(interp: Interpreter, strategy: Strategy, name: str, made: Value, site: Site) -> Value:
+    interp.emit(events.DatasetDistributed(site, interp.where(), strategy, made, name))
+    if not isinstance(made, Dataset):
+        return Dataset(site, name, (), None, strategy)
+    inputs = (made.but(steps=()),)
+    return Dataset(site, name, made.steps, None, strategy, None, made.arguments, inputs, made.options)
+
+
+def _distributed(interp: Interpreter, strategy: Strategy, name: str, given: Value, site: Site) -> Value:
     interp.emit(events.DatasetDistributed(site, interp.where(), strategy, given, name))
-    if isinstance(given, Dataset):
-        return given.but(distributed=strategy)
-    return Dataset(site, "unknown", (), None, strategy)
+    return (
+        given.but(distributed=strategy) if isinstance(given, Dataset) else Dataset(site, "unknown", (), None, strategy)
+    )

@@ -216,12 +216,13 @@ class LibraryCalled(Event):
 @dataclass(frozen=True, slots=True)
 class RemovedNameUsed(Event):
     """A public name is used that is gone since TensorFlow `since` (`replacement`: what it is called now).
-    `of_object`: a method, of an object of such a class."""
+    `of_object`: a method, of an object of such a class; `of_library`: and of none that the program derives from it."""
 
     name: str
     since: str
     replacement: str | None
     of_object: bool = False
+    of_library: bool = False
 
 
 # ------------------------------------------------------------------------------- models

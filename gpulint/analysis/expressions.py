@@ -158,6 +158,7 @@ def arguments(interp: Interpreter, nodes: tuple[ir.Argument, ...]) -> Arguments:
     positional: list[Value] = []
     keywords: dict[str, Value] = {}
     sites: dict[Any, Any] = {}
+    handed_on: dict[str, Any] = {}
     is_open = False
     for node in nodes:
         value = interp.choose(interp.evaluate(node.value))
@@ -170,6 +171,7 @@ def arguments(interp: Interpreter, nodes: tuple[ir.Argument, ...]) -> Arguments:
         elif node.star == "**":
             if isinstance(value, Mapping):
                 keywords |= {str(key): entry for key, entry in value.entries.items()}
+                handed_on |= {key: site for key, (one, site) in value.given.items() if keywords.get(key) is one}
                 is_open = is_open or not value.state["complete"]
             else:
                 is_open = True
@@ -179,7 +181,7 @@ def arguments(interp: Interpreter, nodes: tuple[ir.Argument, ...]) -> Arguments:
         else:
             sites[len(positional)] = interp.site(node.value)
             positional.append(value)
-    return Arguments(tuple(positional), keywords, is_open, sites)
+    return Arguments(tuple(positional), keywords, is_open, sites, handed_on)
 
 
 def call(interp: Interpreter, node: ir.Call) -> Value:

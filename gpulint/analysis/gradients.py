@@ -116,6 +116,18 @@ def by_operator(name: str, operands: tuple[Value, ...]) -> Gradient | None:
     return present if present is None or is_sign else present._replace(summands=NOTHING_SUMMED)
 
 
+def state_by_op(name: str, inputs: tuple[Value, ...]) -> Variable | None:
+    """The variable whose content an op or operator gives, scaled, clipped or as it is."""
+    if name in _KEEPS or name in SCALES or name in SCALES.values():
+        return next(filter(None, map(state_of, inputs)), None)
+    return None
+
+
+def state_of(value: Value) -> Variable | None:
+    """The variable that a value is, or whose content it is."""
+    return value if isinstance(value, Variable) else value.state if isinstance(value, Tensor) else None
+
+
 def _first(values: tuple[Value, ...]) -> Gradient | None:
     return next((value.gradient for value in values if isinstance(value, Tensor) and value.gradient), None)
 
@@ -185,4 +197,4 @@ def accumulators_in(value: Value | None) -> tuple[Variable, ...]:
     parts = value.items if value.items is not None else (value.element,)
     pairs = [part.items for part in parts if isinstance(part, Items) and part.items is not None]
     firsts = [pair[0] for pair in pairs if len(pair) == 2]
-    return tuple(first for first in firsts if isinstance(first, Variable))
+    return tuple(state for first in firsts if (state := state_of(first)) is not None)

@@ -41,12 +41,18 @@ def is_graph_mode(module: ir.Module) -> bool:
 
 
 def _are_of_tensorflow(module: ir.Module) -> bool:
-    """Whether one of the names is TensorFlow's: a program may have a `Supervisor` or a `get_collection` of its own."""
+    """Whether one of the names is TensorFlow's: a program may have a `Supervisor` or a `get_collection` of its own, and
+    fill a graph that it runs beside TensorFlow 2."""
     nodes = list(ir.below(module.body))
     packages: set[str] = set()
+    has_own_graph = "as_default" in module.words and _imports_tensorflow(module)
     for node in nodes:
         if isinstance(node, ir.Import):
-            packages.update(alias or name.partition(".")[0] for name, alias in node.names if _is_tensorflow(name))
+            packages.update(
+                alias or name.partition(".")[0]
+                for name, alias in node.names
+                if _is_tensorflow(name) and not (name == _COMPAT and has_own_graph)
+            )
         elif isinstance(node, ir.ImportFrom) and _is_tensorflow(node.module or ""):
             if any(name in _GRAPH_ONLY for name, _ in node.names):
                 return True
@@ -67,11 +73,22 @@ def _root(node: ir.Expr) -> str:
     return node.id if isinstance(node, ir.Name) else ""
 
 
+def _imports_tensorflow(module: ir.Module) -> bool:
+    """Whether a file imports TensorFlow as it is."""
+    return any(
+        isinstance(statement, ir.Import) and any(name == "tensorflow" for name, _ in statement.names)
+        for statement in module.body
+    )
+
+
 def _imports_compat(module: ir.Module) -> bool:
-    """Whether the file's `tf` is the TF1 API."""
+    """Whether the file's `tf` is the TF1 API; `tf1` beside TensorFlow itself is a part of it."""
     for statement in module.body:
         if isinstance(statement, ir.Import):
-            if any(name == _COMPAT and alias in ("tf", "tf1") for name, alias in statement.names):
+            if any(
+                name == _COMPAT and alias in ("tf", "" if _imports_tensorflow(module) else "tf1")
+                for name, alias in statement.names
+            ):
                 return True
         elif isinstance(statement, ir.ImportFrom) and statement.module == "tensorflow.compat":
             if any(name == "v1" and alias == "tf" for name, alias in statement.names):

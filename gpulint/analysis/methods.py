@@ -116,7 +116,10 @@ def _variable(interp: Interpreter, receiver: Variable, name: str, arguments: Arg
         tensors.read_at(interp, receiver, name, site)
         return host.fetched(site, name)
     if name in ("read_value", "value", "sparse_read"):
-        return tensors.derived(interp, site, ())
+        content = tensors.derived(interp, site, ())
+        if isinstance(content, Tensor):
+            content.state = receiver
+        return content
     return Unknown(("call", ("attribute", receiver.symbol, name), site))
 
 

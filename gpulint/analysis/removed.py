@@ -80,7 +80,8 @@ def method(interp: Interpreter, receiver: Value, name: str, site: Site) -> None:
         if (gone := method_since(library, name)) is not None:
             if isinstance(receiver, Strategy) and receiver.kind == "default" and name not in UNMISTAKABLE:
                 return
-            interp.emit(RemovedNameUsed(site, interp.where(), f"{library}.{name}", gone, None, True))
+            exact = isinstance(receiver, Object) and receiver.cls is None
+            interp.emit(RemovedNameUsed(site, interp.where(), f"{library}.{name}", gone, None, True, exact))
             return
 
 
@@ -89,7 +90,7 @@ def arguments(interp: Interpreter, function: str, given: Arguments, site: Site) 
     gone = parameters_since(function)
     for name in given.keywords:
         if name in gone:
-            place = given.sites.get(name, site)
+            place = given.written.get(name, site)
             interp.emit(RemovedNameUsed(place, interp.where(), f"{function}({name})", gone[name], None, True))
 
 
@@ -97,7 +98,7 @@ def optimizer_arguments(interp: Interpreter, optimizer: str, given: Arguments, s
     """An optimizer is made: what it is given by keyword that none takes any more."""
     name, gone, instead = REFUSED_BY_OPTIMIZERS
     if name in given.keywords and not optimizer.startswith(LEGACY_OPTIMIZERS):
-        place = given.sites.get(name, site)
+        place = given.written.get(name, site)
         interp.emit(RemovedNameUsed(place, interp.where(), f"{optimizer}({name})", gone, instead, True))
 
 

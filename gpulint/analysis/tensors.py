@@ -174,6 +174,7 @@ def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: S
         scaled=any(isinstance(value, Tensor) and value.scaled for value in inputs),
         single=name == "tensorflow.expand_dims" and known(arguments.of("axis", fact.params)) == 0,
         of_weights=_is_of_weights(inputs),
+        state=gradients.state_by_op(name, inputs),
     )
     interp.emit(events.OpCalled(site, interp.where(), name, inputs, result, input_dtype))
     if name in _PAIRS and arguments.positional:
@@ -293,6 +294,7 @@ def operate(interp: Interpreter, name: str, operands: tuple[Value, ...], node: i
         on_host=dtype == "int32"
         and all(_is_host_tensor(value) for value in operands if isinstance(value, (Tensor, Variable))),
         of_weights=_is_of_weights(operands),
+        state=gradients.state_by_op(name, operands),
     )
     interp.emit(events.OpCalled(site, interp.where(), name, operands, result, dtype))
     return result

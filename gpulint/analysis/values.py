@@ -322,10 +322,12 @@ class Items(Value):
 class Mapping(Value):
     """A dict: values of known constant keys in `entries`; `complete` when there are no others."""
 
-    __slots__ = ("around", "entries", "makes_lists", "state", "symbol")
+    __slots__ = ("around", "entries", "given", "makes_lists", "state", "symbol")
 
     def __init__(self, entries: dict[Any, Any], complete: bool, name: Any) -> None:
         self.entries: dict[Any, Any] = entries
+        self.given: dict[str, tuple[Value, Site]] = {}
+        """Of the `**` parameter of a function, what a call gave for it by keyword, and where."""
         self.around: tuple[Loop, ...] | None = None
         """The loops around the place where it was made; None where they are not known."""
         self.makes_lists = False
@@ -502,6 +504,7 @@ class Tensor(Value):
         "shape_of",
         "single",
         "site",
+        "state",
         "symbolic",
     )
 
@@ -522,8 +525,11 @@ class Tensor(Value):
         scaled: bool = False,
         compiled: bool = False,
         of_weights: bool = False,
+        state: Variable | None = None,
     ) -> None:
         self.site = site
+        self.state = state
+        """The variable whose content this is, perhaps scaled, clipped or cast."""
         self.of_weights = of_weights
         """Computed of variables alone, not of a batch."""
         self.compiled = compiled
@@ -728,6 +734,13 @@ class Arguments(NamedTuple):
     keywords: dict[str, Value] = {}  # noqa: RUF012 - a NamedTuple default, never written
     open: bool = False
     sites: dict[str | int, Site] = {}  # noqa: RUF012
+    handed_on: dict[str, Site] = {}  # noqa: RUF012
+    """Where callers wrote the keywords that come of the function's own `**` parameter."""
+
+    @property
+    def written(self) -> dict[str, Site]:
+        """Where each keyword was written, here or by a caller."""
+        return {**self.handed_on, **{key: site for key, site in self.sites.items() if isinstance(key, str)}}
 
     def get(self, name: str, position: int | None = None) -> Value | None:
         """The argument of that keyword, or at that position."""

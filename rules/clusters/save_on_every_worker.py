@@ -166,10 +166,13 @@ def _is_of_worker(path: values.Value, where: Where) -> bool:
 
 @lru_cache(maxsize=8192)
 def _named(name: object) -> frozenset[str]:
-    """The words of a symbol; of a parameter its name, and not the function that it is of."""
+    """The words of a symbol; of a parameter its name, and not the function that it is of, and none of where an object
+    was made."""
     if isinstance(name, str):
         return frozenset({name})
     if isinstance(name, Symbol):
+        if name.parts[0] == "object":
+            return frozenset()
         return _named(name.parts[-1] if name.parts[0] == "parameter" else name.parts)
     return frozenset().union(*map(_named, name)) if isinstance(name, tuple) else frozenset()
 

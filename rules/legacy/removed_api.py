@@ -115,8 +115,7 @@ class RemovedApi(Rule):
                 first = next(event for event in found if event.since == "2.0")
                 yield Report(
                     first.site,
-                    f"written for TensorFlow 1: `{_short(first.name)}`"
-                    + (f" and {len(of_first) - 1} other names are gone" if len(of_first) > 1 else " is gone"),
+                    f"written for TensorFlow 1: `{_short(first.name)}`" + _and_others(len(of_first) - 1),
                     why="the file does not run on TensorFlow 2",
                     instead="convert it with `tf_upgrade_v2`, or import `tensorflow.compat.v1 as tf`",
                     confidence=confidence(first.where),
@@ -137,6 +136,12 @@ class RemovedApi(Rule):
                     confidence=confidence(event.where),
                     fix=_renaming(event, [one.site for one in found if one.name == event.name and more >= OFTEN]),
                 )
+
+
+def _and_others(others: int) -> str:
+    if not others:
+        return " is gone"
+    return f" and {others} other name{'s' if others > 1 else ''} are gone"
 
 
 def _renaming(event: events.RemovedNameUsed, others: list[Site]) -> Offer | None:
@@ -208,7 +213,7 @@ def _may_have(event: events.RemovedNameUsed, plan: Plan) -> bool:
     TensorFlow, a dataset of `tf.compat.v1`."""
     owner, _, method = event.name.rpartition(".")
     return (
-        ("(" not in method and plan.mentions(f"def {method}("))
+        ("(" not in method and not event.of_library and plan.mentions(f"def {method}("))
         or (".keras." in owner and any(plan.mentions(text) for text in _private(owner)))
         or (owner.startswith("tensorflow.data.") and plan.mentions("compat.v1"))
     )

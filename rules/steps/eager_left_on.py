@@ -80,7 +80,7 @@ class EagerLeftOn(Rule):
         self._set: list[tuple[events.ModelCompiled | events.EagerModeSet, Site, object]] = []
 
     def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> Iterator[Report]:
-        place = event.arguments.sites.get("run_eagerly", event.site)
+        place = event.arguments.written.get("run_eagerly", event.site)
         self._set.append((event, place, known(event.arguments.get("run_eagerly", 5))))
         return iter(())
 

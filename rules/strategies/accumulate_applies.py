@@ -196,6 +196,41 @@ def _misused(applied: events.GradientsApplied, updates: list[events.StateUpdated
             confidence=confidence(applied.where, emptied[0].where),
             related=((added[0].site, "they are added up here"), (emptied[0].site, "the sum is emptied here")),
         )
+    elif added and emptied and (loop := _growing_in(applied.where, added, emptied)) is not None:
+        yield Report(
+            applied.site,
+            "the sum of gradients is applied at every micro-step, and emptied only after the loop",
+            confidence=confidence(applied.where, emptied[0].where),
+            related=(
+                (loop.site, "the sum grows in this loop"),
+                (added[0].site, "they are added up here"),
+                (emptied[0].site, "the sum is emptied here"),
+            ),
+        )
+
+
+def _growing_in(applied: Where, added: list[events.StateUpdated], emptied: list[events.StateUpdated]) -> Loop | None:
+    """The loop in each round of which a sum grows and is applied, and in which nothing empties it."""
+    for loop in applied.context.loops:
+        grown = [one.where for one in added if one.gradient is not None and _is_round_of(one.where, loop)]
+        if any(_is_as_often(applied, one) for one in grown) and not any(
+            _is_round_of(one.where, loop) for one in emptied
+        ):
+            return loop
+    return None
+
+
+def _is_as_often(where: Where, other: Where) -> bool:
+    """Whether a place is reached under no condition that another one is not reached under, too."""
+    own = where.path - other.path
+    return len(where.context.flags) <= len(other.context.flags) and all(
+        literal.condition.operator in _OF_TRIES for literal in own
+    )
+
+
+def _is_round_of(where: Where, loop: Loop) -> bool:
+    """Whether a place is reached in a loop, whenever that was entered."""
+    return any(one.site == loop.site for one in where.context.loops)
 
 
 def _later_round(earlier: Where, later: Where) -> Loop | None:

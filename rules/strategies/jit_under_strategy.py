@@ -95,7 +95,7 @@ class JitUnderStrategy(Rule):
             strategies = (event.model.where.context.strategy, event.where.context.strategy)
             strategy = next((one for one in strategies if _spans_gpus(one)), None)
             if event.model in trained or event.where.caller.function:
-                yield from self._report(event, strategy, event.site)
+                yield from self._report(event, strategy, event.arguments.handed_on.get("jit_compile", event.site))
 
     def _in_jitted(self, event: events.Event, strategy: values.Strategy) -> Iterator[Report]:
         wrapped = event.where.context.jitted

@@ -11,6 +11,7 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
+    Where,
     blamed,
     callers,
     chain,
@@ -81,7 +82,7 @@ class ModelOutsideScope(Rule):
     def __init__(self) -> None:
         self._used: list[values.Strategy] = []
         self._outside: list[events.ModelFitted] = []
-        self._trained: list[values.Strategy] = []
+        self._trained: list[tuple[values.Strategy, Where]] = []
         self._scoping: set[Site | None] = set()
         self._unknown: list[events.UnknownFitted] = []
 
@@ -103,14 +104,14 @@ class ModelOutsideScope(Rule):
 
     def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
         if (own := event.model.where.context.strategy) is not None:
-            self._trained.append(own)
+            self._trained.append((own, event.where))
         if event.where.context.is_outside and event.model.where.context.is_outside:
             self._outside.append(event)
         yield from self._inside(event, event.model, "fitted", plan)
 
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
         if (now := event.where.context.strategy) is not None:
-            self._trained.append(now)
+            self._trained.append((now, event.where))
         return iter(())
 
     def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
@@ -123,7 +124,7 @@ class ModelOutsideScope(Rule):
             if (
                 strategy is not None
                 and strategy in self._used
-                and strategy not in self._trained
+                and not any(strategy is one and together(event.where, where) for one, where in self._trained)
                 and not any(together(event.where, other.where) for other in self._unknown)
                 and together(event.where, event.model.where, strategy.where)
             ):
