@@ -5,7 +5,7 @@
 All check exactly the files below each PATH that name TensorFlow or Keras, cold, in one process each: gpulint with its
 default rules and nothing remembered, flake8 with `--select=E9,F -j1`, and of `pylint -E -j1`, Fixit with its default
 rules and `ruff --select=ALL` what is installed. CPU time is user plus system time of the child; the table shows
-medians, and their ratio to flake8. The last row is what none that parses with LibCST can be faster than: its
+medians, and their ratio to flake8. The last row is what none that parses all with LibCST can be faster than: its
 native parser alone on these files, with the garbage collector off. `--profile` shows instead where gpulint's time goes.
 """
 
@@ -158,12 +158,10 @@ class Clock:
 def profile(files: list[str]) -> None:
     """Print where gpulint's CPU time goes."""
     start = time.process_time()
-    import libcst
-
     import gpulint.analysis.modules as modules
     import gpulint.analysis.program as program
     import gpulint.linting.engine as engine
-    import gpulint.syntax.lower as lower
+    import gpulint.syntax.parse as parse
     import gpulint.syntax.spans as spans
     from gpulint.linting.pack import load
     from gpulint.linting.selection import Catalogue
@@ -172,8 +170,7 @@ def profile(files: list[str]) -> None:
     catalogue = Catalogue(load())
     clock = Clock()
     clock.spent["imports"] = time.process_time() - start
-    clock.watch(libcst, "parse_module", "parse (LibCST)")
-    clock.watch(lower, "lower", "lower")
+    clock.watch(parse, "by_python", "parse")
     for module in (program, modules):
         clock.watch(module, "parse", "screen")
     clock.watch(program, "relevant_words", "first look")

@@ -6,7 +6,6 @@ A process that dies (LibCST's parser can overflow the stack, memory can run out)
 from __future__ import annotations
 
 import multiprocessing
-import os
 import sys
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -15,7 +14,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
 from gpulint.linting import pack
-from gpulint.linting.engine import Checker, speaks_of_tensorflow
+from gpulint.linting.engine import Checker
 from gpulint.linting.examined import Examined
 from gpulint.linting.portions import bytes_of
 from gpulint.linting.selection import Catalogue
@@ -49,17 +48,6 @@ class Task:
     def catalogue(self) -> Catalogue:
         """The rules. Raises PackError."""
         return Catalogue(pack.load(self.rule_paths, self.installed))
-
-
-def _read(path: str) -> bytes:
-    """A file's content, nothing where it has none to be had."""
-    try:
-        if os.path.isfile(path):
-            with open(path, "rb") as file:
-                return file.read()
-    except OSError:
-        pass  # it is said where the file is checked
-    return b""
 
 
 def examine(task: Task) -> list[Examined]:
@@ -135,9 +123,6 @@ class _Run:
     """The files that are given up, and why."""
 
     def result(self) -> list[Examined]:
-        if self.portions and (self.jobs > 1 or self._needs_parser()):
-            import libcst  # noqa: F401  (imported once here, and not once in each process)
-
         self.pending = [_Job(portion) for portion in range(len(self.portions))][::-1]
         try:
             while self.pending or self.workers:
@@ -150,10 +135,6 @@ class _Run:
                 worker.process.join()
         lost = [Examined(path, lost=reason) for path, reason in sorted(self.lost.items())]
         return [*(part for portion in range(len(self.portions)) for part in self.done[portion]), *lost]
-
-    def _needs_parser(self) -> bool:
-        """Whether this process, too, may as well import the parser: processes that come after have it then."""
-        return any(speaks_of_tensorflow(self.given.get(path) or _read(path)) for path in self.portions[0])
 
     def _started(self, job: _Job) -> _Worker:
         """A process that does one job, and then waits for another."""
