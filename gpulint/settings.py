@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gpulint.settings_values import WrongValue, converted
+from gpulint.sources import requirements
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -40,11 +41,12 @@ class Settings:
     """What the user wants. Field names are those of the file, with `_` for `-`; those of the table `probe` begin so.
 
     `root` is the directory that globs and paths of the settings are relative to; `source` the file they came
-    from ("" for the defaults).
+    from ("" for the defaults). `target_asked` says that somebody asked for the `target_tensorflow`.
     """
 
     root: str = "."
     source: str = ""
+    target_asked: bool = False
     include: tuple[str, ...] = ("*.py", "*.ipynb")
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
     extend_exclude: tuple[str, ...] = ()
@@ -248,6 +250,8 @@ def apply(settings: Settings, table: Mapping[str, Any], place: _Place | None = N
             values[option.field] = converted(option.kind, value)
         except WrongValue as wanted:
             raise SettingsError(f"{place.of(option.key)}: `{full}` must be {wanted}, not {value!r}") from None
+    if "target_tensorflow" in values:
+        values["target_asked"] = True
     return replace(settings, **values)
 
 
@@ -272,7 +276,8 @@ class SettingsFinder:
     """The settings of each file: those of the nearest directory that has any.
 
     `fixed` are used for every file; with `isolated` no file is read. `overrides` are tables put on top. `root` is that
-    of settings that come from no file, by default the working directory.
+    of settings that come from no file, by default the working directory. Where nobody asks for a TensorFlow it is the
+    one that the nearest directory pins in which requirements stand.
     """
 
     def __init__(
@@ -287,6 +292,7 @@ class SettingsFinder:
         self._fixed = fixed or (Settings(root=self._root) if isolated else None)
         self._overrides = overrides
         self._known: dict[str, Settings] = {}
+        self._pins: dict[str, str] = {}
 
     def within(self, root: str, fixed: Settings | None, table: Mapping[str, Any]) -> SettingsFinder:
         """One of the same kind for another root, with `fixed` in place of its own and a table on top of the others."""
@@ -300,6 +306,8 @@ class SettingsFinder:
             settings = self._fixed or self._search(directory)
             for table in self._overrides:
                 settings = apply(settings, table)
+            if not self._isolated and not settings.target_asked and settings.target_tensorflow == NEWEST_TENSORFLOW:
+                settings = replace(settings, target_tensorflow=self._pinned(directory) or NEWEST_TENSORFLOW)
             self._known[directory] = settings
         return self._known[directory]
 
@@ -307,6 +315,15 @@ class SettingsFinder:
         """Raises SettingsError."""
         known = self._known.get(os.path.dirname(path))  # whose keys are absolute
         return known or self.of_directory(os.path.dirname(os.path.abspath(path)))
+
+    def _pinned(self, directory: str) -> str:
+        """The release that the requirements of the project pin, "" for none."""
+        if directory not in self._pins:
+            own = requirements.pinned(directory, NEWEST_TENSORFLOW)
+            parent = os.path.dirname(directory)
+            is_top = parent == directory or os.path.exists(os.path.join(directory, ".git"))
+            self._pins[directory] = own if own is not None else "" if is_top else self._pinned(parent)
+        return self._pins[directory]
 
     def _search(self, directory: str) -> Settings:
         present = directory

@@ -266,3 +266,228 @@ model.compile("sgd", "mse")
 )
 def test_a_file_that_keeps_a_graph_beside_keras(used: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(BY_HALVES.format(used=used), tmp_path) == expected
+
+
+FOLDS = """
+import sys
+
+import numpy as np
+import tensorflow as tf
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import KFold
+
+
+def build(**params):
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(params.get("width", 8))])
+    model.compile("sgd", "mse"{eager})
+    return model
+
+
+def search(x, y):
+    for width in range(4, 90):
+        tf.keras.backend.clear_session()
+        build(**dict(pair.split("=") for pair in sys.argv[1:])).fit(x, y)
+
+
+def validate(x, y):
+    for train, test in KFold(10).split(x):
+        Ridge().fit(x[train], y[train])
+        {clear}
+        model = build(**dict(pair.split("=") for pair in sys.argv[1:]))
+        model.fit(x[train], y[train])
+
+
+x, y = np.load("x.npy"), np.load("y.npy")
+search(x, y)
+validate(x, y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("eager", "clear", "expected"),
+    [
+        ("", "pass", {"GPU305"}),
+        ("", "tf.keras.backend.clear_session()", set()),
+        (", run_eagerly=True", "tf.keras.backend.clear_session()", {"GPU506"}),
+    ],
+)
+def test_models_of_two_loops_beside_those_of_another_library(
+    eager: str, clear: str, expected: set[str], tmp_path: Path
+) -> None:
+    assert codes_in(FOLDS.format(eager=eager, clear=clear), tmp_path) == expected
+
+
+FALLEN_BACK = """
+import sys
+
+import tensorflow as tf
+
+
+def mirrored():
+    try:
+        return tf.distribute.MirroredStrategy(cross_device_ops=tf.distribute.NcclAllReduce())
+    except (RuntimeError, ValueError):
+        return {fallback}
+
+
+def single():
+    return tf.distribute.OneDeviceStrategy("/gpu:0")
+
+
+strategy = {{"mirrored": mirrored, "single": single}}[sys.argv[1]]()
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+model.fit(tf.zeros((640, 4)), tf.zeros((640, 1)), batch_size=64 * strategy.num_replicas_in_sync)
+"""
+
+
+@pytest.mark.parametrize(
+    ("fallback", "expected"),
+    [
+        ('tf.distribute.OneDeviceStrategy("/gpu:0")', {"GPU211"}),
+        ("tf.distribute.MirroredStrategy()", set()),
+        ('tf.distribute.OneDeviceStrategy("/cpu:0")', set()),
+    ],
+)
+def test_a_fall_back_in_one_of_several_factories(fallback: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(FALLEN_BACK.format(fallback=fallback), tmp_path) == expected
+
+
+AROUND_A_TAPE = """
+import horovod.tensorflow as hvd
+import tensorflow as tf
+
+hvd.init()
+gpus = tf.config.list_physical_devices("GPU")
+tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.SGD()
+sums = [tf.Variable(tf.zeros_like(v), trainable=False) for v in model.trainable_variables]
+
+
+@tf.function
+def micro_step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(model(x))) / 4
+    tape = hvd.DistributedGradientTape(tape)
+    for total, gradient in zip(sums, tape.gradient(loss, model.trainable_variables)):
+        total.assign_add(gradient)
+    {each_time}
+
+
+def finish():
+    {now_and_then}
+    for total in sums:
+        total.assign(tf.zeros_like(total))
+
+
+for step, x in enumerate(tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(64)):
+    micro_step(x)
+    if (step + 1) % 4 == 0:
+        finish()
+    if step == 0:
+        hvd.broadcast_variables(model.variables, root_rank=0)
+"""
+APPLY = "optimizer.apply_gradients(zip(sums, model.trainable_variables))"
+
+
+@pytest.mark.parametrize(
+    ("each_time", "now_and_then", "expected"), [(APPLY, "pass", {"GPU212"}), ("pass", APPLY, set())]
+)
+def test_a_sum_of_the_gradients_of_a_wrapped_tape(
+    each_time: str, now_and_then: str, expected: set[str], tmp_path: Path
+) -> None:
+    assert codes_in(AROUND_A_TAPE.format(each_time=each_time, now_and_then=now_and_then), tmp_path) == expected
+
+
+STEPS = """
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.SGD()
+count = tf.Variable(0, dtype=tf.int64)
+rate = tf.Variable(0.1)
+
+
+@tf.function
+def train_step(x):
+    with tf.GradientTape() as tape:
+        y = model(x)
+        loss = tf.reduce_mean(tf.square(y))
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return y, loss
+
+
+for x in tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(64).repeat(9):
+    y, loss = train_step(x)
+    {each_step}
+"""
+
+
+@pytest.mark.parametrize(
+    ("each_step", "expected"),
+    [
+        ("assert tf.reduce_all(tf.math.is_finite(loss))", {"GPU501"}),
+        ("if count < 100: print('warming up')", {"GPU501"}),
+        ("rate.assign((loss * 0.1).numpy())", {"GPU501"}),
+        ("rate.assign(loss * 0.1)", set()),
+        ("height, width = y.shape; print(np.array([height, width]))", set()),
+    ],
+)
+def test_what_each_step_asks_of_the_device(each_step: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(STEPS.format(each_step=each_step), tmp_path) == expected
+
+
+SHOWN = """
+import glob
+
+import cv2
+import matplotlib.pyplot as plt
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.Input((8, 8, 3)), tf.keras.layers.Dense(1)])
+for path in glob.glob("*.jpg"):
+    image = cv2.imread(path)
+    plt.imshow(model.predict(np.expand_dims(image, 0))[0])
+    {then}
+"""
+
+
+@pytest.mark.parametrize(
+    ("then", "expected"),
+    [
+        ("plt.show()", set()),
+        ("cv2.waitKey(0)", set()),
+        ("cv2.waitKey()", set()),
+        ("input('next?')", set()),
+        ("cv2.waitKey(1)", {"GPU503"}),
+        ("plt.savefig(path)", {"GPU503"}),
+        ("if path.startswith('a'): plt.show()", {"GPU503"}),
+    ],
+)
+def test_a_loop_that_waits_for_a_person(then: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(SHOWN.format(then=then), tmp_path) == expected
+
+
+GROWTH = """
+import argparse
+
+import tensorflow as tf
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--growth", type=lambda text: text == "True", default="False")
+options = parser.parse_args()
+gpu = tf.config.list_physical_devices("GPU")[0]
+for gpu in tf.config.list_physical_devices("GPU"):
+    tf.config.experimental.set_memory_growth(gpu, {growth})
+    tf.config.set_logical_device_configuration(gpu, [tf.config.LogicalDeviceConfiguration(memory_limit=1024)])
+print(tf.zeros(4))
+"""
+
+
+@pytest.mark.parametrize(("growth", "expected"), [("True", {"GPU306"}), ("options.growth", set()), ("False", set())])
+def test_growth_that_a_flag_asks_for(growth: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(GROWTH.format(growth=growth), tmp_path) == expected

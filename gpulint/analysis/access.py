@@ -157,7 +157,9 @@ def _unpack(interp: Interpreter, target: ir.Sequence_, value: Value) -> None:
                 value.device,
                 value.dtype,
                 gradient=value.gradient,
+                shape_of=value.shape_of,
                 from_data=value.from_data,
+                on_host=value.on_host,
             )
         elif isinstance(value, PerReplica):
             part = PerReplica(value.site, value.strategy, Tensor(interp.site(element)))

@@ -47,6 +47,11 @@ from gpulint.syntax import ir
 if TYPE_CHECKING:
     from gpulint.analysis.interpreter import Frame, Interpreter
 
+_OTHER_LEARNERS = frozenset(
+    {"catboost", "category_encoders", "imblearn", "lightgbm", "scipy", "sklearn", "statsmodels", "umap", "xgboost"}
+)
+"""Packages whose `fit` trains no Keras model."""
+
 MAX_DEPTH = 8
 """Calls inside calls; a deeper one gives Unknown."""
 
@@ -114,7 +119,7 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
         options.added(interp, arguments)
     if method:
         removed.unknown_method(interp, called, method, site)
-    if method == "fit":
+    if method == "fit" and called.package not in _OTHER_LEARNERS:
         interp.emit(UnknownFitted(site, interp.where()))
         datasets.consumed(interp, interp.choose(arguments.get("x", 0) or NONE), "fit", site, None)
     return Unknown(("call", called, tuple(symbol_of(value) for value in arguments.all())))
@@ -427,7 +432,7 @@ def _context_key(interp: Interpreter) -> Any:
         context.replica,
         context.traced,
         context.jitted,
-        len(context.loops),
+        tuple(loop.site for loop in context.loops),
         bool(context.guards),
     )
 

@@ -214,6 +214,11 @@ class LibraryCalled(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class PersonAwaited(Event):
+    """In a loop the program waits for somebody: it shows a window until that is closed, or asks for a line or a key."""
+
+
+@dataclass(frozen=True, slots=True)
 class RemovedNameUsed(Event):
     """A public name is used that is gone since TensorFlow `since` (`replacement`: what it is called now).
     `of_object`: a method, of an object of such a class; `of_library`: and of none that the program derives from it."""

@@ -336,7 +336,7 @@ def comparison(interp: Interpreter, node: ir.Compare) -> Value:
             tensors.read(interp, left, "compare", node.left)
 
         def compared(a: Value, b: Value) -> Value:
-            if of_values and any(isinstance(side, (Tensor, PerReplica)) for side in (a, b)):
+            if of_values and any(isinstance(side, (Tensor, PerReplica, Variable)) for side in (a, b)):
                 return tensors.compared(interp.site(node), a, b)
             return compare(a, sign, b)
 

@@ -10,7 +10,7 @@ from gpulint.analysis import events
 from gpulint.analysis.names import words
 from gpulint.analysis.paths import Path
 from gpulint.analysis.symbols import Symbol
-from gpulint.analysis.values import Arguments, Items, Join, Tensor, Unknown, Value, symbol_of
+from gpulint.analysis.values import Arguments, Items, Join, Tensor, Unknown, Value, known, symbol_of
 from gpulint.places import Site
 
 if TYPE_CHECKING:
@@ -23,9 +23,12 @@ READS = frozenset({"float", "int", "bool", "numpy", "print", "format"})
 """Ways to look at a tensor for which the host waits."""
 
 _NOTED_BY = frozenset(
-    {"add", "append", "average", "collect", "extend", "mean", "push", "put", "round", "sum", "update"}
+    {
+        *("add", "append", "average", "collect", "extend", "mean", "push", "put", "round", "sum", "update"),
+        *("assign", "assign_add", "assign_sub", "update_state"),
+    }
 )
-"""Names of functions that only add what they are given to something, or make one number of it."""
+"""Names of functions that only add what they are given to something, make one number of it, or take tensors as well."""
 
 _LOGGING = frozenset(
     {
@@ -33,6 +36,7 @@ _LOGGING = frozenset(
         *("history", "info", "isfinite", "isinf", "isnan", "log", "logger", "metric", "metrics", "monitor", "note"),
         *("plot", "postfix", "print", "progress", "record", "report", "result", "save", "scalar", "show", "smooth"),
         *("summary", "track", "verbose", "warn", "warning", "write", "writerow"),
+        *("accuracy", "auc", "dice", "iou", "miou", "precision", "psnr", "recall", "ssim"),
     }
 )
 """Words in the names of functions that only note down what they are given."""
@@ -91,6 +95,25 @@ def used(interp: Interpreter, value: Value, site: Site) -> None:
     """A value decides what the host does next (an index)."""
     if type(value) is Unknown and interp.context.loops and (found := reads_in(value.symbol)):
         interp.emit(events.HostValueUsed(site, interp.where(), found, ""))
+
+
+def awaited(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> None:
+    """A function of that dotted name is called, which may wait for a person."""
+    if not interp.context.loops or name not in _AWAITS:
+        return
+    given = arguments.get(_AWAITS[name], 0)
+    if given is None or known(given) == 0 or _AWAITS[name] != "delay":
+        interp.emit(events.PersonAwaited(site, interp.where()))
+
+
+_AWAITS = {
+    "builtins.input": "prompt",
+    "cv2.waitKey": "delay",
+    "matplotlib.pyplot.show": "block",
+    "matplotlib.pyplot.waitforbuttonpress": "timeout",
+    "open3d.visualization.draw_geometries": "geometry_list",
+}
+"""Functions that wait for a person, and their first argument: with a `delay` of milliseconds they do not wait long."""
 
 
 def decided(interp: Interpreter, guard: Path, site: Site) -> None:

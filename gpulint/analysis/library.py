@@ -70,6 +70,7 @@ Handler = Callable[["Interpreter", Arguments, Site], Value]
 def call(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
     """What calling the library function or class `name` gives and does."""
     effects.of_op(interp, name, arguments, site)
+    host.awaited(interp, name, arguments, site)
     if name in CLEARS_SESSION and interp.plan.has_keras_3:
         interp.state.write(interp.policy, "global", Constant("float32"))  # measured on Keras 3.15
     if name in WATCHED:
@@ -497,6 +498,11 @@ def _optimizer_got(interp: Interpreter, arguments: Arguments, site: Site) -> Val
     return interp.each(arguments.get("identifier", 0) or NONE, got, site)
 
 
+def _first(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    """What it is given, with something added that does not matter here."""
+    return arguments.positional[0] if arguments.positional else Unknown(("first", site))
+
+
 SPECIAL: dict[str, Handler] = {
     "tensorflow.device": _device,
     "tensorflow.DeviceSpec": _device_spec,
@@ -525,6 +531,7 @@ SPECIAL: dict[str, Handler] = {
     "tensorflow.compat.v1.app.run": _run_main,
     "tensorflow.distribute.experimental_set_strategy": _set_strategy,
     "tensorflow.GradientTape": _tape,
+    "horovod.tensorflow.DistributedGradientTape": _first,
     "tensorflow.IndexedSlices": _indexed_slices,
     "tensorflow.nn.compute_average_loss": _average_loss,
     "tensorflow.keras.Input": _input,

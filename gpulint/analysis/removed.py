@@ -105,7 +105,7 @@ def optimizer_arguments(interp: Interpreter, optimizer: str, given: Arguments, s
 def unknown_method(interp: Interpreter, called: Symbol, name: str, site: Site) -> None:
     """A method of something that is not known is called: one that only a removed class member is named like."""
     gone = UNMISTAKABLE.get(name)
-    if gone is not None and not _is_of_other_library(called):
+    if gone is not None and called.package in _OWN:
         interp.emit(RemovedNameUsed(site, interp.where(), f"{gone}.{name}", method_since(gone, name) or "", None, True))
 
 
@@ -121,14 +121,4 @@ UNMISTAKABLE = {
 }
 """Methods that nothing else is likely to have, and their class."""
 
-
-def _is_of_other_library(name: Symbol) -> bool:
-    """Whether a symbol is of something that another library gave."""
-    while name.parts[0] in ("attribute", "call", "item"):
-        inner = name.parts[1]
-        if isinstance(inner, tuple):
-            inner = Symbol(inner)
-        if not isinstance(inner, Symbol):
-            return False
-        name = inner
-    return name.parts[0] == "external" and not str(name.parts[1]).startswith("tensorflow")
+_OWN = ("", "tensorflow")

@@ -76,6 +76,7 @@ def configured(interp: Interpreter, what: str, fact: Fact, arguments: Arguments,
         for one in opposite
         if _same_device(one.device, device)
         and not _is_off(interp, one.value)
+        and not _is_flag(interp, one.value)
         and _belong_together(one.path, interp.path)
     ]
     off = _is_off(interp, value)
@@ -88,7 +89,7 @@ def configured(interp: Interpreter, what: str, fact: Fact, arguments: Arguments,
             device,
             now,
             since,
-            against[-1].site if against and not off else None,
+            against[-1].site if against and not off and not _is_flag(interp, value) else None,
             bool(earlier) and earlier[-1].site != site,
             logical_gpus(interp),
         )
@@ -102,6 +103,11 @@ def configured(interp: Interpreter, what: str, fact: Fact, arguments: Arguments,
 def _is_off(interp: Interpreter, value: Value | None) -> bool:
     """Whether a setting's value can here only be False."""
     return value is not None and all(known(option) is False for _, option in alternatives(value, interp.path))
+
+
+def _is_flag(interp: Interpreter, value: Value | None) -> bool:
+    """Whether whoever starts the program says what a setting's value is."""
+    return value is not None and type(interp.choose(value)) is Unknown
 
 
 class Setting(NamedTuple):

@@ -109,7 +109,9 @@ def raise_(interp: Interpreter, node: ir.Raise) -> int:
 
 
 def assert_(interp: Interpreter, node: ir.Assert) -> int:
-    yes, _ = interp.split(interp.evaluate(node.test))
+    test = interp.evaluate(node.test)
+    tensors.read(interp, interp.choose(test), "bool", node.test)
+    yes, _ = interp.split(test)
     if yes is None:
         return STOPS
     interp.path |= yes

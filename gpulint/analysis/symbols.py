@@ -31,6 +31,19 @@ class Symbol:
             self._words = frozenset(list(dict.fromkeys(_words(self.parts)))[:MAX_WORDS])
         return self._words
 
+    @property
+    def package(self) -> str:
+        """The outermost package of the library, or what is taken for one, that gave what it names; "" for none."""
+        name = self
+        while name.parts[0] in ("attribute", "call", "item"):
+            inner = name.parts[1]
+            if isinstance(inner, tuple):
+                inner = Symbol(inner)
+            if not isinstance(inner, Symbol):
+                return ""
+            name = inner
+        return str(name.parts[1]).partition(".")[0] if name.parts[0] == "external" else ""
+
     def __hash__(self) -> int:
         return self.digest
 

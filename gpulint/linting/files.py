@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from gpulint.places import Span
-from gpulint.settings import NEWEST_TENSORFLOW, SettingsFinder
+from gpulint.settings import SettingsFinder
 from gpulint.sources.decoding import Undecodable, decode
 from gpulint.sources.language import language_of
 from gpulint.sources.notebook import Notebook, read_notebook
@@ -53,8 +53,12 @@ class Files:
 
         Raises OSError, Undecodable and SettingsError.
         """
-        wanted = self._finder.of_file(path).target_tensorflow
-        return self.load(path).pinned or wanted if wanted == NEWEST_TENSORFLOW else wanted
+        settings = self._finder.of_file(path)
+        return (
+            settings.target_tensorflow
+            if settings.target_asked
+            else self.load(path).pinned or settings.target_tensorflow
+        )
 
     def read(self, path: str) -> Source | None:
         """The source of a program, None where it cannot be read."""

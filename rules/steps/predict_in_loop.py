@@ -69,7 +69,8 @@ class PredictInLoop(Rule):
     ## What is not reported
     One call per epoch or per file of many samples, calls that a condition guards, calls of which it is not known that
     they are given little, calling the model, `predict_on_batch` of a batch or of a sample that is only known by then
-    (an agent's next observation, the next word), and `predict` of what is no Keras model.
+    (an agent's next observation, the next word), loops that show a window or ask for a key in each round, and
+    `predict` of what is no Keras model.
 
     ## At run time
     The time of a call against the time on the device.
@@ -87,10 +88,15 @@ class PredictInLoop(Rule):
     def __init__(self) -> None:
         self._calls: list[events.ModelCalled] = []
         self._fits: set[Site] = set()
+        self._awaits: list[events.PersonAwaited] = []
 
     def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
         if event.how in _INSTEAD and event.where.context.loops:
             self._calls.append(event)
+        return iter(())
+
+    def on_person_awaited(self, event: events.PersonAwaited, plan: Plan) -> Iterator[Report]:
+        self._awaits.append(event)
         return iter(())
 
     def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
@@ -111,7 +117,7 @@ class PredictInLoop(Rule):
             loop = _loop(event)
             if are_few(event.where.context.loops) or is_rare(event.where, loop):
                 continue
-            if not in_every_turn(event, loop, self._calls):
+            if not in_every_turn(event, loop, self._calls) or self._waits(event, loop):
                 continue
             given = _given(event)
             one = any(is_single(value) for value in given)
@@ -141,6 +147,13 @@ class PredictInLoop(Rule):
                 confidence=confidence(event.where),
                 related=((loop.site, "the loop"),),
             )
+
+    def _waits(self, event: events.ModelCalled, loop: Loop) -> bool:
+        """Whether the rounds of a loop wait for a person, too."""
+        return any(
+            loop.site in {around.site for around in one.where.context.loops} and one.where.path <= event.where.path
+            for one in self._awaits
+        )
 
 
 def _loop(event: events.ModelCalled) -> Loop:

@@ -13,6 +13,7 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
+    Where,
     calls,
     confidence,
     events,
@@ -73,17 +74,18 @@ class SingleDeviceStrategy(Rule):
 
     def __init__(self) -> None:
         self._built: set[tuple[Caller, Site]] = set()
+        self._tried: list[Where] = []
         self._pinned: list[tuple[Caller, Report]] = []
 
     def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
         if event.strategy.is_multi_replica:
             self._built.add((event.where.caller, event.site))
+            self._tried.append(event.where)
         devices = _literal_gpus(event.strategy.devices, event)
-        if is_test(event.site.path) or devices is None or len(devices) != 1 or not _only_failed(event.where.path):
+        fell_back = any(literal.condition.operator == "handler" for literal in event.where.path)
+        chosen = self._chosen(event.where) if fell_back else event.where.path
+        if is_test(event.site.path) or devices is None or len(devices) != 1 or not _only_failed(chosen):
             return
-        fell_back = bool(event.where.path) and any(
-            literal.condition.operator == "handler" for literal in event.where.path
-        )
         if event.strategy.kind == "mirrored" and not fell_back:
             report = Report(
                 event.site,
@@ -104,6 +106,11 @@ class SingleDeviceStrategy(Rule):
                 f"falls back to one GPU, `{devices[0]}`, without a word",
                 confidence=confidence(event.where),
             )
+
+    def _chosen(self, where: Where) -> Path:
+        """The conditions of a place that those are not under which the same function tried something better first."""
+        tried = [one.path for one in self._tried if one.caller is where.caller]
+        return min((where.path - path for path in tried), key=len, default=where.path)
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         """A function that makes several strategies compares them."""

@@ -1,0 +1,91 @@
+"""The release of TensorFlow that a project pins where it says what it needs."""
+
+from __future__ import annotations
+
+import os
+import re
+
+FILES = re.compile(
+    r"(?:.*requirements?.*\.(?:txt|in|pip)|(?:environment|conda).*\.ya?ml|pyproject\.toml|pipfile|setup\.(?:py|cfg))",
+    re.IGNORECASE,
+)
+"""Names of files in which projects say what they need."""
+
+_PACKAGE = r"tensorflow(?:[-_](?:cpu|gpu|intel|macos|rocm))?(?:\[[\w,\s-]+\])?"
+_ASKED = re.compile(rf"""^[^#\n]*?(?<![\w.\-/]){_PACKAGE}["']?[ \t]*\(?(?P<wanted>[=~<>!^].*)$""", re.I | re.M)
+_ANY = re.compile(rf"^[ \t]*(?:-[ \t]+)?[\"']?{_PACKAGE}[\"']?[ \t]*(?:[#;].*)?$", re.I | re.M)
+_LISTS = (".txt", ".in", ".pip", ".yml", ".yaml")
+"""Files with one requirement a line."""
+_VERSION_KEY = re.compile(r"""version\s*=\s*["']([^"']*)""")
+_CONDA = re.compile(r"=\s*(\d+(?:\.\d+)*)")
+
+_LAST = {2: 40, 1: 15}
+"""The last minor release of each major version, newest first; that of the present one is still to come."""
+_PATCHES = 10
+
+
+def pinned(directory: str, newest: str) -> str | None:
+    """The newest release, such as "2.12", that the files in a directory allow: "" where that is `newest` or later.
+
+    None where no file there speaks of TensorFlow, or none can be read.
+    """
+    try:
+        names = sorted(name for name in os.listdir(directory) if FILES.fullmatch(name))
+    except OSError:
+        return None
+    found = [one for name in names for one in _wanted(os.path.join(directory, name))]
+    if not found:
+        return None
+    present = tuple(map(int, newest.split(".")))
+    releases = [_newest(one) for one in found]
+    known = [one for one in releases if one is not None]
+    if len(known) < len(releases) or max(known) >= present:
+        return ""
+    return ".".join(map(str, max(known)))
+
+
+def _wanted(path: str) -> list[str]:
+    """What a file asks of TensorFlow's version, for each time that it names it; "" for any."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    except OSError:
+        return []
+    asked = [found["wanted"].strip() for found in _ASKED.finditer(text)]
+    return [*asked, *("" for _ in _ANY.finditer(text))] if path.lower().endswith(_LISTS) else asked
+
+
+def _newest(wanted: str) -> tuple[int, int] | None:
+    """The newest release that a requirement allows; None where that cannot be told."""
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    try:
+        specifiers = SpecifierSet(_specifiers(wanted))
+    except InvalidSpecifier:
+        return None
+    for major, last in _LAST.items():
+        for minor in range(last, -1, -1):
+            if any(specifiers.contains(f"{major}.{minor}.{patch}", prereleases=True) for patch in range(_PATCHES)):
+                return major, minor
+    return None
+
+
+def _specifiers(wanted: str) -> str:
+    """A requirement as pip, conda or Poetry writes it, as one of pip's."""
+    if wanted.startswith("=") and not wanted.startswith("=="):
+        value = wanted[1:].strip()
+        if (conda := _CONDA.match(wanted)) is not None:
+            return f"=={conda[1]}.*"
+        if value.startswith("{"):
+            key = _VERSION_KEY.search(value)
+            value = key[1] if key is not None else ""
+        return _of_poetry(re.split(r"[\"'#]", value.strip("\"'"), maxsplit=1)[0].strip())
+    return re.split(r"[;#\"')\]]", wanted, maxsplit=1)[0].strip().rstrip(",")
+
+
+def _of_poetry(value: str) -> str:
+    if value[:1] in ("^", "~") and value[1:2] != "=":
+        parts = re.findall(r"\d+", value)
+        upper = [int(parts[0]) + 1] if value[0] == "^" or len(parts) == 1 else [int(parts[0]), int(parts[1]) + 1]
+        return f">={value[1:]},<{'.'.join(map(str, upper))}"
+    return f"=={value}" if value[:1].isdigit() else "" if value == "*" else value

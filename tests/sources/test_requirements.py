@@ -1,0 +1,102 @@
+"""What projects say of the TensorFlow that they need, in the files and forms in which they say it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpulint.settings import Settings, SettingsFinder
+from gpulint.sources.requirements import pinned
+from tests.test_rule_examples import codes_in
+
+NEWEST = "2.21"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("requirements.txt", "numpy\ntensorflow==2.12.0\n", "2.12"),
+        ("Requirements.txt", "tensorflow-gpu == 2.4.0", "2.4"),
+        ("requirements-dev.txt", "tensorflow~=2.4.1 ; python_version < '3.9'", "2.4"),
+        ("requirements.in", "tensorflow>=2.3,<2.5  # not 2.5", "2.4"),
+        ("requirements.txt", "tensorflow==2.16.*", "2.16"),
+        ("requirements.txt", "tensorflow<2", "1.15"),
+        ("requirements.txt", "tensorflow>=2.4", ""),
+        ("requirements.txt", "tensorflow", ""),
+        ("requirements.txt", "tensorflow==2.21.0", ""),
+        ("requirements.txt", "tensorflow==2.30.0", ""),
+        ("requirements.txt", "tensorflow==2.12.0\ntensorflow-cpu", ""),
+        ("requirements.txt", "tensorflow==2.4.0\ntensorflow-macos==2.9.2", "2.9"),
+        ("requirements.txt", "tensorflow==some.where", ""),
+        ("requirements.txt", "tensorflow-addons==0.13", None),
+        ("requirements.txt", "# tensorflow==2.1", None),
+        ("requirements.txt", "git+https://example.org/tensorflow==2.1", None),
+        ("notes.txt", "tensorflow==2.1", None),
+        ("environment-gpu.yaml", "dependencies:\n  - tensorflow-gpu=1.13.1=h0d30ee6_0\n", "1.13"),
+        ("environment.yml", "  - pip:\n    - tensorflow==2.3\n", "2.3"),
+        ("environment.yml", "  - tensorflow\n", ""),
+        ("pyproject.toml", '[tool.poetry.dependencies]\ntensorflow = "~2.4"\n', "2.4"),
+        ("pyproject.toml", '[tool.poetry.dependencies]\ntensorflow = "^2.4"\n', ""),
+        ("pyproject.toml", '[tool.poetry.dependencies]\ntensorflow = {version = "2.4.1", optional = true}\n', "2.4"),
+        ("pyproject.toml", 'dependencies = ["tensorflow[and-cuda]>=2.3,<2.6", "x"]\nkeywords = ["tensorflow"]', "2.5"),
+        ("Pipfile", '[packages]\ntensorflow = "==2.5.0"\n', "2.5"),
+        ("Pipfile", '[packages]\ntensorflow = "*"\n', ""),
+        ("setup.py", 'install_requires=["numpy", "tensorflow<2.9"],', "2.8"),
+        ("setup.cfg", "install_requires =\n    tensorflow (>=2.2,<2.4)\n", "2.3"),
+        ("setup.py", 'name="some-tensorflow"', None),
+    ],
+)
+def test_what_a_file_pins(name: str, text: str, expected: str | None, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert pinned(str(tmp_path), NEWEST) == expected
+
+
+@given(st.binary(max_size=60), st.sampled_from(["tensorflow==", "tensorflow = ", "tensorflow", ""]))
+def test_whatever_a_file_holds_is_no_fault(tmp_path_factory: pytest.TempPathFactory, data: bytes, before: str) -> None:
+    directory = tmp_path_factory.mktemp("project")
+    (directory / "requirements.txt").write_bytes(before.encode() + data)
+    assert pinned(str(directory), NEWEST) is None or isinstance(pinned(str(directory), NEWEST), str)
+
+
+def test_the_nearest_directory_that_says_something_counts(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("tensorflow==2.4.1")
+    inner = tmp_path / "inner" / "deep"
+    inner.mkdir(parents=True)
+    assert SettingsFinder().of_directory(str(inner)).target_tensorflow == "2.4"
+    (inner.parent / "environment.yml").write_text("- tensorflow=2.10")
+    assert SettingsFinder().of_directory(str(inner)).target_tensorflow == "2.10"
+    (inner.parent / "environment.yml").write_text("- tensorflow")
+    assert SettingsFinder().of_directory(str(inner)).target_tensorflow == NEWEST
+
+
+def test_what_is_asked_for_counts_more(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("tensorflow==2.4.1")
+    (tmp_path / "gpulint.toml").write_text(f'target-tensorflow = "{NEWEST}"')
+    assert SettingsFinder().of_directory(str(tmp_path)).target_tensorflow == NEWEST
+    (tmp_path / "gpulint.toml").unlink()
+    asked = SettingsFinder(overrides=({"target-tensorflow": NEWEST},))
+    assert asked.of_directory(str(tmp_path)).target_tensorflow == NEWEST
+    assert SettingsFinder(isolated=True).of_directory(str(tmp_path)).target_tensorflow == NEWEST
+
+
+def test_a_repository_ends_at_its_root(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("tensorflow==2.4.1")
+    repository = tmp_path / "repository"
+    (repository / ".git").mkdir(parents=True)
+    assert SettingsFinder().of_directory(str(repository)).target_tensorflow == NEWEST
+
+
+def test_names_that_the_pinned_release_has_are_not_gone(tmp_path: Path) -> None:
+    program = 'import tensorflow as tf\n\npolicy = tf.keras.mixed_precision.experimental.Policy("mixed_float16")\n'
+    assert codes_in(program, tmp_path) == {"GPU901"}
+    (tmp_path / "requirements.txt").write_text("tensorflow==2.4.1")
+    assert codes_in(program, tmp_path) == set()
+
+
+def test_settings_made_in_code_are_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("tensorflow==2.4.1")
+    made = Settings(root=str(tmp_path), target_tensorflow="2.16")
+    assert SettingsFinder(made).of_directory(str(tmp_path)).target_tensorflow == "2.16"
