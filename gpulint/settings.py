@@ -118,7 +118,12 @@ OPTIONS = (
     Option("force-exclude", "", "bool", "Leave out excluded files even when they are named on the command line."),
     Option("src", "", "strings", "Directories that the project's imports are looked for in."),
     Option("rule-paths", "", "strings", "Directories with rules of your own."),
-    Option("target-tensorflow", "", "version", 'The TensorFlow release the program runs on, such as "2.16".'),
+    Option(
+        "target-tensorflow",
+        "",
+        "version",
+        'The TensorFlow release the program runs on, such as "2.16"; else what the project\'s requirements pin.',
+    ),
     Option("output-format", "", "format", "The form of the output."),
     Option("baseline", "", "string", "File with the findings that are known, as with `--baseline`."),
     Option("cache-dir", "", "string", "Directory of what was found before, from that of this file."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpulint.knowledge.releases import release
 from gpulint.syntax import ir
 
 _GRAPH_ONLY = frozenset(
@@ -28,12 +29,14 @@ _SWITCHES = frozenset({"disable_v2_behavior", "disable_eager_execution"})
 _COMPAT = "tensorflow.compat.v1"
 
 
-def is_graph_mode(module: ir.Module) -> bool:
-    """Whether a file is TF1 code: it says so, or uses what only a graph has. A session that a file with gradient tapes
-    opens is there to set the memory growth of GPUs, and graphs it has none."""
+def is_graph_mode(module: ir.Module, target: str) -> bool:
+    """Whether a file is TF1 code: it says so, uses what only a graph has, or is for such a release.
+
+    A session that a file with gradient tapes opens is there to set the memory growth of GPUs, and graphs it has none.
+    """
     if "enable_v2_behavior" in module.words or "enable_eager_execution" in module.words:
         return False
-    if module.words & _SWITCHES:
+    if module.words & _SWITCHES or release(target) < (2,):
         return True
     if module.words & _GRAPH_ONLY and "GradientTape" not in module.words and _are_of_tensorflow(module):
         return True

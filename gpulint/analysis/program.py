@@ -42,7 +42,7 @@ def analyse(source: Source, project: Project, target: str, subjects: Iterable[Su
         return Plan(source.path, target)
     syntax = parse(source)
     project.keep(syntax)
-    scope = ModuleScope(syntax, "__main__", is_graph_mode(syntax))
+    scope = ModuleScope(syntax, "__main__", is_graph_mode(syntax, target))
     plan = Plan(syntax.path, target, graph_mode=scope.graph_mode, referenced=syntax.words)
     plan.texts = cache(lambda: tuple(texts(project, source)))
     interp = Interpreter(project, scope, plan)
@@ -194,7 +194,7 @@ def run_import(
         if syntax is None:
             return None
         name = dotted or os.path.splitext(os.path.basename(path))[0]
-        scope = ModuleScope(syntax, name, is_graph_mode(syntax))
+        scope = ModuleScope(syntax, name, is_graph_mode(syntax, target))
         project.scopes[path] = (scope, "no", None)
         interp = Interpreter(project, scope, Plan(path, target))
         interp.step_limit = MAX_ENTRY_STEPS

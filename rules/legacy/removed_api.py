@@ -56,7 +56,8 @@ class RemovedApi(Rule):
     ```
 
     ## What is not reported
-    `tf.compat.v1`, names behind a version check, `hasattr` or an `except` for them, programs on `tf_keras` (Keras 2). A
+    `tf.compat.v1`, names behind a version check, `hasattr` or an `except` for them, programs on `tf_keras` (Keras 2),
+    names that the release has which the project's requirements pin. A
     file that is TensorFlow 1 through and through gets one finding, and so does a name that a file uses many times.
 
     ## Fix
