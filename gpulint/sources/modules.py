@@ -86,7 +86,7 @@ class ModuleFinder:
         if here not in self._packages:
             self._packages[here] = package_root(here)
         for base in (*bases, here, self._packages[here], *self._roots):
-            if found := self._module_file(base, parts):
+            if _is_project(base, here, parts[0]) and (found := self._module_file(base, parts)):
                 return found
         return None
 
@@ -112,6 +112,18 @@ class ModuleFinder:
         if (not last or last in names) and "__init__.py" in self._names_in(package):
             return os.path.join(package, "__init__.py")
         return None
+
+
+SHARED = frozenset({"site-packages", "dist-packages"})
+"""Directories in which every package is a project of its own, and a library to the others."""
+
+
+def _is_project(base: str, importer: str, package: str) -> bool:
+    """Whether a package below `base` belongs to the project of what stands in the directory `importer`."""
+    if os.path.basename(base) not in SHARED:
+        return True
+    own = os.path.join(base, package)
+    return importer == own or importer.startswith(own + os.sep)
 
 
 def package_root(directory: str) -> str:
