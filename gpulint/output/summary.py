@@ -31,6 +31,8 @@ def _hint(result: CheckResult, view: View) -> str:
 
 
 def _found(result: CheckResult) -> str:
+    if not result.findings and result.errors:
+        return f"No findings, but {number(len(result.errors), 'internal error')}: not everything was checked."
     if not result.findings:
         return "All checks passed!" if result.files else "No Python files found."
     words = ("error", "warning", "note")

@@ -98,6 +98,15 @@ def test_a_fault_inside_a_process_is_an_error_of_the_run(project: Path) -> None:
     assert result.stdout.count("GPU101") == 8
 
 
+def test_a_run_with_nothing_but_a_fault_did_not_pass(project: Path) -> None:
+    for path in project.glob("program_*.py"):
+        path.unlink()
+    (project / "alone.py").write_text(PINNED.replace("gpu", "cpu") + "raises = 1\n")
+    result = check("--jobs", "1")
+    assert result.returncode == 2
+    assert result.stdout == "No findings, but 1 internal error: not everything was checked.\n"
+
+
 def test_a_rule_that_cannot_be_loaded_is_said_before_any_process_starts(project: Path) -> None:
     (project / "deadly_rules" / "deadly.py").write_text("nonsense(")
     result = check("--jobs", "2")
