@@ -491,3 +491,40 @@ print(tf.zeros(4))
 @pytest.mark.parametrize(("growth", "expected"), [("True", {"GPU306"}), ("options.growth", set()), ("False", set())])
 def test_growth_that_a_flag_asks_for(growth: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(GROWTH.format(growth=growth), tmp_path) == expected
+
+
+SPLIT = """
+import tensorflow as tf
+
+names = [device.name for device in tf.config.list_logical_devices("GPU"){condition}]
+
+
+class Towers:
+    def __init__(self, devices):
+        self.first, self.second = devices[0], devices[{second}]
+        with tf.device(self.first):
+            self.user = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(8)])
+        with tf.device(self.second):
+            self.item = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(8)])
+
+    @tf.function
+    def scores(self, x, y):
+        with tf.device(self.first):
+            u = self.user(x)
+        with tf.device(self.second):
+            v = self.item(y)
+        return tf.concat([u, v], axis=-1)
+
+
+towers = Towers(names)
+print(towers.scores(tf.zeros((8, 4)), tf.zeros((8, 4))))
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "second", "expected"), [("", 1, {"GPU102"}), ("", 0, set()), (" if device.name[-1] != '0'", 1, set())]
+)
+def test_names_of_logical_devices_in_their_order(
+    condition: str, second: int, expected: set[str], tmp_path: Path
+) -> None:
+    assert codes_in(SPLIT.format(condition=condition, second=second), tmp_path) == expected

@@ -436,7 +436,15 @@ def comprehension(interp: Interpreter, node: ir.Comprehension) -> Value:
         return Mapping(known if exact else {}, exact and len(known) == len(keys), symbol)
     if exact:
         return Items(node.kind, tuple(collected), None, symbol)
-    return Items(node.kind, None, collected[0] if collected else None, symbol)
+    one = collected[0] if collected else None
+    if (
+        isinstance(one, ListedDevice)
+        and one.index is None
+        and len(node.clauses) == 1
+        and not node.clauses[0].conditions
+    ):
+        return one.list  # the devices, or the names of logical ones, in their order
+    return Items(node.kind, None, one, symbol)
 
 
 def _clauses(
