@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -85,10 +85,18 @@ class ModuleFinder:
             here = os.path.dirname(here)
         if here not in self._packages:
             self._packages[here] = package_root(here)
-        for base in (*bases, here, self._packages[here], *self._roots):
+        for base in (*bases, here, self._packages[here], *self._roots, *self._around(here)):
             if _is_project(base, here, parts[0]) and (found := self._module_file(base, parts)):
                 return found
         return None
+
+    def _around(self, directory: str) -> Iterator[str]:
+        """The directories around one in its project, which programs put on their path or are started from."""
+        for _ in range(MAX_AROUND):
+            if directory in self._roots or not self._names_in(directory).isdisjoint(_TOPS):
+                return
+            directory = os.path.dirname(directory)
+            yield directory
 
     def find_relative(self, module: str, level: int, importer: str) -> str | None:
         """The file of `from ..module import`, by directories."""
@@ -113,6 +121,12 @@ class ModuleFinder:
             return os.path.join(package, "__init__.py")
         return None
 
+
+MAX_AROUND = 5
+"""Directories above a file in which an import is looked for that is found nowhere else."""
+
+_TOPS = frozenset({".git", ".hg", "pyproject.toml", "setup.cfg", "setup.py"})
+"""What the top directory of a project holds."""
 
 SHARED = frozenset({"site-packages", "dist-packages"})
 """Directories in which every package is a project of its own, and a library to the others."""

@@ -38,3 +38,27 @@ def test_packages_of_one_project_are_beside_each_other(tmp_path: Path) -> None:
     helper = _written(tmp_path / "helper" / "__init__.py")
     program = _written(tmp_path / "models" / "train.py")
     assert ModuleFinder([str(tmp_path)]).find("helper", program) == helper
+
+
+def test_a_project_below_the_root_is_started_from_its_own_directory(tmp_path: Path) -> None:
+    server = tmp_path / "server"
+    helper = _written(server / "models" / "helper.py")
+    importer = _written(server / "jobs" / "training" / "run.py")
+    finder = ModuleFinder([str(tmp_path)])
+    assert finder.find("models.helper", importer) == helper
+    assert finder.find("models.absent", importer) is None
+
+
+@pytest.mark.parametrize("top", ["pyproject.toml", "setup.py", ".git"])
+def test_nothing_above_a_project_belongs_to_it(top: str, tmp_path: Path) -> None:
+    _written(tmp_path / "helper.py")
+    _written(tmp_path / "project" / top)
+    importer = _written(tmp_path / "project" / "jobs" / "run.py")
+    assert ModuleFinder([]).find("helper", importer) is None
+
+
+def test_nothing_above_a_root_is_looked_at(tmp_path: Path) -> None:
+    _written(tmp_path / "helper.py")
+    importer = _written(tmp_path / "root" / "jobs" / "run.py")
+    assert ModuleFinder([str(tmp_path / "root")]).find("helper", importer) is None
+    assert ModuleFinder([]).find("helper", importer) == str(tmp_path / "helper.py")
