@@ -528,3 +528,21 @@ def test_names_of_logical_devices_in_their_order(
     condition: str, second: int, expected: set[str], tmp_path: Path
 ) -> None:
     assert codes_in(SPLIT.format(condition=condition, second=second), tmp_path) == expected
+
+
+OUTSIDE = """
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+optimizer = tf.keras.optimizers.Adam()
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.layers.Input((4,)), tf.keras.layers.Dense(1)])
+    model.compile(optimizer, "mse")
+model.fit(tf.zeros((640, 4)), tf.zeros((640, 1)), batch_size=64 * strategy.num_replicas_in_sync)
+"""
+
+
+@pytest.mark.parametrize(("pinned", "expected"), [("2.10.1", set()), ("2.11.0", {"GPU202"}), ("2.21.0", {"GPU202"})])
+def test_optimizers_of_old_releases_make_their_variables_late(pinned: str, expected: set[str], tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text(f"tensorflow=={pinned}\n")
+    assert codes_in(OUTSIDE, tmp_path) == expected

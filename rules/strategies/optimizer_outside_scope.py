@@ -63,8 +63,8 @@ class OptimizerOutsideScope(Rule):
     ## What is not reported
     `compile` after the scope with an optimizer object made inside it, optimizers made by a helper that is called in the
     scope, a script that compiles with a name and never trains, `compile` without an optimizer of a model class of the
-    program's own, `keras.optimizers.legacy`, whose variables are made later, and names of optimizers before TensorFlow
-    2.16, where `compile` enters the scope itself.
+    program's own, `keras.optimizers.legacy` and all optimizers before 2.11, whose variables are made later, and names of
+    optimizers before TensorFlow 2.16, where `compile` enters the scope itself.
 
     ## Fix
     Unsafe: puts the statement that makes the optimizer, or the `compile`, into `with strategy.scope():`, where the
@@ -104,7 +104,7 @@ class OptimizerOutsideScope(Rule):
                 self._compiled.append(event)
         for optimizer in possible(given, event.where):
             if isinstance(optimizer, values.Optimizer):
-                yield from self._outside(event, optimizer, strategy)
+                yield from self._outside(event, optimizer, strategy, plan)
 
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
         replica = event.where.context.replica
@@ -126,10 +126,12 @@ class OptimizerOutsideScope(Rule):
         for event, optimizer, strategy in self._applied:
             models = [model for model in self._models if together(event.where, model.where)]
             if not models or any(model.where.context.strategy is strategy for model in models):
-                yield from self._outside(event, optimizer, strategy)
+                yield from self._outside(event, optimizer, strategy, plan)
 
-    def _outside(self, event: events.Event, optimizer: values.Optimizer, strategy: values.Strategy) -> Iterator[Report]:
-        if optimizer.library.startswith(LEGACY_OPTIMIZERS):
+    def _outside(
+        self, event: events.Event, optimizer: values.Optimizer, strategy: values.Strategy, plan: Plan
+    ) -> Iterator[Report]:
+        if optimizer.library.startswith(LEGACY_OPTIMIZERS) or plan.release_of_target < FIRST_WITH_VARIABLES:
             return
         if optimizer.where.context.is_outside and together(event.where, optimizer.where, strategy.where):
             place = blamed(optimizer, strategy)
@@ -143,6 +145,11 @@ class OptimizerOutsideScope(Rule):
                 related=((strategy.site, "the strategy is made here"), (event.site, "it is used here")),
                 fix=_in_scope(place, strategy),
             )
+
+
+FIRST_WITH_VARIABLES = (2, 11)
+"""Before this release all optimizers made their variables when they were first applied, as those of `legacy` do: under
+the strategy, wherever the optimizer was made (run with tf_keras 2.21)."""
 
 
 def _in_scope(place: Site, strategy: values.Strategy | None) -> Offer | None:
