@@ -63,8 +63,8 @@ class OptimizerOutsideScope(Rule):
     ## What is not reported
     `compile` after the scope with an optimizer object made inside it, optimizers made by a helper that is called in the
     scope, a script that compiles with a name and never trains, `compile` without an optimizer of a model class of the
-    program's own, `keras.optimizers.legacy` and all optimizers before 2.11, whose variables are made later, and names of
-    optimizers before TensorFlow 2.16, where `compile` enters the scope itself.
+    program's own, `keras.optimizers.legacy` and all optimizers before 2.11, whose variables are made later, and names
+    of optimizers before TensorFlow 2.16, where `compile` enters the scope itself.
 
     ## Fix
     Unsafe: puts the statement that makes the optimizer, or the `compile`, into `with strategy.scope():`, where the
