@@ -122,3 +122,4 @@ UNMISTAKABLE = {
 """Methods that nothing else is likely to have, and their class."""
 
 _OWN = ("", "tensorflow")
+"""Packages whose objects may have them, "" for what no library gave."""

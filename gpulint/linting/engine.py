@@ -569,7 +569,7 @@ def on_deep_stack(work: Callable[[], T]) -> T:
 
 _THREAD = "gpulint"
 
-COLLECTOR = (500_000, 5, 50)
+COLLECTOR = (10_000_000, 5, 50)
 """Garbage collector thresholds of a run."""
 
 _collector: ProcessSetting[tuple[int, int, int]] = ProcessSetting(
