@@ -546,3 +546,53 @@ model.fit(tf.zeros((640, 4)), tf.zeros((640, 1)), batch_size=64 * strategy.num_r
 def test_optimizers_of_old_releases_make_their_variables_late(pinned: str, expected: set[str], tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text(f"tensorflow=={pinned}\n")
     assert codes_in(OUTSIDE, tmp_path) == expected
+
+
+NOW_AND_THEN = """
+import getopt
+import sys
+
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.Adam()
+every = 500
+options, _ = getopt.getopt(sys.argv[1:], "b:e:n:")
+for option, value in options:
+    if option == "-b":
+        batch_size = int(value)
+    elif option == "-e":
+        every = int(value)
+    elif option == "-n":
+        if int(value) == 0:
+            mean = 0.0
+
+
+@tf.function
+def train_step(x):
+    with tf.GradientTape() as tape:
+        y = model(x)
+        loss = tf.reduce_mean(tf.square(y))
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return y, loss
+
+
+for step, x in enumerate(tf.data.Dataset.from_tensor_slices(np.load("x.npy")).batch(64)):
+    y, loss = train_step(x)
+    {each_step}
+"""
+
+
+@pytest.mark.parametrize(
+    ("each_step", "expected"),
+    [
+        ("if step % every == 0 and not step == 0: print(loss.numpy())", set()),
+        ("if step % every == 0 or not step == 0: print(loss.numpy())", set()),
+        ("print(step % every, loss.numpy())", {"GPU501"}),
+        ("noise = tf.constant(np.square(loss.numpy()))", {"GPU502"}),
+        ("places = tf.range(np.square(loss.numpy()))", {"GPU501"}),
+    ],
+)
+def test_conditions_on_one_of_many_numbers(each_step: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(NOW_AND_THEN.format(each_step=each_step), tmp_path) == expected

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, TypeAlias
 
 from gpulint.analysis.paths import EVERYWHERE, Path, compatible
-from gpulint.analysis.values import Join, Unknown, Value, same
+from gpulint.analysis.values import Constant, Join, Unknown, Value, same
 
 MAX_ALTERNATIVES = 12
 """A join of more alternatives than this is Unknown."""
@@ -118,7 +118,7 @@ def join(alternatives: list[tuple[Path, Any]], symbol: Any) -> Any:
         return flat[0][1]
     if len(flat) > MAX_ALTERNATIVES:
         flat = _fewer(flat)
-        if len(flat) > MAX_ALTERNATIVES:
+        if len(flat) > MAX_ALTERNATIVES or _is_undecided(flat):
             return Unknown(symbol)
     if not all(isinstance(value, Value) for _, value in flat):
         return _weakest([value for _, value in flat])
@@ -155,6 +155,12 @@ def _fewer(flat: list[tuple[Path, Any]]) -> list[tuple[Path, Any]]:
             if len(merged) > MAX_ALTERNATIVES:
                 break
     return merged
+
+
+def _is_undecided(flat: list[tuple[Path, Any]]) -> bool:
+    """Whether no path says any more which of the two a truth value is: a condition on it would be one on nothing."""
+    paths = {value.value: path for path, value in flat if isinstance(value, Constant) and type(value.value) is bool}
+    return len(paths) == 2 and compatible(paths[True], paths[False])
 
 
 def _weakest(values: list[Any]) -> Any:

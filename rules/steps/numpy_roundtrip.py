@@ -168,6 +168,8 @@ class NumpyRoundtrip(Rule):
 
 
 def _is_of_host(event: events.OpCalled) -> bool:
-    """Whether an operator works on numbers of the host: of shapes, of what was read."""
+    """Whether an operator works on numbers of the host: of shapes, of what was read. `tf.range` wants them there."""
+    if event.name == "tensorflow.range":
+        return True
     tensors = [value for value in event.inputs if isinstance(value, values.Tensor)]
     return event.name.startswith("operator.") and all(value.shape_of or value.on_host for value in tensors)
