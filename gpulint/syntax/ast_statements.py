@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from gpulint.syntax import ir
@@ -17,7 +16,7 @@ from gpulint.syntax.ast_expressions import (
     optional,
     parameters,
 )
-from gpulint.syntax.lowering import Lowering, bind, docstring
+from gpulint.syntax.lowering import Lowering, bind, docstring, scope
 
 _Lowerer: TypeAlias = Callable[[Lowering, Any], ir.Statement]
 
@@ -265,14 +264,6 @@ def _matches_all(node: ast.pattern) -> bool:
 # ------------------------------------------------------------------------------ definitions
 
 
-@contextmanager
-def _scope(low: Lowering, bound: set[str]) -> Iterator[None]:
-    outer = low.bound, low.declared, low.yields
-    low.bound, low.declared, low.yields = bound, set(), False
-    yield
-    low.bound, low.declared, low.yields = outer
-
-
 def _function(low: Lowering, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ir.Statement:
     number = low.number(node)
     name = low.word(node.name)
@@ -280,7 +271,7 @@ def _function(low: Lowering, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ir
     decorators = tuple([expression(low, each) for each in node.decorator_list])
     params = parameters(low, node.args)
     returns = optional(low, node.returns)
-    with _scope(low, {each.name for each in params}):
+    with scope(low, {each.name for each in params}):
         body = _block(low, node.body)
         names = frozenset(low.bound - low.declared)
         yields = low.yields
@@ -295,7 +286,7 @@ def _class(low: Lowering, node: ast.ClassDef) -> ir.Statement:
     decorators = tuple([expression(low, each) for each in node.decorator_list])
     bases = tuple([expression(low, each) for each in node.bases])
     keywords = arguments(low, (), node.keywords)
-    with _scope(low, set()):
+    with scope(low, set()):
         body = _block(low, node.body)
     return ir.ClassDef(number, name, bases, keywords, decorators, body, docstring(body))
 

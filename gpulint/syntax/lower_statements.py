@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import libcst as cst
@@ -13,7 +12,7 @@ from gpulint.syntax.cst_lowering import expression, optional
 from gpulint.syntax.lower_expressions import arguments, parameters
 from gpulint.syntax.lower_patterns import case
 from gpulint.syntax.lower_simple_statements import SIMPLE_STATEMENTS
-from gpulint.syntax.lowering import Lowering, bind, docstring
+from gpulint.syntax.lowering import Lowering, bind, docstring, scope
 
 _Lowerer: TypeAlias = Callable[[Lowering, Any], ir.Statement]
 
@@ -114,14 +113,6 @@ def _match(low: Lowering, node: cst.Match) -> ir.Statement:
 # ------------------------------------------------------------------------------ definitions
 
 
-@contextmanager
-def _scope(low: Lowering, bound: set[str]) -> Iterator[None]:
-    outer = low.bound, low.declared, low.yields
-    low.bound, low.declared, low.yields = bound, set(), False
-    yield
-    low.bound, low.declared, low.yields = outer
-
-
 def _function(low: Lowering, node: cst.FunctionDef) -> ir.Statement:
     number = low.number(node)
     name = low.word(node.name.value)
@@ -129,7 +120,7 @@ def _function(low: Lowering, node: cst.FunctionDef) -> ir.Statement:
     decorators = tuple([expression(low, each.decorator) for each in node.decorators])
     params = parameters(low, node.params)
     returns = None if node.returns is None else expression(low, node.returns.annotation)
-    with _scope(low, {each.name for each in params}):
+    with scope(low, {each.name for each in params}):
         body = block(low, node.body.body)
         names = frozenset(low.bound - low.declared)
         yields = low.yields
@@ -160,7 +151,7 @@ def _class(low: Lowering, node: cst.ClassDef) -> ir.Statement:
         else:
             bases.append(expression(low, each.value))
     keywords = arguments(low, node.keywords)
-    with _scope(low, set()):
+    with scope(low, set()):
         body = block(low, node.body.body)
     return ir.ClassDef(number, name, tuple(bases), keywords, decorators, body, docstring(body))
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from gpulint.syntax import ir
@@ -54,3 +55,12 @@ def docstring(body: Sequence[ir.Statement]) -> str | None:
         if isinstance(value, ir.Constant) and isinstance(value.value, str):
             return value.value
     return None
+
+
+@contextmanager
+def scope(low: Lowering, bound: set[str]) -> Iterator[None]:
+    """A function or class, of which so far `bound` is known to be bound."""
+    outer = low.bound, low.declared, low.yields
+    low.bound, low.declared, low.yields = bound, set(), False
+    yield
+    low.bound, low.declared, low.yields = outer
