@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpulint.settings_values import WrongValue, converted
@@ -46,7 +46,7 @@ class Settings:
 
     root: str = "."
     source: str = ""
-    target_asked: bool = False
+    target_asked: bool = field(default=False, compare=False)
     include: tuple[str, ...] = ("*.py", "*.ipynb")
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
     extend_exclude: tuple[str, ...] = ()

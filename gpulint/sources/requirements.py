@@ -84,8 +84,8 @@ def _specifiers(wanted: str) -> str:
 
 
 def _of_poetry(value: str) -> str:
-    if value[:1] in ("^", "~") and value[1:2] != "=":
-        parts = re.findall(r"\d+", value)
+    parts = re.findall(r"\d{1,4}", value)
+    if parts and value[0] in ("^", "~") and value[1] != "=":
         upper = [int(parts[0]) + 1] if value[0] == "^" or len(parts) == 1 else [int(parts[0]), int(parts[1]) + 1]
         return f">={value[1:]},<{'.'.join(map(str, upper))}"
     return f"=={value}" if value[:1].isdigit() else "" if value == "*" else value
