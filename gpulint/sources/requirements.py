@@ -57,16 +57,16 @@ def _wanted(path: str) -> list[str]:
 
 def _newest(wanted: str) -> tuple[int, int] | None:
     """The newest release that a requirement allows; None where that cannot be told."""
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+    from packaging.specifiers import SpecifierSet
 
     try:
         specifiers = SpecifierSet(_specifiers(wanted))
-    except InvalidSpecifier:
-        return None
-    for major, last in _LAST.items():
-        for minor in range(last, -1, -1):
-            if any(specifiers.contains(f"{major}.{minor}.{patch}", prereleases=True) for patch in range(_PATCHES)):
-                return major, minor
+        for major, last in _LAST.items():
+            for minor in range(last, -1, -1):
+                if any(specifiers.contains(f"{major}.{minor}.{patch}", prereleases=True) for patch in range(_PATCHES)):
+                    return major, minor
+    except ValueError:  # no specifier, or a number of more digits than Python converts
+        pass
     return None
 
 

@@ -31,6 +31,8 @@ NEWEST = "2.21"
         ("requirements.txt", "tensorflow==2.12.0\ntensorflow-cpu", ""),
         ("requirements.txt", "tensorflow==2.4.0\ntensorflow-macos==2.9.2", "2.9"),
         ("requirements.txt", "tensorflow==some.where", ""),
+        ("requirements.txt", "tensorflow = ~", ""),
+        ("requirements.txt", f"tensorflow=={'9' * 5000}", ""),
         ("requirements.txt", "tensorflow-addons==0.13", None),
         ("requirements.txt", "# tensorflow==2.1", None),
         ("requirements.txt", "git+https://example.org/tensorflow==2.1", None),
