@@ -161,6 +161,6 @@ def _of_function(interp: Interpreter, strategy: Strategy, name: str, made: Value
 
 def _distributed(interp: Interpreter, strategy: Strategy, name: str, given: Value, site: Site) -> Value:
     interp.emit(events.DatasetDistributed(site, interp.where(), strategy, given, name))
-    return (
-        given.but(distributed=strategy) if isinstance(given, Dataset) else Dataset(site, "unknown", (), None, strategy)
-    )
+    if isinstance(given, Dataset):
+        return given.but(distributed=strategy)
+    return Dataset(site, "unknown", (), None, strategy)

@@ -86,12 +86,10 @@ def _imports_tensorflow(module: ir.Module) -> bool:
 
 def _imports_compat(module: ir.Module) -> bool:
     """Whether the file's `tf` is the TF1 API; `tf1` beside TensorFlow itself is a part of it."""
+    names = {"tf"} if _imports_tensorflow(module) else {"tf", "tf1"}
     for statement in module.body:
         if isinstance(statement, ir.Import):
-            if any(
-                name == _COMPAT and alias in ("tf", "" if _imports_tensorflow(module) else "tf1")
-                for name, alias in statement.names
-            ):
+            if any(name == _COMPAT and alias in names for name, alias in statement.names):
                 return True
         elif isinstance(statement, ir.ImportFrom) and statement.module == "tensorflow.compat":
             if any(name == "v1" and alias == "tf" for name, alias in statement.names):

@@ -54,11 +54,8 @@ class Files:
         Raises OSError, Undecodable and SettingsError.
         """
         settings = self._finder.of_file(path)
-        return (
-            settings.target_tensorflow
-            if settings.target_asked
-            else self.load(path).pinned or settings.target_tensorflow
-        )
+        installed = "" if settings.target_asked else self.load(path).pinned
+        return installed or settings.target_tensorflow
 
     def read(self, path: str) -> Source | None:
         """The source of a program, None where it cannot be read."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from gpulint.syntax import ir
 from gpulint.syntax.fstrings import joined
 from gpulint.syntax.lowering import Lowering
 
+T = TypeVar("T")
 _Lowerer: TypeAlias = Callable[[Lowering, Any], ir.Expr]
 
 
@@ -22,12 +23,14 @@ class NotThisWay(Exception):
     """Syntax that a newer Python has and these tables do not."""
 
 
-class _Table(dict[type[ast.AST], _Lowerer]):
-    def __missing__(self, kind: type[ast.AST]) -> _Lowerer:
+class Table(dict[type[ast.AST], T]):
+    """How each kind of node is lowered."""
+
+    def __missing__(self, kind: type[ast.AST]) -> T:
         raise NotThisWay(kind.__name__)
 
 
-_EXPRESSIONS = _Table()
+_EXPRESSIONS: Table[_Lowerer] = Table()
 
 
 def expression(low: Lowering, node: ast.AST) -> ir.Expr:

@@ -9,23 +9,23 @@ from typing import Any, TypeAlias
 from gpulint.syntax import ir
 from gpulint.syntax.ast_expressions import (
     BINARY,
-    NotThisWay,
+    Table,
     arguments,
     constant,
     expression,
     optional,
     parameters,
 )
-from gpulint.syntax.lowering import Lowering, bind, docstring, scope
+from gpulint.syntax.lowering import Lowered, Lowering, bind, docstring, scope
 
 _Lowerer: TypeAlias = Callable[[Lowering, Any], ir.Statement]
 
 
-def lower(tree: ast.Module, path: str) -> tuple[ir.Module, list[Any]]:
-    """Lower one parsed file, and tell the node of each number. Raises NotThisWay where only LibCST's tree will do."""
+def lower(tree: ast.Module, path: str) -> Lowered:
+    """Lower one parsed file. Raises NotThisWay where only LibCST's tree will do."""
     low = Lowering()
     body = _block(low, tree.body)
-    return ir.Module(path, body, docstring(body), frozenset(low.words)), low.nodes
+    return Lowered(ir.Module(path, body, docstring(body), frozenset(low.words)), low.nodes)
 
 
 def _block(low: Lowering, body: Sequence[ast.stmt]) -> tuple[ir.Statement, ...]:
@@ -291,12 +291,7 @@ def _class(low: Lowering, node: ast.ClassDef) -> ir.Statement:
     return ir.ClassDef(number, name, bases, keywords, decorators, body, docstring(body))
 
 
-class _Table(dict[type[ast.AST], _Lowerer]):
-    def __missing__(self, kind: type[ast.AST]) -> _Lowerer:
-        raise NotThisWay(kind.__name__)
-
-
-_STATEMENTS = _Table(
+_STATEMENTS: Table[_Lowerer] = Table(
     {
         ast.Expr: _expression,
         ast.Assign: _assign,

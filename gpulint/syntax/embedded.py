@@ -3,10 +3,8 @@ blocks of a Markdown file."""
 
 from __future__ import annotations
 
-import ast
 import os
 import re
-import warnings
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -18,6 +16,7 @@ from gpulint.sources.notebook import PYTHON_2, read_notebook
 from gpulint.sources.pins import pinned
 from gpulint.sources.source import Source
 from gpulint.syntax.parse import CannotParse, parse
+from gpulint.syntax.python_tree import python_tree
 
 
 class Programs(NamedTuple):
@@ -144,11 +143,7 @@ class _Joined:
 def error_in(code: Code) -> CannotParse | None:
     """Why code cannot be parsed alone, at its own rows; None for Python."""
     text = "\n".join([_HEADER, *code.lines] if code.in_block else code.lines)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    if python_tree(text) is None:
         try:
             parse(Source("", b"", text, "utf-8"))
         except CannotParse as error:

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import libcst as cst
 
 from gpulint.syntax import ir
-from gpulint.syntax.cst_lowering import Origin
 from gpulint.syntax.lower_statements import block
-from gpulint.syntax.lowering import Lowering, docstring
-
-
-class Lowered(NamedTuple):
-    module: ir.Module
-    origins: list[Origin]
-    """For each node number the LibCST node it was made of, or the first and last of several."""
+from gpulint.syntax.lowering import Lowered, Lowering, docstring
 
 
 def lower(tree: cst.Module, path: str) -> Lowered:

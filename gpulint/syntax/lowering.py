@@ -5,9 +5,16 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpulint.syntax import ir
+
+
+class Lowered(NamedTuple):
+    """A lowered file, and the parser's node of each number, or the first and last of several."""
+
+    module: ir.Module
+    origins: list[Any]
 
 
 class Lowering:

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
 from gpulint.sources.source import Source
+from gpulint.syntax.python_tree import python_tree
 
 _WORD = re.compile(r"#[^\n]*|\"\"\"(?:[^\\]|\\.)*?\"\"\"|'''(?:[^\\]|\\.)*?'''|([^\W\d]\w*(?:[ \t]*\()?)", re.DOTALL)
 """A word, or a comment or long string, whose words do not count."""
@@ -83,11 +83,7 @@ def without_calls(words: frozenset[str]) -> frozenset[str]:
 
 def outline(source: Source) -> Outline | None:
     """The outline of a file; None where the running Python cannot parse it, which says little: LibCST decides."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(source.text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    if (tree := python_tree(source.text)) is None:
         return None
     lines = re.split(r"\r\n?|\n", source.text)
     definitions: dict[str, frozenset[str]] = {}

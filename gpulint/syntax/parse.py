@@ -8,12 +8,14 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from gpulint.sources.source import Source
 from gpulint.syntax import ast_expressions, ast_statements, ir
 from gpulint.syntax.depth import MAX_DEPTH, depth
 from gpulint.syntax.literals import BadLiteral
+from gpulint.syntax.lowering import Lowered
+from gpulint.syntax.python_tree import python_tree
 from gpulint.syntax.screen import MAX_BRACKETS, Shape, measure
 from gpulint.syntax.stack import on_stack
 
@@ -48,7 +50,7 @@ def parse(source: Source) -> ir.Module:
     """
     text, shape = _screened(source)
     if shape.plain and (quick := by_python(text, source.path)) is not None:
-        return quick[0]
+        return quick.module
 
     def use(tree: libcst.Module) -> ir.Module:
         from gpulint.syntax.lower import lower
@@ -61,17 +63,14 @@ def parse(source: Source) -> ir.Module:
     return module
 
 
-def by_python(text: str, path: str) -> tuple[ir.Module, list[Any]] | None:
-    """What Python's own parser makes of a text, and its node for each number.
-
-    None where it makes nothing of it, which says little: LibCST knows newer syntax than the running Python.
-    """
-    try:
-        with _without_garbage_collection(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast_statements.lower(ast.parse(text), path)
-    except (SyntaxError, ValueError, RecursionError, MemoryError, ast_expressions.NotThisWay):
-        return None
+def by_python(text: str, path: str) -> Lowered | None:
+    """What Python's own parser makes of a text; None where it is left to LibCST."""
+    with _without_garbage_collection():
+        tree = python_tree(text)
+        try:
+            return ast_statements.lower(tree, path) if tree is not None else None
+        except (RecursionError, MemoryError, ast_expressions.NotThisWay):
+            return None
 
 
 def with_tree(source: Source, use: Callable[[libcst.Module], T]) -> T:

@@ -34,7 +34,7 @@ def spans(source: Source, numbers: Collection[int]) -> dict[int, Span]:
         read = by_python(text, source.path)
         if read is None:
             raise
-        return rough_spans(text, source.path, read[1], numbers)
+        return rough_spans(text, source.path, read.origins, numbers)
 
 
 def _locate(tree: cst.Module, text: str, path: str, numbers: Collection[int]) -> dict[int, Span]:

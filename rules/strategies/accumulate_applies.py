@@ -212,10 +212,10 @@ def _misused(applied: events.GradientsApplied, updates: list[events.StateUpdated
 def _growing_in(applied: Where, added: list[events.StateUpdated], emptied: list[events.StateUpdated]) -> Loop | None:
     """The loop in each round of which a sum grows and is applied, and in which nothing empties it."""
     for loop in applied.context.loops:
+        if any(_is_round_of(one.where, loop) for one in emptied):
+            continue
         grown = [one.where for one in added if one.gradient is not None and _is_round_of(one.where, loop)]
-        if any(_is_as_often(applied, one) for one in grown) and not any(
-            _is_round_of(one.where, loop) for one in emptied
-        ):
+        if any(_is_as_often(applied, where) for where in grown):
             return loop
     return None
 

@@ -12,7 +12,6 @@ from gpulint.api import (
     Report,
     Rule,
     Severity,
-    Site,
     Where,
     calls,
     confidence,
@@ -73,14 +72,12 @@ class SingleDeviceStrategy(Rule):
     instead = "leave `devices` out to use every visible GPU"
 
     def __init__(self) -> None:
-        self._built: set[tuple[Caller, Site]] = set()
-        self._tried: list[Where] = []
+        self._built: list[events.StrategyBuilt] = []
         self._pinned: list[tuple[Caller, Report]] = []
 
     def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
         if event.strategy.is_multi_replica:
-            self._built.add((event.where.caller, event.site))
-            self._tried.append(event.where)
+            self._built.append(event)
         devices = _literal_gpus(event.strategy.devices, event)
         fell_back = any(literal.condition.operator == "handler" for literal in event.where.path)
         chosen = self._chosen(event.where) if fell_back else event.where.path
@@ -109,13 +106,13 @@ class SingleDeviceStrategy(Rule):
 
     def _chosen(self, where: Where) -> Path:
         """The conditions of a place that those are not under which the same function tried something better first."""
-        tried = [one.path for one in self._tried if one.caller is where.caller]
+        tried = [one.where.path for one in self._built if one.where.caller is where.caller]
         return min((where.path - path for path in tried), key=len, default=where.path)
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         """A function that makes several strategies compares them."""
         for caller, report in self._pinned:
-            if not any(other is caller and site != report.site for other, site in self._built):
+            if not any(one.where.caller is caller and one.site != report.site for one in self._built):
                 yield report
 
 

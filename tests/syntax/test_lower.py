@@ -142,7 +142,7 @@ def _assert_parsers_agree(text: Source) -> None:
     """That both trees of a file give the same nodes with the same numbers, so that the one places the other's."""
     read = by_python(unix_text(text), text.path)
     assert read is not None
-    quick, slow = read[0], _by_libcst(text)
+    quick, slow = read.module, _by_libcst(text)
     assert (quick.docstring, quick.words) == (slow.docstring, slow.words)
     for ours, theirs in zip(quick.body, slow.body, strict=True):
         assert _whole(ours) == _whole(theirs)
