@@ -15,6 +15,7 @@ from gpulint.analysis import (
     imports,
     mappings,
     members,
+    picked,
     removed,
     runtime,
     symbols,
@@ -38,6 +39,7 @@ from gpulint.analysis.values import (
     Manager,
     Mapping,
     ModuleValue,
+    Namespace,
     Object,
     Partial,
     PerReplica,
@@ -250,11 +252,13 @@ def attribute(interp: Interpreter, receiver: Value, name: str, node: ir.Node) ->
         return Text(("/physical_device:", None), ("attribute", receiver.symbol, name))
     if isinstance(receiver, Traced) and name in ("python_function", "_python_function"):
         return receiver.function
+    if isinstance(receiver, Function) and name in ("__name__", "__qualname__"):
+        return Constant(receiver.name)
     if isinstance(receiver, Partial) and name == "func":
         return receiver.function
     if isinstance(receiver, (Tensor, PerReplica)):
         return members.tensor_attribute(interp, receiver, name, node)
-    if isinstance(receiver, (Constant, Text, Items, Mapping, Dataset, Manager, Traced)):
+    if isinstance(receiver, (Constant, Text, Items, Mapping, Namespace, Dataset, Manager, Traced)):
         return Bound(receiver, name)
     return Unknown(("attribute", symbol_of(receiver), name))
 
@@ -323,6 +327,9 @@ def item(interp: Interpreter, container: Value, key: Value, node: ir.Node) -> Va
         return entry
     elif datasets.is_several(container):
         return container
+    elif isinstance(container, Namespace):
+        if (named_so := picked.of_namespace(interp, container, key)) is not None:
+            return named_so
     elif isinstance(container, DeviceList) and (index is None or isinstance(index, int)):
         return ListedDevice(container, index)
     elif isinstance(container, Tensor):

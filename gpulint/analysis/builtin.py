@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpulint.analysis import datasets, events, gradients, host, mappings, members, removed, tensors
+from gpulint.analysis import datasets, events, gradients, host, mappings, members, picked, removed, tensors
 from gpulint.analysis.contexts import Loop
 from gpulint.analysis.paths import Condition
 from gpulint.analysis.truth import either, length_symbol
@@ -25,6 +25,8 @@ from gpulint.analysis.values import (
     ListedDevice,
     Mapping,
     Model,
+    ModuleValue,
+    Namespace,
     Object,
     PerReplica,
     Super,
@@ -300,7 +302,33 @@ def _getattr(interp: Interpreter, values: list[Value], arguments: Arguments, sit
         return interp.each(values[0], read, site)
     if len(values) >= 2 and isinstance(values[0], External) and values[0].name in _ALIKE:
         return External(_ALIKE[values[0].name], values[0].package)
-    return _unknown("getattr", arguments)
+    found: Value | None = None
+    if len(values) == 2 and isinstance(values[0], ModuleValue):
+        found = picked.of_module(interp, values[0].scope, values[1])
+    elif len(values) == 2 and isinstance(values[0], Object):
+        owner = values[0]
+        found = picked.of_object(
+            interp, owner, values[1], lambda name: access.attribute(interp, owner, name, ir.Pass(site.node))
+        )
+    return found or _unknown("getattr", arguments)
+
+
+def _names(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    """`globals()`, `vars()`, `vars(module)`."""
+    if not values:
+        return Namespace(interp.frame.module)
+    return Namespace(values[0].scope) if isinstance(values[0], ModuleValue) else _unknown("vars", arguments)
+
+
+def _eval(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    from gpulint.analysis import access
+
+    found = (
+        picked.evaluated(interp, values[0], lambda name: access.load(interp, name, ir.Pass(site.node)))
+        if values
+        else None
+    )
+    return found or _unknown("eval", arguments)
 
 
 _ALIKE = {
@@ -380,6 +408,9 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "max": _extreme("max"),
     "min": _extreme("min"),
     "getattr": _getattr,
+    "globals": _names,
+    "vars": _names,
+    "eval": _eval,
     "setattr": _setattr,
     "isinstance": _isinstance,
     "super": _super,
@@ -397,6 +428,9 @@ def method(interp: Interpreter, receiver: Value, name: str, arguments: Arguments
         return _of_items(interp, receiver, name, arguments, site)
     if isinstance(receiver, Mapping):
         return mappings.method(interp, receiver, name, arguments, site)
+    if isinstance(receiver, Namespace) and name == "get" and (key := arguments.get("", 0)) is not None:
+        if (found := picked.of_namespace(interp, receiver, key)) is not None:
+            return found
     if name == "format":
         template = receiver.value if isinstance(receiver, Constant) else None
         for value in arguments.all():

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpulint.analysis import access, datasets, host, library, members, methods, options, removed
+from gpulint.analysis import access, annotated, datasets, host, library, members, methods, options, removed
 from gpulint.analysis.contexts import Caller, Context
 from gpulint.analysis.control import NORMAL, Exhausted, Halts
 from gpulint.analysis.events import FunctionEntered, FunctionHandedOver, FunctionTraced, TracedCalled, UnknownFitted
-from gpulint.analysis.nesting import leaves_on, rebuilt
+from gpulint.analysis.nesting import leaves, leaves_on, rebuilt
 from gpulint.analysis.paths import EVERYWHERE, Path, compatible
 from gpulint.analysis.rounds import differ_in_numbers
 from gpulint.analysis.state import common_path, join
@@ -68,7 +68,12 @@ MAX_FORMULA_RUNS = 200
 """Runs of a function that does nothing but arithmetic: what it gives changes with the numbers that it is given."""
 
 MAX_RUNS = 10
-"""Runs of one function in one program; later calls give Unknown."""
+"""Runs of one function in one program, or as many as take MAX_RUNS_STEPS together; later calls give Unknown."""
+
+MAX_RUNS_STEPS = 300
+
+MAX_COMPUTING_STEPS = 1_500
+"""Steps after which a function that does nothing but compute tensors is taken to give later what it gave before."""
 
 
 class Run(NamedTuple):
@@ -222,21 +227,25 @@ def call_function(
     key = (identity, passed, () if function.memoized else _context_key(interp))
     earlier = [run for run in interp.executions.setdefault(key, []) if compatible(run.path, interp.path)]
     total = interp.runs.get(identity, 0)
+    computed = interp.computed.get(identity)
     repeats = 1 if function.memoized else MAX_REPEATS
     again = on_yield is not None or (total < MAX_FORMULA_RUNS and interp.is_formula(definition))
-    if not again and (len(earlier) >= repeats or total >= MAX_RUNS):
+    too_many = total >= MAX_RUNS and (total >= MAX_FORMULA_RUNS or interp.spent[identity] >= MAX_RUNS_STEPS)
+    if not again and (len(earlier) >= repeats or too_many):
         if not earlier:
             interp.plan.reached("runs of one function", site)
-            return unknown
+            return computed or unknown
         interp.effects += earlier[-1].effects
         return earlier[-1].result
+    if not again and computed is not None and interp.spent[identity] >= MAX_COMPUTING_STEPS:
+        return earlier[-1].result if earlier else computed
     if not again and _is_idle(interp, function, arguments):
         return earlier[-1].result if earlier else unknown
     interp.entered.add(identity)
     if function.module.path != interp.plan.path and (caller.known or caller.depth):
         interp.plan.borrowed.add(Site(function.module.path, definition.number))
     interp.runs[identity] = total + 1
-    noted, effects = interp.noted, len(interp.effects)
+    noted, happened, effects = interp.noted, interp.happened, len(interp.effects)
     frame = interp.frame_for(
         function,
         Caller(
@@ -258,8 +267,12 @@ def call_function(
         interp.context = interp.context._replace(loops=())
     bind(frame.locals, function, arguments, symbol_of(unknown), interp)
     interp.active.append(identity)
+    steps = interp.steps
     result = run_frame(interp, frame, definition)
+    if type(result) is Unknown and isinstance(definition, ir.FunctionDef):
+        result = annotated.value(interp, definition.returns, function.module, site) or result
     interp.active.pop()
+    interp.spent[identity] += interp.steps - steps
     if interp.context.maybe_traced != before.maybe_traced:
         interp.context = interp.context._replace(maybe_traced=before.maybe_traced)
     if function.memoized:
@@ -267,6 +280,8 @@ def call_function(
     interp.executions[key].append(Run(interp.path, result, tuple(interp.effects[effects:])))
     if interp.noted == noted and isinstance(result, _PLAIN):
         interp.idle_runs[identity] += 1
+    is_computation = interp.happened == happened and all(isinstance(leaf, _PLAIN) for leaf in leaves(result))
+    interp.computed[identity] = result if is_computation and (computed is not None or not total) else None
     return result
 
 
@@ -396,6 +411,9 @@ def bind(names: dict[str, Value], function: Function, arguments: Arguments, symb
             value = function.defaults.get(name) if not arguments.open else None
             if type(value) is Constant and type(value.value) is str:
                 value = Constant(value.value, value.origin, value.named, True)
+            if value is None:
+                made = Site(function.module.path, parameter.number)
+                value = annotated.parameter(interp, parameter.annotation, function.module, made)
             if value is None:
                 value = Unknown(("parameter", symbol, name))
         if type(value) is Constant and type(value.value) is int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gpulint.analysis import calls, expressions, statements
 from gpulint.analysis.contexts import Caller, Context, Where
 from gpulint.analysis.control import NORMAL, STOPS, Exhausted, Halts
-from gpulint.analysis.events import Event, FunctionEntered, FunctionHandedOver
+from gpulint.analysis.events import Event, FunctionEntered, FunctionHandedOver, LoopEntered, OpCalled
 from gpulint.analysis.paths import EVERYWHERE, Condition, Literal, Path, compatible
 from gpulint.analysis.state import Changes, Outcome, State, choose, common_path, join
 from gpulint.analysis.truth import truth
@@ -30,6 +30,7 @@ from gpulint.analysis.values import (
     Unknown,
     UserClass,
     Value,
+    same,
 )
 from gpulint.places import Site
 from gpulint.syntax import ir
@@ -164,8 +165,14 @@ class Interpreter:
         self.runs: dict[int, int] = {}
         self.idle_runs: Counter[int] = Counter()
         """For each function definition (by id), how often it was run and did nothing of note."""
+        self.spent: Counter[int] = Counter()
+        """The steps that all its runs took."""
+        self.computed: dict[int, Value | None] = {}
+        """What its last run gave, if none of its runs did more than compute tensors."""
         self.noted = 0
         """Events so far, other than that a function is entered or handed over."""
+        self.happened = 0
+        """Those of them that say more than that an operation is called or a loop is entered."""
         self.instances: dict[int, tuple[Value, Changes]] = {}
         """For each class that only entry points use, the instance that they share and what making it changed."""
         self.module_frame = Frame(scope, scope.globals, (), Caller(None, "", None, True), None)
@@ -195,6 +202,7 @@ class Interpreter:
         self.plan.events.append(event)
         if type(event) not in (FunctionEntered, FunctionHandedOver):
             self.noted += 1
+            self.happened += type(event) not in (OpCalled, LoopEntered)
 
     # --------------------------------------------------------------------- running syntax
 
@@ -422,7 +430,14 @@ class Interpreter:
 
             return run
 
-        arms = [(guard, arm(option, guard)) for guard, option in value.alternatives[:MAX_FORKS]]
+        ways = _grouped(value)
+        if len(ways) == 1:
+            return use(ways[0][1])
+        if len(ways) > MAX_FORKS:  # the last that is run stands for the others
+            before, (_, last) = ways[: MAX_FORKS - 1], ways[MAX_FORKS - 1]
+            others = Literal(Condition("any", "", frozenset(guard for guard, _ in before)), False)
+            ways = [*before, (frozenset({others}), last)]
+        arms = [(guard, arm(option, guard)) for guard, option in ways]
         base = self.path
         if self.fork(arms) == STOPS:
             raise Halts
@@ -456,6 +471,26 @@ def words_in(node: ir.Node) -> Iterator[str]:
             yield present.id
         elif isinstance(present, ir.Attribute):
             yield present.name
+
+
+def _grouped(value: Join) -> list[tuple[Path, Value]]:
+    """The alternatives of a value, those that are alike as one."""
+    groups: list[tuple[list[Path], Value]] = []
+    for path, option in value.alternatives:
+        paths = next((paths for paths, other in groups if same(other, option)), None)
+        if paths is None:
+            groups.append(([path], option))
+        else:
+            paths.append(path)
+    return [
+        (
+            paths[0]
+            if len(paths) == 1
+            else frozenset.intersection(*paths) | {Literal(Condition("any", "", frozenset(paths)), True)},
+            option,
+        )
+        for paths, option in groups
+    ]
 
 
 def _compound(yes: list[Path], no: list[Path]) -> tuple[Path | None, Path | None]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpulint.analysis import calls, effects, events, fields, precision, removed, runtime, tensors
 from gpulint.analysis.contexts import Where
+from gpulint.analysis.control import Halts
 from gpulint.analysis.paths import Path, compatible
 from gpulint.analysis.values import (
     NONE,
@@ -210,6 +212,23 @@ def _strategy_in(value: Any, path: Path, depth: int) -> Strategy | None:
     else:
         return value if isinstance(value, Strategy) and value.is_multi_replica else None
     return next((found for part in parts if (found := _strategy_in(part, path, depth)) is not None), None)
+
+
+def unmade(interp: Interpreter, owner: UserClass, site: Site) -> Value:
+    """An instance of a class that the program itself does not make: constructed from unknown arguments."""
+    if owner.serial in interp.instances:
+        made, changes = interp.instances[owner.serial]
+        interp.state.apply(changes)
+        return made
+    mark = interp.state.mark()
+    made = Unknown(("instance", owner.module.path, owner.name))
+    interp.instances[owner.serial] = (made, {})
+    with suppress(Halts):
+        made = instantiate(interp, owner, Arguments((), {}, True), site)
+    program = {id(one) for one in (interp.runtime, interp.configuration, interp.environment, interp.policy)}
+    changes = {key: one for key, one in interp.state.changes_since(mark).items() if key[0] not in program}
+    interp.instances[owner.serial] = (made, changes)
+    return made
 
 
 # ---------------------------------------------------------------------------- attributes

@@ -30,6 +30,7 @@ from gpulint.analysis.values import (
     Mapping,
     Metric,
     Model,
+    Namespace,
     Optimizer,
     PerReplica,
     Strategy,
@@ -83,7 +84,7 @@ def call(interp: Interpreter, receiver: Value, name: str, arguments: Arguments, 
         return Unknown(("call", ("attribute", receiver.symbol, name), site))
     if isinstance(receiver, Manager):
         return _manager(interp, receiver, name, arguments, site)
-    if isinstance(receiver, (Constant, Text, Items, Mapping)):
+    if isinstance(receiver, (Constant, Text, Items, Mapping, Namespace)):
         return builtin.method(interp, receiver, name, arguments, site)
     if isinstance(receiver, (Layer, Loss)) and name in ("__call__", "call"):
         return interp.call(receiver, arguments, site)

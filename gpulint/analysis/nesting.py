@@ -85,11 +85,13 @@ def rebuilt(
     made: Callable[[Any, tuple[Value, ...]], Value],
     kinds: tuple[type[Value], ...] = (Items,),
 ) -> Value:
-    """A value with each leaf of its lists and tuples changed; `made` gives what a list becomes of its new elements. One
-    that stands in itself stays there as it is, and so does one whose elements are not known."""
+    """A value with each leaf of its lists and tuples changed, on whatever path; `made` gives what a list becomes of its
+    new elements. One that stands in itself stays there as it is, and so does one whose elements are not known."""
     done: dict[int, Value] = {}
 
     def of(one: Value) -> Value:
+        if type(one) is Join:
+            return Join(tuple([(path, of(option)) for path, option in one.alternatives]))
         if not isinstance(one, kinds) or (isinstance(one, Items) and one.items is None):
             return change(one)
         if id(one) not in done:

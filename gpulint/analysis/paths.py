@@ -8,7 +8,7 @@ the same condition and facts of the two tests stay correlated.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable, Iterator
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 from weakref import WeakValueDictionary
@@ -210,3 +210,69 @@ def words_of(path: Path) -> frozenset[str]:
             elif isinstance(part, str):
                 found.add(part)
     return frozenset(found)
+
+
+MAX_CASES = 500
+"""Cases that are told apart to find out whether one of several paths is always taken."""
+
+
+def is_complete(ways: Collection[Path]) -> bool:
+    """Whether one of several paths is taken whatever the conditions are. False where that takes too many cases."""
+    cases = 0
+
+    def always(case: Path, ways: list[Path]) -> bool:
+        nonlocal cases
+        left = [way for way in ways if _is_possible(case, way)]
+        if any(_follows(case, way) for way in left):
+            return True
+        cases += 1
+        if not left or cases > MAX_CASES:
+            return False
+        literal = next(_undecided(case, min(left, key=len)), None)
+        return literal is None or all(
+            always(case | {side}, left) for side in (literal, literal.negation) if compatible(case, frozenset({side}))
+        )
+
+    return always(EVERYWHERE, list(ways))
+
+
+def _is_possible(case: Path, way: Path) -> bool:
+    return compatible(case, way) and all(
+        any(_is_possible(case, part) for part in _parts(literal))
+        for literal in way
+        if literal.holds and literal.condition.operator == "any"
+    )
+
+
+def _follows(case: Path, way: Path) -> bool:
+    """Whether a path is taken in a case."""
+    return all(
+        literal in case
+        or (
+            literal.condition.operator == "any"
+            and (
+                any(_follows(case, part) for part in _parts(literal))
+                if literal.holds
+                else not any(_is_possible(case, part) for part in _parts(literal))
+            )
+        )
+        for literal in way
+    )
+
+
+def _undecided(case: Path, way: Path) -> Iterator[Literal]:
+    """The conditions of a path, those of its parts included, of which a case says nothing."""
+    for literal in way:
+        if literal in case or literal.negation in case:
+            continue
+        if literal.condition.operator == "any":
+            for part in _parts(literal):
+                yield from _undecided(case, part)
+        else:
+            yield literal
+
+
+def _parts(literal: Literal) -> Collection[Path]:
+    """The paths one of which is taken where a condition "any" holds."""
+    operand = literal.condition.operand
+    return operand if isinstance(operand, frozenset) else ()

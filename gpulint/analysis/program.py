@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from gpulint.analysis import callbacks
+from gpulint.analysis import callbacks, members
 from gpulint.analysis.contexts import Context
 from gpulint.analysis.control import Exhausted, Halts
 from gpulint.analysis.graph_mode import is_graph_mode
@@ -147,7 +147,7 @@ def _run_entry(interp: Interpreter, function: Function, owner: UserClass | None)
     if owner is None:
         interp.call_entry(_as_bound(interp, function), unknown, site)
         return
-    receiver = _receiver(interp, owner, site)
+    receiver = members.unmade(interp, owner, site)
     if id(function.definition) in interp.entered:
         return
     callbacks.begins(interp, owner, function)
@@ -161,25 +161,6 @@ def _as_bound(interp: Interpreter, function: Function) -> Value:
     home = function.owner.namespace if function.owner is not None else function.module.globals
     value = home.get(function.name)
     return value if isinstance(value, Traced) and _function_of(value) is function else function
-
-
-def _receiver(interp: Interpreter, owner: UserClass, site: Site) -> Value:
-    """An instance of a class that the program itself does not make: constructed from unknown arguments."""
-    if owner.serial in interp.instances:
-        known, changes = interp.instances[owner.serial]
-        interp.state.apply(changes)
-        return known
-    from gpulint.analysis.members import instantiate
-
-    mark = interp.state.mark()
-    try:
-        known = instantiate(interp, owner, Arguments((), {}, True), site)
-    except Halts:
-        known = Unknown(("instance", owner.module.path, owner.name))
-    program = {id(one) for one in (interp.runtime, interp.configuration, interp.environment, interp.policy)}
-    changes = {key: one for key, one in interp.state.changes_since(mark).items() if key[0] not in program}
-    interp.instances[owner.serial] = (known, changes)
-    return known
 
 
 def run_import(

@@ -17,7 +17,7 @@ from gpulint.analysis.events import (
 )
 from gpulint.analysis.names import words
 from gpulint.analysis.nesting import counted_in, gone_over
-from gpulint.analysis.paths import EVERYWHERE, Literal, Path, compatible, mentions, words_of
+from gpulint.analysis.paths import Literal, Path, compatible, is_complete, mentions, words_of
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.symbols import Symbol
 from gpulint.analysis.values import Dataset, Items, Tensor, Value, known, symbol_of
@@ -186,7 +186,7 @@ def is_unguarded(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
     for where, around in _arrivals(event, loop, others):
         if len(where.context.flags) <= around.flags:
             ways[around.turn].add(_deciding(where, around))
-    return all(EVERYWHERE in _united(of_turn) for of_turn in ways.values())
+    return all(is_complete(of_turn) for of_turn in ways.values())
 
 
 def _deciding(where: Where, loop: Loop) -> Path:
@@ -212,25 +212,6 @@ def _is_element(name: object, collections: set[Symbol]) -> bool:
             return True
         name = rest[-1] if head == "turn" else rest[0] if rest else None
     return False
-
-
-def _united(ways: set[Path]) -> set[Path]:
-    """The same ways in fewer conditions: what two ways differ in only by whether it holds decides nothing."""
-    while 1 < len(ways) <= MAX_WAYS:
-        shorter = {
-            a & b
-            for a in ways
-            for b in ways
-            if len(a) == len(b) and len(only := tuple(a ^ b)) == 2 and only[0].negation is only[1]
-        }
-        if shorter <= ways:
-            break
-        ways = ways | shorter
-    return ways
-
-
-MAX_WAYS = 64
-"""Ways to one place that are held against each other."""
 
 
 def _is_about_worker(literal: Literal) -> bool:

@@ -136,6 +136,16 @@ class ModuleValue(Value):
         self.scope = scope
 
 
+class Namespace(Value):
+    """The names of a module of the project as a dict: `globals()`, `vars(module)`."""
+
+    __slots__ = ("scope", "symbol")
+
+    def __init__(self, scope: ModuleScope) -> None:
+        self.scope = scope
+        self.symbol = symbol(("namespace", scope.path))
+
+
 class Function(Value):
     """A function of the program with the scopes it closes over, innermost first."""
 
@@ -788,7 +798,8 @@ def symbol_of(value: Value) -> Symbol:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two values are certainly the same one."""
+    """Whether two values are certainly the same one, or made alike of the same: a method that was looked up twice, a
+    function that one place wrapped again."""
     if a is b:
         return True
     if isinstance(a, Value) or isinstance(b, Value):
@@ -798,5 +809,9 @@ def same(a: Any, b: Any) -> bool:
             return type(a.value) is type(b.value) and bool(a.value == b.value)
         if isinstance(a, Unknown):
             return bool(a.symbol == b.symbol)
+        if isinstance(a, Bound):
+            return a.receiver is b.receiver and same(a.method, b.method)
+        if isinstance(a, Traced):
+            return a.site == b.site and same(a.function, b.function) and same(a.jit, b.jit)
         return isinstance(a, External) and bool(a.name == b.name)
     return bool(a == b)

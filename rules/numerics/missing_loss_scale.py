@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from gpulint.api import (
@@ -95,17 +96,23 @@ class MissingLossScale(Rule):
     def __init__(self) -> None:
         self._taken: list[events.GradientTaken] = []
         self._applied: dict[Site, bool] = {}
+        self._summed: dict[int, set[Site]] = defaultdict(set)
 
     def on_gradient_taken(self, event: events.GradientTaken, plan: Plan) -> Iterator[Report]:
         if event.tape is not None:
             self._taken.append(event)
         return iter(())
 
+    def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> Iterator[Report]:
+        if event.gradient is not None and event.gradient.gradient is not None:
+            self._summed[event.target.serial].add(event.gradient.gradient.site)
+        return iter(())
+
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
         scales = isinstance(event.optimizer, values.Optimizer) and event.optimizer.scales
-        for tensor in event.gradients:
-            if tensor.gradient is not None:
-                self._applied[tensor.gradient.site] = scales or self._applied.get(tensor.gradient.site, False)
+        taken = {tensor.gradient.site for tensor in event.gradients if tensor.gradient is not None}
+        for site in taken.union(*(self._summed[variable.serial] for variable in event.accumulators)):
+            self._applied[site] = scales or self._applied.get(site, False)
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:

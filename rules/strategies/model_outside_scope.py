@@ -84,7 +84,7 @@ class ModelOutsideScope(Rule):
         self._outside: list[events.ModelFitted] = []
         self._trained: list[tuple[values.Strategy, Where]] = []
         self._scoping: set[Site | None] = set()
-        self._unknown: list[events.UnknownFitted] = []
+        self._unknown: list[events.UnknownFitted | events.ModelFitted] = []
 
     def on_strategy_used(self, event: events.StrategyUsed, plan: Plan) -> Iterator[Report]:
         if event.how != "attribute" and event.strategy.is_multi_replica and event.strategy not in self._used:
@@ -107,6 +107,8 @@ class ModelOutsideScope(Rule):
             self._trained.append((own, event.where))
         if event.where.context.is_outside and event.model.where.context.is_outside:
             self._outside.append(event)
+        if event.model.where.context.maybe_scoped:
+            self._unknown.append(event)
         yield from self._inside(event, event.model, "fitted", plan)
 
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:

@@ -1,0 +1,92 @@
+"""What a program picks by a name that is known only when it runs: `getattr(nets, name)`, `globals()["get_" + name]`,
+`eval(f"make_{kind}")`. It is one of those that can be meant, each on the path on which the name is its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from gpulint.analysis import imports, mappings
+from gpulint.analysis.values import (
+    Constant,
+    Function,
+    Imported,
+    Mapping,
+    ModuleValue,
+    Namespace,
+    Object,
+    Partial,
+    Text,
+    Traced,
+    UserClass,
+    Value,
+    known,
+    symbol_of,
+)
+
+if TYPE_CHECKING:
+    from gpulint.analysis.interpreter import Interpreter
+    from gpulint.analysis.modules import ModuleScope
+
+MIN_KNOWN = 3
+"""Fewest letters of a name that must be known to look for it among all that a program or a class has."""
+
+
+def of_module(interp: Interpreter, scope: ModuleScope, name: Value, least: int = 0) -> Value | None:
+    """One of the functions and classes that a module has of the project; None where it is not known which can be meant.
+    At least so many letters of the name must be known."""
+    names = (
+        one
+        for one, value in scope.globals.items()
+        if isinstance(value, (Function, UserClass, Traced, Partial))
+        or (isinstance(value, Imported) and value.attribute is not None)
+    )
+    return _one_of(interp, name, names, least, lambda one: imports.module_attribute(interp, ModuleValue(scope), one))
+
+
+def of_namespace(interp: Interpreter, names: Namespace, key: Value) -> Value | None:
+    """What stands under a key in the names of a module."""
+    if isinstance(key, Constant) and isinstance(key.value, str):
+        return imports.module_attribute(interp, ModuleValue(names.scope), key.value)
+    own = names.scope is interp.frame.module
+    return of_module(interp, names.scope, key, MIN_KNOWN if own else 0)
+
+
+def of_object(interp: Interpreter, owner: Object, name: Value, read: Callable[[str], Value]) -> Value | None:
+    """One of the methods of an object whose name begins or ends so."""
+    if owner.cls is None:
+        return None
+    names = (one for cls in owner.cls.classes for one, value in cls.namespace.items() if isinstance(value, Function))
+    return _one_of(interp, name, names, MIN_KNOWN, read)
+
+
+def evaluated(interp: Interpreter, text: Value, load: Callable[[str], Value]) -> Value | None:
+    """What `eval` of a name gives: `eval("make_" + kind)`, `eval(f"nets.{name}")`."""
+    first, *rest = text.parts if isinstance(text, Text) else (known(text),)
+    if not isinstance(first, str):
+        return of_module(interp, interp.frame.module, text, MIN_KNOWN)
+    home, _, beginning = first.rpartition(".")
+    if not home.isidentifier() and (home or (not rest and not beginning.isidentifier())):
+        return None
+    if not home:
+        return of_module(interp, interp.frame.module, text, MIN_KNOWN) if rest else load(beginning)
+    module = load(home)
+    if not isinstance(module, ModuleValue):
+        return None
+    if not rest:
+        return imports.module_attribute(interp, module, beginning)
+    return of_module(interp, module.scope, Text((beginning, *rest), ("rest", symbol_of(text))))
+
+
+def _one_of(
+    interp: Interpreter, name: Value, names: Iterable[str], least: int, read: Callable[[str], Value]
+) -> Value | None:
+    parts = name.parts if isinstance(name, Text) else (None,)
+    if sum(len(part) for part in parts if part is not None) < least:
+        return None
+    pattern = re.compile("".join(".*" if part is None else re.escape(part) for part in parts))
+    meant = [one for one in dict.fromkeys(names) if not one.startswith("_") and pattern.fullmatch(one)]
+    if len(meant) > mappings.MAX_CHOICES:
+        return None
+    return mappings.entry(interp, Mapping({one: read(one) for one in meant}, True, ("named", name)), name)
