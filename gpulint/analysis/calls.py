@@ -9,7 +9,7 @@ from gpulint.analysis import access, annotated, datasets, host, library, members
 from gpulint.analysis.contexts import Caller, Context
 from gpulint.analysis.control import NORMAL, Exhausted, Halts
 from gpulint.analysis.events import FunctionEntered, FunctionHandedOver, FunctionTraced, TracedCalled, UnknownFitted
-from gpulint.analysis.nesting import leaves, leaves_on, rebuilt
+from gpulint.analysis.nesting import leaves_on, rebuilt
 from gpulint.analysis.paths import EVERYWHERE, Path, compatible
 from gpulint.analysis.rounds import differ_in_numbers
 from gpulint.analysis.state import common_path, join
@@ -26,6 +26,7 @@ from gpulint.analysis.values import (
     Function,
     Instance,
     Items,
+    Join,
     Manager,
     Mapping,
     Object,
@@ -52,7 +53,7 @@ _OTHER_LEARNERS = frozenset(
 )
 """Packages whose `fit` trains no Keras model."""
 
-MAX_DEPTH = 8
+MAX_DEPTH = 12
 """Calls inside calls; a deeper one gives Unknown."""
 
 MAX_RECURSION = 2
@@ -68,9 +69,10 @@ MAX_FORMULA_RUNS = 200
 """Runs of a function that does nothing but arithmetic: what it gives changes with the numbers that it is given."""
 
 MAX_RUNS = 10
-"""Runs of one function in one program, or as many as take MAX_RUNS_STEPS together; later calls give Unknown."""
+"""Runs of one function in one program; later calls give Unknown, or the tensors that earlier ones gave."""
 
-MAX_RUNS_STEPS = 300
+MAX_MAKING_STEPS = 1_000
+"""Steps of all runs of a function that makes objects or functions, until which there may be more of them."""
 
 MAX_COMPUTING_STEPS = 1_500
 """Steps after which a function that does nothing but compute tensors is taken to give later what it gave before."""
@@ -230,8 +232,8 @@ def call_function(
     computed = interp.computed.get(identity)
     repeats = 1 if function.memoized else MAX_REPEATS
     again = on_yield is not None or (total < MAX_FORMULA_RUNS and interp.is_formula(definition))
-    too_many = total >= MAX_RUNS and (total >= MAX_FORMULA_RUNS or interp.spent[identity] >= MAX_RUNS_STEPS)
-    if not again and (len(earlier) >= repeats or too_many):
+    makes = identity in interp.makers and total < MAX_FORMULA_RUNS and interp.spent[identity] < MAX_MAKING_STEPS
+    if not again and (len(earlier) >= repeats or (total >= MAX_RUNS and not makes)):
         if not earlier:
             interp.plan.reached("runs of one function", site)
             return computed or unknown
@@ -280,7 +282,10 @@ def call_function(
     interp.executions[key].append(Run(interp.path, result, tuple(interp.effects[effects:])))
     if interp.noted == noted and isinstance(result, _PLAIN):
         interp.idle_runs[identity] += 1
-    is_computation = interp.happened == happened and all(isinstance(leaf, _PLAIN) for leaf in leaves(result))
+    is_plain = all(isinstance(leaf, _PLAIN) for leaf in leaves_on(interp.path, result))
+    if not is_plain:
+        interp.makers.add(identity)
+    is_computation = is_plain and interp.happened == happened and type(result) is not Join
     interp.computed[identity] = result if is_computation and (computed is not None or not total) else None
     return result
 

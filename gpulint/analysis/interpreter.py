@@ -167,6 +167,8 @@ class Interpreter:
         """For each function definition (by id), how often it was run and did nothing of note."""
         self.spent: Counter[int] = Counter()
         """The steps that all its runs took."""
+        self.makers: set[int] = set()
+        """Those that gave something else than tensors, numbers and what is not known."""
         self.computed: dict[int, Value | None] = {}
         """What its last run gave, if none of its runs did more than compute tensors."""
         self.noted = 0

@@ -19,6 +19,9 @@ MAX_IMPORT_DEPTH = 4
 """How far imports are followed to see whether a program is relevant."""
 
 
+PICKS = frozenset({"getattr", "globals", "eval"})
+"""Words of code that uses definitions without naming them."""
+
 MAX_PACKAGES = 5
 """Directories above a file in which the package is looked for that it belongs to."""
 
@@ -57,11 +60,13 @@ def relevant_words(project: Project, source: Source, subjects: Iterable[Subject]
 
 
 def speaking_imports(project: Project, path: str, words: frozenset[str]) -> frozenset[str]:
-    """The names of definitions that a file can import and whose use leads to one of the words."""
+    """The names of definitions that a file can import and whose use leads to one of the words, and of what picks such a
+    definition by name."""
     wanted = in_any_form(words)
     imported = imported_paths(project, path)
     _look_into(project, path, MAX_IMPORT_DEPTH + 1)
-    return frozenset().union(*[_speaking(project, module, wanted, MAX_IMPORT_DEPTH) for module in imported])
+    found = frozenset().union(*[_speaking(project, module, wanted, MAX_IMPORT_DEPTH) for module in imported])
+    return found | PICKS if found else found
 
 
 def _is_used(project: Project, path: str, words: frozenset[str]) -> bool:
@@ -115,6 +120,8 @@ def _speaking(project: Project, path: str, words: frozenset[str], depth: int) ->
             for one in imported_paths(project, path):
                 imported |= _speaking(project, one, words, depth - 1)
         numbered = dict(enumerate(outline.definitions.items()))
+        if imported:
+            imported |= PICKS
         chosen = spread(numbered, words | in_any_form(frozenset(imported)))
         return frozenset({numbered[number][0] for number in chosen} | imported)
 
