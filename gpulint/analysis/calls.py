@@ -13,7 +13,7 @@ from gpulint.analysis.nesting import leaves_on, rebuilt
 from gpulint.analysis.paths import EVERYWHERE, Path, compatible
 from gpulint.analysis.rounds import differ_in_numbers
 from gpulint.analysis.state import common_path, join
-from gpulint.analysis.symbols import Symbol
+from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.analysis.values import (
     NONE,
     Arguments,
@@ -79,11 +79,13 @@ MAX_COMPUTING_STEPS = 1_500
 
 
 class Run(NamedTuple):
-    """One run of a function: the path after it, its result, and the stateful operations in it."""
+    """One run of a function: the path after it, its result, the stateful operations in it, and how many there were in
+    all."""
 
     path: Path
     result: Value
     effects: tuple[Effect, ...]
+    operations: int
 
 
 def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site) -> Value:
@@ -236,18 +238,16 @@ def call_function(
     if not again and (len(earlier) >= repeats or (total >= MAX_RUNS and not makes)):
         if not earlier:
             interp.plan.reached("runs of one function", site)
-            return computed or unknown
-        interp.effects += earlier[-1].effects
-        return earlier[-1].result
+        return _as_before(interp, earlier, computed) or unknown
     if not again and computed is not None and interp.spent[identity] >= MAX_COMPUTING_STEPS:
-        return earlier[-1].result if earlier else computed
+        return _as_before(interp, earlier, computed) or unknown
     if not again and _is_idle(interp, function, arguments):
         return earlier[-1].result if earlier else unknown
     interp.entered.add(identity)
     if function.module.path != interp.plan.path and (caller.known or caller.depth):
         interp.plan.borrowed.add(Site(function.module.path, definition.number))
     interp.runs[identity] = total + 1
-    noted, happened, effects = interp.noted, interp.happened, len(interp.effects)
+    noted, happened, effects, operations = interp.noted, interp.happened, len(interp.effects), interp.operations
     frame = interp.frame_for(
         function,
         Caller(
@@ -279,15 +279,26 @@ def call_function(
         interp.context = interp.context._replace(maybe_traced=before.maybe_traced)
     if function.memoized:
         interp.context = interp.context._replace(loops=before.loops)
-    interp.executions[key].append(Run(interp.path, result, tuple(interp.effects[effects:])))
+    run = Run(interp.path, result, tuple(interp.effects[effects:]), interp.operations - operations)
+    interp.executions[key].append(run)
     if interp.noted == noted and isinstance(result, _PLAIN):
         interp.idle_runs[identity] += 1
     is_plain = all(isinstance(leaf, _PLAIN) for leaf in leaves_on(interp.path, result))
     if not is_plain:
         interp.makers.add(identity)
     is_computation = is_plain and interp.happened == happened and type(result) is not Join
-    interp.computed[identity] = result if is_computation and (computed is not None or not total) else None
+    interp.computed[identity] = run if is_computation and (computed is not None or not total) else None
     return result
+
+
+def _as_before(interp: Interpreter, earlier: list[Run], computed: Run | None) -> Value | None:
+    """What a function gave in its last run like the present one, or in any; its operations happen again."""
+    run = earlier[-1] if earlier else computed
+    if run is None:
+        return None
+    interp.effects += run.effects
+    interp.operations += run.operations
+    return run.result
 
 
 def _is_idle(interp: Interpreter, function: Function, arguments: Arguments) -> bool:
@@ -413,7 +424,7 @@ def bind(names: dict[str, Value], function: Function, arguments: Arguments, symb
         elif name in rest:
             value = rest.pop(name)
         if value is None:
-            value = function.defaults.get(name) if not arguments.open else None
+            value = function.defaults.get(name) if not (arguments.open or function.injected) else None
             if type(value) is Constant and type(value.value) is str:
                 value = Constant(value.value, value.origin, value.named, True)
             if value is None:
@@ -463,6 +474,8 @@ def _context_key(interp: Interpreter) -> Any:
 def decorate(interp: Interpreter, decorator: Value, function: Value, node: ir.Expr) -> Value:
     """What a decorator makes of a function."""
     site = interp.site(node)
+    if _gives_arguments(decorator):
+        return injected(function)
     if isinstance(decorator, External):
         return library.decorate(interp, decorator.name, function, site)
     if isinstance(decorator, Bound) and decorator.method in ("setter", "getter", "deleter"):
@@ -484,6 +497,23 @@ def _is_of_program(decorator: Value) -> bool:
 def opaque(function: Value) -> Value:
     """A function behind a decorator that gpulint does not know: taken as itself, perhaps traced."""
     return function.behind(opaque=True) if isinstance(function, Function) else function
+
+
+def _gives_arguments(decorator: Value) -> bool:
+    """Whether a decorator lets a library give arguments from a configuration: `@gin.configurable("name")`."""
+    name = symbol_of(decorator)
+    if name.parts[0] == "call":
+        name = symbol(name.parts[1])
+    return name.parts[0] == "external" and str(name.parts[1]).startswith(_INJECTING)
+
+
+_INJECTING = ("gin.",)
+"""Libraries with such decorators."""
+
+
+def injected(function: Value) -> Value:
+    """A function to which a library gives the arguments that nobody writes."""
+    return function.behind(injected=True) if isinstance(function, Function) else function
 
 
 def memoized(function: Value) -> Value:
@@ -529,6 +559,9 @@ def decorate_class(interp: Interpreter, decorator: Value, cls: UserClass, node: 
         "attrs.define",
     ):
         cls.namespace["."] = Constant("dataclass")
+    elif _gives_arguments(decorator):
+        if "__init__" in cls.namespace:
+            cls.namespace["__init__"] = injected(cls.namespace["__init__"])
     elif isinstance(decorator, Partial) and isinstance(decorator.function, External):
         return decorate_class(interp, decorator.function, cls, node)
     elif _is_of_program(decorator):

@@ -27,6 +27,7 @@ from gpulint.analysis.values import (
     Step,
     Tensor,
     Traced,
+    Transformation,
     Unknown,
     Value,
     symbol_of,
@@ -79,7 +80,17 @@ STEPS = frozenset(
 
 _NOT_DATASETS = frozenset({"as_numpy_iterator", "cardinality", "save"})
 _TAKE_FUNCTIONS = frozenset({"map", "flat_map", "interleave", "filter", "take_while", "scan", "group_by_window"})
-_BATCHES = dict.fromkeys(("batch", "padded_batch", "ragged_batch", "rebatch"), "batch_size")
+_BATCHES = {
+    **dict.fromkeys(("batch", "padded_batch", "ragged_batch", "rebatch"), "batch_size"),
+    "bucket_by_sequence_length": "bucket_batch_sizes",
+}
+
+TRANSFORMATIONS: dict[str, str] = {
+    "bucket_by_sequence_length": "bucket_by_sequence_length",
+    "dense_to_ragged_batch": "ragged_batch",
+    "unbatch": "unbatch",
+}
+"""Functions of `tf.data.experimental` whose result is given to `apply` → the method that does the same."""
 
 
 def source(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
@@ -136,9 +147,9 @@ def method(interp: Interpreter, receiver: Dataset, name: str, arguments: Argumen
     if name == "get_next":
         consumed(interp, receiver, "next", site, None)
         return element_of(interp, receiver, ir.Pass(site.node))
-    noted = len(interp.plan.events)
+    before = interp.operations
     effects = _run_mapped(interp, arguments, site) if name in _TAKE_FUNCTIONS else ()
-    operations = sum(isinstance(event, events.OpCalled) for event in interp.plan.events[noted:])
+    operations = interp.operations - before
     if name not in STEPS:
         removed.method(interp, receiver, name, site)
     if name not in STEPS or name in _NOT_DATASETS:
@@ -162,6 +173,8 @@ def _applied(interp: Interpreter, receiver: Dataset, arguments: Arguments, site:
     function = interp.choose(arguments.get("transformation_func", 0) or Unknown(("apply", site)))
     if isinstance(function, (Function, Partial)):
         return interp.call(function, Arguments((receiver,)), site)
+    if isinstance(function, Transformation):
+        return method(interp, receiver, TRANSFORMATIONS[function.name], function.arguments, site)
     return receiver.but(steps=(*receiver.steps, Step("apply", site, arguments)))
 
 

@@ -169,12 +169,14 @@ class Interpreter:
         """The steps that all its runs took."""
         self.makers: set[int] = set()
         """Those that gave something else than tensors, numbers and what is not known."""
-        self.computed: dict[int, Value | None] = {}
-        """What its last run gave, if none of its runs did more than compute tensors."""
+        self.computed: dict[int, calls.Run | None] = {}
+        """Its last run, if none of them did more than compute tensors."""
         self.noted = 0
         """Events so far, other than that a function is entered or handed over."""
         self.happened = 0
         """Those of them that say more than that an operation is called or a loop is entered."""
+        self.operations = 0
+        """Operations so far that were called."""
         self.instances: dict[int, tuple[Value, Changes]] = {}
         """For each class that only entry points use, the instance that they share and what making it changed."""
         self.module_frame = Frame(scope, scope.globals, (), Caller(None, "", None, True), None)
@@ -204,6 +206,7 @@ class Interpreter:
         self.plan.events.append(event)
         if type(event) not in (FunctionEntered, FunctionHandedOver):
             self.noted += 1
+            self.operations += type(event) is OpCalled
             self.happened += type(event) not in (OpCalled, LoopEntered)
 
     # --------------------------------------------------------------------- running syntax

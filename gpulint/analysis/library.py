@@ -50,6 +50,7 @@ from gpulint.analysis.values import (
     Tensor,
     Text,
     Traced,
+    Transformation,
     Unknown,
     Value,
     known,
@@ -447,6 +448,10 @@ def _input(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     return Tensor(site, symbolic=True)
 
 
+def _transformation(name: str) -> Handler:
+    return lambda interp, arguments, site: Transformation(name, arguments)
+
+
 def _import_module(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     name, package = (known(arguments.get(*one)) for one in (("name", 0), ("package", 1)))
     if isinstance(name, str) and name.startswith(".") and isinstance(package, str):
@@ -544,6 +549,7 @@ SPECIAL: dict[str, Handler] = {
     **dict.fromkeys(("attr.Factory", "attrs.Factory"), fields.factory),
     **dict.fromkeys(("types.SimpleNamespace", "argparse.Namespace", "easydict.EasyDict"), fields.namespace),
     "importlib.import_module": _import_module,
+    **{f"tensorflow.data.experimental.{name}": _transformation(name) for name in datasets.TRANSFORMATIONS},
     **dict.fromkeys(("tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.tqdm_notebook"), _passed_on),
     **dict.fromkeys(SETS_POLICY, precision.policy_set),
     **dict.fromkeys(POLICIES, precision.policy_made),

@@ -149,7 +149,7 @@ class Namespace(Value):
 class Function(Value):
     """A function of the program with the scopes it closes over, innermost first."""
 
-    __slots__ = ("closure", "defaults", "definition", "memoized", "module", "name", "opaque", "owner")
+    __slots__ = ("closure", "defaults", "definition", "injected", "memoized", "module", "name", "opaque", "owner")
 
     def __init__(
         self,
@@ -168,12 +168,15 @@ class Function(Value):
         """Behind a decorator that gpulint does not know (it may trace)."""
         self.memoized = False
         """Behind `functools.cache` or its like: it runs once for the same arguments."""
+        self.injected = False
+        """Arguments that nobody writes are given by a library (gin, sacred)."""
         self.name = definition.name if isinstance(definition, ir.FunctionDef) else "<lambda>"
 
-    def behind(self, opaque: bool = False, memoized: bool = False) -> Function:
+    def behind(self, opaque: bool = False, memoized: bool = False, injected: bool = False) -> Function:
         """It, behind one more decorator."""
         decorated = Function(self.definition, self.module, self.closure, self.defaults, self.owner)
         decorated.opaque, decorated.memoized = self.opaque or opaque, self.memoized or memoized
+        decorated.injected = self.injected or injected
         return decorated
 
 
@@ -656,6 +659,16 @@ class Batch(NamedTuple):
     site: Site
     where: Where
     blame: Site | None
+
+
+class Transformation(Value):
+    """What a function of `tf.data.experimental` gives for `Dataset.apply`, by its name."""
+
+    __slots__ = ("arguments", "name")
+
+    def __init__(self, name: str, arguments: Arguments) -> None:
+        self.name = name
+        self.arguments = arguments
 
 
 class DeviceList(Value):
