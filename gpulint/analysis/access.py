@@ -21,7 +21,7 @@ from gpulint.analysis import (
     symbols,
 )
 from gpulint.analysis.control import Halts
-from gpulint.analysis.state import MISSING, alternatives
+from gpulint.analysis.state import MISSING, alternatives, join
 from gpulint.analysis.values import (
     NONE,
     Arguments,
@@ -144,34 +144,40 @@ def _replaced(interp: Interpreter, before: Any, target: ir.Expr) -> None:
 
 def _unpack(interp: Interpreter, target: ir.Sequence_, value: Value) -> None:
     count = len(target.elements)
-    items = value.items if isinstance(value, Items) else None
-    if items is not None and len(items) == count:
-        for element, item in zip(target.elements, items, strict=True):
-            assign(interp, element, item)
-        return
     for index, element in enumerate(target.elements):
-        part: Value
-        if isinstance(value, Items) and items is None and value.element is not None:
-            part = value.element
-        elif isinstance(value, Tensor):
-            part = Tensor(
-                interp.site(element),
-                value.device,
-                value.dtype,
-                gradient=value.gradient,
-                shape_of=value.shape_of,
-                from_data=value.from_data,
-                on_host=value.on_host,
-            )
-        elif isinstance(value, PerReplica):
-            part = PerReplica(value.site, value.strategy, Tensor(interp.site(element)))
-        elif isinstance(value, DeviceList):
-            part = ListedDevice(value, index)
-        elif datasets.is_several(value):
-            part = value
+        if isinstance(value, Join):
+            parts = [(path, _part(interp, option, index, count, element)) for path, option in value.alternatives]
+            part = join(parts, ("item", symbol_of(value), index))
         else:
-            part = Unknown(("item", symbol_of(value), index))
+            part = _part(interp, value, index, count, element)
         assign(interp, element, part)
+
+
+def _part(interp: Interpreter, value: Value, index: int, count: int, element: ir.Expr) -> Value:
+    """The part of a value with `count` parts that goes to the target `element`."""
+    if isinstance(value, Items):
+        items = value.items
+        if items is not None and len(items) == count:
+            return items[index]
+        if items is None and value.element is not None:
+            return value.element
+    elif isinstance(value, Tensor):
+        return Tensor(
+            interp.site(element),
+            value.device,
+            value.dtype,
+            gradient=value.gradient,
+            shape_of=value.shape_of,
+            from_data=value.from_data,
+            on_host=value.on_host,
+        )
+    elif isinstance(value, PerReplica):
+        return PerReplica(value.site, value.strategy, Tensor(interp.site(element)))
+    elif isinstance(value, DeviceList):
+        return ListedDevice(value, index)
+    elif datasets.is_several(value):
+        return value
+    return Unknown(("item", symbol_of(value), index))
 
 
 def _assign_attribute(interp: Interpreter, target: ir.Attribute, value: Value) -> None:

@@ -13,7 +13,7 @@ from gpulint.analysis.nesting import leaves_on, rebuilt
 from gpulint.analysis.paths import EVERYWHERE, Path, compatible
 from gpulint.analysis.rounds import differ_in_numbers
 from gpulint.analysis.state import common_path, join
-from gpulint.analysis.symbols import Symbol, symbol
+from gpulint.analysis.symbols import Symbol
 from gpulint.analysis.values import (
     NONE,
     Arguments,
@@ -471,56 +471,6 @@ def _context_key(interp: Interpreter) -> Any:
     )
 
 
-def decorate(interp: Interpreter, decorator: Value, function: Value, node: ir.Expr) -> Value:
-    """What a decorator makes of a function."""
-    site = interp.site(node)
-    if _gives_arguments(decorator):
-        return injected(function)
-    if isinstance(decorator, External):
-        return library.decorate(interp, decorator.name, function, site)
-    if isinstance(decorator, Bound) and decorator.method in ("setter", "getter", "deleter"):
-        return decorator.receiver
-    if _is_of_program(decorator):
-        result = interp.choose(interp.call(decorator, Arguments((function,)), site))
-        if isinstance(result, (Function, Traced, Partial, Object, Descriptor, ContextManagerFunction)):
-            return result
-    return opaque(function)
-
-
-def _is_of_program(decorator: Value) -> bool:
-    """Whether a decorator may be the program's own."""
-    return isinstance(decorator, (Function, Partial, UserClass, Traced)) or (
-        isinstance(decorator, Bound) and not isinstance(decorator.method, str)
-    )
-
-
-def opaque(function: Value) -> Value:
-    """A function behind a decorator that gpulint does not know: taken as itself, perhaps traced."""
-    return function.behind(opaque=True) if isinstance(function, Function) else function
-
-
-def _gives_arguments(decorator: Value) -> bool:
-    """Whether a decorator lets a library give arguments from a configuration: `@gin.configurable("name")`."""
-    name = symbol_of(decorator)
-    if name.parts[0] == "call":
-        name = symbol(name.parts[1])
-    return name.parts[0] == "external" and str(name.parts[1]).startswith(_INJECTING)
-
-
-_INJECTING = ("gin.",)
-"""Libraries with such decorators."""
-
-
-def injected(function: Value) -> Value:
-    """A function to which a library gives the arguments that nobody writes."""
-    return function.behind(injected=True) if isinstance(function, Function) else function
-
-
-def memoized(function: Value) -> Value:
-    """A function behind `functools.cache` or its like."""
-    return function.behind(memoized=True) if isinstance(function, Function) else function
-
-
 def trace(interp: Interpreter, function: Value, jit: Value, site: Site, has_signature: bool = False) -> Value:
     """`tf.function(function, jit_compile=jit)`."""
     interp.emit(FunctionTraced(site, interp.where(), function, jit))
@@ -547,24 +497,4 @@ def define_class(interp: Interpreter, node: ir.ClassDef) -> UserClass:
         function = value.function if isinstance(value, (Descriptor, Traced)) else value
         if isinstance(function, Function) and function.owner is None:
             function.owner = cls
-    return cls
-
-
-def decorate_class(interp: Interpreter, decorator: Value, cls: UserClass, node: ir.Expr) -> Value:
-    """What a decorator makes of a class. `dataclass` gives a constructor; one of the program's own may register the
-    class, or give another one."""
-    if isinstance(decorator, External) and decorator.name in (
-        "dataclasses.dataclass",
-        "attr.s",
-        "attrs.define",
-    ):
-        cls.namespace["."] = Constant("dataclass")
-    elif _gives_arguments(decorator):
-        if "__init__" in cls.namespace:
-            cls.namespace["__init__"] = injected(cls.namespace["__init__"])
-    elif isinstance(decorator, Partial) and isinstance(decorator.function, External):
-        return decorate_class(interp, decorator.function, cls, node)
-    elif _is_of_program(decorator):
-        result = interp.choose(interp.call(decorator, Arguments((cls,)), interp.site(node)))
-        return result if isinstance(result, (UserClass, Function, Partial)) else cls
     return cls

@@ -10,6 +10,7 @@ from gpulint.analysis import (
     builtin,
     calls,
     datasets,
+    decorators,
     effects,
     events,
     fields,
@@ -28,7 +29,6 @@ from gpulint.analysis.values import (
     Arguments,
     Constant,
     ContextManagerFunction,
-    Descriptor,
     DeviceList,
     External,
     Function,
@@ -517,7 +517,7 @@ SPECIAL: dict[str, Handler] = {
     "functools.wraps": lambda interp, arguments, site: External("functools.wraps()"),
     "functools.lru_cache": lambda interp, arguments, site: External("functools.lru_cache()"),
     "functools.wraps()": lambda interp, arguments, site: arguments.get("", 0) or NONE,
-    "functools.lru_cache()": lambda interp, arguments, site: calls.memoized(arguments.get("", 0) or NONE),
+    "functools.lru_cache()": lambda interp, arguments, site: decorators.memoized(arguments.get("", 0) or NONE),
     "contextlib.nullcontext": _null_context,
     "contextlib.suppress": _null_context,
     "contextlib.ExitStack": _exit_stack,
@@ -555,43 +555,3 @@ SPECIAL: dict[str, Handler] = {
     **dict.fromkeys(POLICIES, precision.policy_made),
     **dict.fromkeys(GLOBAL_POLICY, _global_policy),
 }
-
-
-def decorate(interp: Interpreter, name: str, function: Value, site: Site) -> Value:
-    """What a library decorator makes of a function."""
-    if name == "tensorflow.function":
-        return calls.trace(interp, function, NONE, site)
-    if name == "builtins.property":
-        return Descriptor("property", function)
-    if name == "functools.cached_property":
-        return Descriptor("property", calls.memoized(function))
-    if name in MEMOIZING:
-        return calls.memoized(function)
-    if name == "builtins.staticmethod":
-        return Descriptor("static", function)
-    if name == "builtins.classmethod":
-        return Descriptor("class", function)
-    if name in ("contextlib.contextmanager", "contextlib.asynccontextmanager"):
-        return ContextManagerFunction(function)
-    if name in TRANSPARENT or name.endswith(".setter"):
-        return function
-    return calls.opaque(function)
-
-
-MEMOIZING = frozenset({"functools.lru_cache", "functools.cache", "functools.lru_cache()"})
-"""Decorators after which a function runs once for the same arguments."""
-
-TRANSPARENT = frozenset(
-    {
-        "abc.abstractmethod",
-        "functools.wraps()",
-        "typing.overload",
-        "typing.override",
-        "typing.no_type_check",
-        "tensorflow.autograph.experimental.do_not_convert",
-        "tensorflow.keras.saving.register_keras_serializable",
-        "tensorflow.keras.utils.register_keras_serializable",
-        "pytest.fixture",
-    }
-)
-"""Decorators that give back the function as it was."""

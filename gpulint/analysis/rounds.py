@@ -96,7 +96,9 @@ def _call(name: Symbol) -> tuple[str, tuple[Any, ...]]:
 
 def _adds_axis(key: Any) -> bool:
     if isinstance(key, Symbol) and key.parts[0] in ("tuple", "list") and isinstance(key.parts[1], tuple):
-        return bool(key.parts[1]) and _adds_axis(key.parts[1][0])
+        first = key.parts[1][0] if key.parts[1] else None
+        is_one = key.parts[0] == "list" and len(key.parts[1]) == 1 and not _is_constant(first)  # x[[i]]
+        return is_one or _adds_axis(first)
     if isinstance(key, Symbol) and key.parts[0] == "external":
         return str(key.parts[1]).endswith(".newaxis")
     return bool(key == _NONE)

@@ -12,6 +12,7 @@ from gpulint.analysis import (
     calls,
     counters,
     datasets,
+    decorators,
     expressions,
     host,
     imports,
@@ -319,6 +320,8 @@ def _loop(interp: Interpreter, node: ir.For | ir.While, loop: Loop, rounds: list
             falls = False
             break
         interp.state.join(ends, base)
+        if all(_is_after_error(end.path - base) for end in ends):
+            break  # it tries until it succeeds once
     interp.context, interp.path = before, base
     if falls and node.orelse:
         falls = interp.execute(node.orelse) == NORMAL
@@ -329,6 +332,11 @@ def _loop(interp: Interpreter, node: ir.For | ir.While, loop: Loop, rounds: list
         interp.state.join(ends, base)
         return NORMAL
     return NORMAL if falls else STOPS
+
+
+def _is_after_error(path: Path) -> bool:
+    """Whether a path leads through an `except`."""
+    return any(literal.holds and literal.condition.operator == "handler" for literal in path)
 
 
 def with_(interp: Interpreter, node: ir.With) -> int:
@@ -420,7 +428,7 @@ def function(interp: Interpreter, node: ir.FunctionDef) -> int:
     )
     value: Value = defined
     for decorator in reversed(node.decorators):
-        value = calls.decorate(interp, interp.evaluate(decorator), value, decorator)
+        value = decorators.decorate(interp, interp.evaluate(decorator), value, decorator)
     access.store(interp, node.name, value)
     return NORMAL
 
@@ -431,9 +439,9 @@ def class_(interp: Interpreter, node: ir.ClassDef) -> int:
     for decorator in reversed(node.decorators):
         made = interp.evaluate(decorator)
         if isinstance(value, UserClass):
-            value = calls.decorate_class(interp, made, value, decorator)
+            value = decorators.decorate_class(interp, made, value, decorator)
         else:
-            value = calls.decorate(interp, made, value, decorator)
+            value = decorators.decorate(interp, made, value, decorator)
     access.store(interp, node.name, value)
     interp.plan.classes.setdefault((interp.frame.module.path, node.number), defined)
     return NORMAL

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from gpulint.analysis import effects, events, gradients, host, runtime
+from gpulint.analysis.contexts import DeviceScope
 from gpulint.analysis.names import words
 from gpulint.analysis.nesting import leaves, rebuilt
 from gpulint.analysis.values import (
@@ -91,7 +92,8 @@ def read_at(interp: Interpreter, value: Value, how: str, site: Site) -> None:
     elif isinstance(value, PerReplica):
         interp.emit(events.ReplicaValueRead(site, interp.where(), value, how))
     elif isinstance(value, Tensor):
-        host.read(interp, value, how, site)
+        if not _is_cpu(value):
+            host.read(interp, value, how, site)
     elif isinstance(value, Variable):
         host.read(interp, Tensor(value.site, dtype=value.dtype, on_host=_is_host_tensor(value)), how, site)
 
@@ -204,8 +206,14 @@ def _is_host_tensor(value: Value) -> bool:
     """Whether a tensor is in host memory. int32 variables are: they have no GPU kernel, and what compares and computes
     with int32 works in host memory (kernel registry of 2.21)."""
     if isinstance(value, Variable):
-        return value.dtype == "int32"
-    return isinstance(value, Tensor) and (value.from_data or value.on_host)
+        return value.dtype == "int32" or _is_cpu(value.where.context.device)
+    return isinstance(value, Tensor) and (value.from_data or value.on_host or _is_cpu(value))
+
+
+def _is_cpu(placed: Tensor | DeviceScope | None) -> bool:
+    """Whether a scope, or the one in which a tensor was made, names a CPU. What a `tf.function` does is there, too, if
+    it is called in such a scope (run on 2.21)."""
+    return placed is not None and placed.device is not None and placed.device.type == "CPU"
 
 
 def _all_shapes(name: str, inputs: tuple[Value, ...]) -> bool:
@@ -307,7 +315,7 @@ def compared(site: Site, left: Value, right: Value) -> Tensor:
     return Tensor(
         site,
         shape_of=bool(known) and all(isinstance(side, Tensor) and side.shape_of for side in known),
-        on_host=any(isinstance(side, Variable) and _is_host_tensor(side) for side in known)
+        on_host=any(_is_host_tensor(side) if isinstance(side, Variable) else _is_cpu(side) for side in known)
         or (len(known) == len(sides) and all(_is_shape(side) or _is_host_tensor(side) for side in known)),
     )
 
@@ -405,6 +413,6 @@ def method(interp: Interpreter, receiver: Tensor | PerReplica, name: str, site: 
             read_at(interp, receiver, "numpy", site)
         return Unknown(("call", ("attribute", symbol_of(receiver), name)))
     if name in ("numpy", "item", "tolist"):
-        host.read(interp, receiver, "numpy", site)
+        read_at(interp, receiver, "numpy", site)
         return host.fetched(site, "numpy") if not receiver.from_data else Unknown(("host", site))
     return Unknown(("call", ("attribute", symbol_of(receiver), name)))

@@ -1,0 +1,186 @@
+"""What decorators make of functions and classes."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from gpulint.analysis import calls
+from gpulint.analysis.symbols import symbol
+from gpulint.analysis.values import (
+    NONE,
+    Arguments,
+    Bound,
+    Constant,
+    ContextManagerFunction,
+    Descriptor,
+    External,
+    Function,
+    Object,
+    Partial,
+    Traced,
+    UserClass,
+    Value,
+    symbol_of,
+)
+from gpulint.places import Site
+from gpulint.syntax import ir
+
+if TYPE_CHECKING:
+    from gpulint.analysis.interpreter import Interpreter
+
+
+def decorate(interp: Interpreter, decorator: Value, function: Value, node: ir.Expr) -> Value:
+    """What a decorator makes of a function."""
+    site = interp.site(node)
+    origin = _library_of(decorator)
+    if origin in _INJECTING:
+        return injected(function)
+    if isinstance(decorator, External):
+        return _by_library(interp, decorator.name, function, site)
+    if origin in _NOT_TRACING:
+        return function
+    if isinstance(decorator, Bound) and decorator.method in ("setter", "getter", "deleter"):
+        return decorator.receiver
+    if _is_of_program(decorator):
+        result = interp.choose(interp.call(decorator, Arguments((function,)), site))
+        if isinstance(result, (Function, Traced, Partial, Object, Descriptor, ContextManagerFunction)):
+            return result
+    return opaque(function)
+
+
+def _by_library(interp: Interpreter, name: str, function: Value, site: Site) -> Value:
+    """What a library decorator makes of a function."""
+    if name == "tensorflow.function":
+        return calls.trace(interp, function, NONE, site)
+    if name == "builtins.property":
+        return Descriptor("property", function)
+    if name == "functools.cached_property":
+        return Descriptor("property", memoized(function))
+    if name in _MEMOIZING:
+        return memoized(function)
+    if name == "builtins.staticmethod":
+        return Descriptor("static", function)
+    if name == "builtins.classmethod":
+        return Descriptor("class", function)
+    if name in ("contextlib.contextmanager", "contextlib.asynccontextmanager"):
+        return ContextManagerFunction(function)
+    if name in _TRANSPARENT or name.endswith(".setter") or name.partition(".")[0] in _NOT_TRACING:
+        return function
+    return opaque(function)
+
+
+_MEMOIZING = frozenset({"functools.lru_cache", "functools.cache", "functools.lru_cache()"})
+"""Decorators after which a function runs once for the same arguments."""
+
+_TRANSPARENT = frozenset(
+    {
+        "tensorflow.autograph.experimental.do_not_convert",
+        "tensorflow.keras.saving.register_keras_serializable",
+        "tensorflow.keras.utils.register_keras_serializable",
+    }
+)
+"""Decorators of TensorFlow that give back the function as it was."""
+
+
+def _is_of_program(decorator: Value) -> bool:
+    """Whether a decorator may be the program's own."""
+    return isinstance(decorator, (Function, Partial, UserClass, Traced)) or (
+        isinstance(decorator, Bound) and not isinstance(decorator.method, str)
+    )
+
+
+def _library_of(decorator: Value) -> str:
+    """The package that a decorator comes from (`@click.option("--size")`, `@app.command()`), "" where none is known."""
+    name = symbol_of(decorator)
+    while name.parts[0] in ("call", "attribute"):
+        name = symbol(name.parts[1])
+    return str(name.parts[1]).partition(".")[0] if name.parts[0] == "external" else ""
+
+
+_INJECTING = frozenset({"gin", "sacred"})
+"""Libraries whose decorators give a function the arguments that nobody writes, from a configuration."""
+
+_NOT_TRACING = (
+    _INJECTING
+    | {
+        "absl",
+        "airflow",
+        "attr",
+        "attrs",
+        "beartype",
+        "celery",
+        "click",
+        "click_log",
+        "comet_ml",
+        "dask",
+        "fastapi",
+        "fire",
+        "flask",
+        "hydra",
+        "jaxtyping",
+        "joblib",
+        "kfp",
+        "line_profiler",
+        "loguru",
+        "luigi",
+        "memory_profiler",
+        "metaflow",
+        "mlflow",
+        "neptune",
+        "nni",
+        "numba",
+        "optuna",
+        "plac",
+        "prefect",
+        "pydantic",
+        "pytest",
+        "ray",
+        "retry",
+        "rich_click",
+        "tenacity",
+        "torch",
+        "tyro",
+        "typeguard",
+        "typer",
+        "wandb",
+        "zenml",
+    }
+    | sys.stdlib_module_names
+)
+"""Libraries whose decorators wrap nothing in a `tf.function`."""
+
+
+def opaque(function: Value) -> Value:
+    """A function behind a decorator that gpulint does not know: taken as itself, perhaps traced."""
+    return function.behind(opaque=True) if isinstance(function, Function) else function
+
+
+def injected(function: Value) -> Value:
+    """A function to which a library gives the arguments that nobody writes."""
+    return function.behind(injected=True) if isinstance(function, Function) else function
+
+
+def memoized(function: Value) -> Value:
+    """A function behind `functools.cache` or its like."""
+    return function.behind(memoized=True) if isinstance(function, Function) else function
+
+
+def decorate_class(interp: Interpreter, decorator: Value, cls: UserClass, node: ir.Expr) -> Value:
+    """What a decorator makes of a class. `dataclass` gives a constructor; one of the program's own may register the
+    class, or give another one."""
+    if isinstance(decorator, External) and decorator.name in (
+        "dataclasses.dataclass",
+        "attr.s",
+        "attrs.define",
+    ):
+        cls.namespace["."] = Constant("dataclass")
+    elif _library_of(decorator) in _INJECTING:
+        if "__init__" in cls.namespace:
+            cls.namespace["__init__"] = injected(cls.namespace["__init__"])
+    elif isinstance(decorator, Partial) and isinstance(decorator.function, External):
+        return decorate_class(interp, decorator.function, cls, node)
+    elif _is_of_program(decorator):
+        result = interp.choose(interp.call(decorator, Arguments((cls,)), interp.site(node)))
+        return result if isinstance(result, (UserClass, Function, Partial)) else cls
+    return cls
