@@ -244,8 +244,10 @@ def call_function(
     if not again and _is_idle(interp, function, arguments):
         return earlier[-1].result if earlier else unknown
     interp.entered.add(identity)
-    if function.module.path != interp.plan.path and (caller.known or caller.depth):
-        interp.plan.borrowed.add(Site(function.module.path, definition.number))
+    definition_site = Site(function.module.path, definition.number)
+    is_borrowed = function.module.path != interp.plan.path and (caller.known or caller.depth > 0)
+    if is_borrowed:
+        interp.plan.borrowed.add(definition_site)
     interp.runs[identity] = total + 1
     noted, happened, effects, operations = interp.noted, interp.happened, len(interp.effects), interp.operations
     frame = interp.frame_for(
@@ -257,7 +259,7 @@ def call_function(
             caller.known,
             caller.depth + 1,
             len(interp.context.loops),
-            Site(function.module.path, definition.number),
+            definition_site,
         ),
         receiver,
     )
@@ -279,6 +281,8 @@ def call_function(
         interp.context = interp.context._replace(maybe_traced=before.maybe_traced)
     if function.memoized:
         interp.context = interp.context._replace(loops=before.loops)
+    if is_borrowed and not frame.is_given_up:
+        interp.plan.followed.add(definition_site)
     run = Run(interp.path, result, tuple(interp.effects[effects:]), interp.operations - operations)
     interp.executions[key].append(run)
     if interp.noted == noted and isinstance(result, _PLAIN):
@@ -341,6 +345,7 @@ def run_frame(interp: Interpreter, frame: Frame, definition: ir.FunctionDef | ir
         interp.state.take_back(frame.mark)
         interp.path, interp.context, interp.branches, interp.diverged = base, context, frame.branches, []
         del interp.active[depth:]
+        frame.is_given_up = True
         return Unknown(("result", frame.caller.site, id(definition)))
     finally:
         interp.frame, interp.loops = outer, loops

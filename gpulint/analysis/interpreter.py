@@ -71,6 +71,7 @@ class Frame:
         "definition",
         "enters",
         "exits",
+        "is_given_up",
         "locals",
         "mark",
         "module",
@@ -107,6 +108,8 @@ class Frame:
         self.branches = 0
         self.enters = False
         """It enters context managers by hand, which stay entered after it."""
+        self.is_given_up = False
+        """It took too many steps: the rest of it was not run."""
         self.returns_here = False
         """It has one way out, and the present state is the one there."""
         self.on_yield: Callable[[Value], None] | None = None

@@ -40,6 +40,9 @@ class Plan:
     borrowed: set[Site] = field(default_factory=set)
     """The functions of other files that the program calls."""
 
+    followed: set[Site] = field(default_factory=set)
+    """Those of them that were run to their end at least once."""
+
     referenced: frozenset[str] = frozenset()
     """Every identifier of the file: what is named here can be used."""
 

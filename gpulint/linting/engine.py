@@ -280,8 +280,8 @@ class Checker:
             part.reached.add(reached.file if reached is not None else site.path)
         self._raised += [(part, one) for one in raised]
         part.stopped |= self._stopped(plan.bounds)
-        if plan.is_complete and not is_test(source.file):
-            part.called |= plan.borrowed
+        if not is_test(source.file):
+            part.called |= plan.followed
         plan.release()
 
     def _made_from(self, path: str) -> MadeFrom | None:
