@@ -438,9 +438,11 @@ class Interpreter:
 
             return run
 
-        ways = _grouped(value)
-        if len(ways) == 1:
+        ways = list(value.alternatives)
+        if all(same(option, ways[0][1]) for _, option in ways):
             return use(ways[0][1])
+        if len(ways) > MAX_FORKS:
+            ways = _grouped(value)
         if len(ways) > MAX_FORKS:  # the last that is run stands for the others
             before, (_, last) = ways[: MAX_FORKS - 1], ways[MAX_FORKS - 1]
             others = Literal(Condition("any", "", frozenset(guard for guard, _ in before)), False)

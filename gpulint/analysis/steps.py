@@ -251,15 +251,24 @@ def _is_settled(name: object) -> bool:
 
 
 def has_compiled_way(where: Where, plan: Plan) -> bool:
-    """Whether the program trains compiled on a path that excludes this one, and not in the same loop on this one: it is
-    a mode for debugging."""
+    """Whether the program trains the same compiled on a path that excludes this one, and not in the same loop on this
+    one: it is a mode for debugging. With other optimizers, and not by `fit`, it trains something else."""
+    here = {loop.site for loop in where.context.loops}
+    optimizers = {
+        event.optimizer.site
+        for event in plan.events
+        if isinstance(event, GradientsApplied) and here.intersection(loop.site for loop in event.where.context.loops)
+    }
     compiled = [
         event.where
         for event in plan.events
         if isinstance(event, (ModelFitted, UnknownFitted))
-        or (is_update(event) and event.where.context.traced is not None)
+        or (
+            is_update(event)
+            and event.where.context.traced is not None
+            and not (isinstance(event, GradientsApplied) and optimizers and event.optimizer.site not in optimizers)
+        )
     ]
-    here = {loop.site for loop in where.context.loops}
     return any(not compatible(one.path, where.path) for one in compiled) and not any(
         compatible(one.path, where.path) and here.intersection(loop.site for loop in one.context.loops)
         for one in compiled

@@ -16,10 +16,9 @@ from gpulint.api import (
     are_few,
     confidence,
     events,
-    every_step,
     in_every_turn,
     is_run_by_program,
-    updates,
+    mentions,
     values,
     words,
 )
@@ -100,14 +99,13 @@ class FunctionInLoop(Rule):
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        steps = updates(plan) if self._made else []
         for event in self._made:
             loop = event.where.context.loops[-1]
             if are_few(event.where.context.loops) or any(words(name) & _MUCH for name in loop.names):
                 continue
             if isinstance(loop.iterable, values.Tensor) and not is_run_by_program(event.where):
                 continue
-            if every_step(event, frozenset({loop.site}), steps, self._made) is None or _may_be_kept(event.where, loop):
+            if _may_be_kept(event.where, loop):
                 continue
             if not in_every_turn(event, loop, self._made):
                 continue
@@ -121,9 +119,10 @@ class FunctionInLoop(Rule):
 
 
 def _may_be_kept(where: Where, loop: Loop) -> bool:
-    """Whether a condition on the way may say that there is none yet: any but how much of something there is."""
-    return any(
-        literal.condition.operator not in (">", ">=", "completes")
+    """Whether a condition on the way may say that there is none yet: any but how much of something there is, and that
+    it is every n-th round."""
+    return len(where.context.flags) > loop.flags or any(
+        literal.condition.operator not in (">", ">=", "completes") and not mentions(frozenset({literal}), "%")
         for literal in where.path - loop.start - where.assured
     )
 

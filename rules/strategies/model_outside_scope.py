@@ -81,6 +81,7 @@ class ModelOutsideScope(Rule):
 
     def __init__(self) -> None:
         self._used: list[values.Strategy] = []
+        self._built: set[int] = set()
         self._outside: list[events.ModelFitted] = []
         self._trained: list[tuple[values.Strategy, Where]] = []
         self._scoping: set[Site | None] = set()
@@ -95,6 +96,10 @@ class ModelOutsideScope(Rule):
         self._scoping |= {caller.site for caller in callers(event.where.caller)}
         return iter(())
 
+    def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> Iterator[Report]:
+        self._built.add(event.model.serial)
+        return iter(())
+
     def on_unknown_fitted(self, event: events.UnknownFitted, plan: Plan) -> Iterator[Report]:
         self._unknown.append(event)
         return iter(())
@@ -107,7 +112,7 @@ class ModelOutsideScope(Rule):
             self._trained.append((own, event.where))
         if event.where.context.is_outside and event.model.where.context.is_outside:
             self._outside.append(event)
-        if event.model.where.context.maybe_scoped:
+        if event.model.serial not in self._built:
             self._unknown.append(event)
         yield from self._inside(event, event.model, "fitted", plan)
 
