@@ -121,7 +121,7 @@ def _convert(kind: str) -> Callable[..., Value]:
                 return either(Condition("truth", symbol_of(values[0])))
             if isinstance(values[0], Tensor) and not values[0].from_data:
                 return host.fetched(site, kind)
-            if isinstance(values[0], (Unknown, Text)):
+            if isinstance(values[0], (Unknown, Text, External)):
                 return Unknown((kind, symbol_of(values[0])))
         return Unknown((kind, site))
 

@@ -31,6 +31,7 @@ from gpulint.analysis.values import (
     Mapping,
     Object,
     Partial,
+    Tape,
     Tensor,
     Text,
     Traced,
@@ -440,6 +441,8 @@ def bind(names: dict[str, Value], function: Function, arguments: Arguments, symb
         if type(value) is Constant and type(value.value) is int:
             value = value.through(name)
             value.is_passed = name not in function.defaults or value.origin != _origin(function.defaults[name])
+        if isinstance(value, Tape):
+            value.is_persistent = False
         names[name] = value
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint.analysis.paths import EVERYWHERE, Path
@@ -59,6 +59,8 @@ class Loop(NamedTuple):
     flags: int = 0
     handlers: int = 0
     is_traced: bool = False
+    goes_on: Sequence[tuple[int, Path]] = ()
+    """Turns and the paths on which they ended where another may follow."""
 
 
 class Context(NamedTuple):

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from gpulint.analysis.modules import ModuleScope, Project
     from gpulint.analysis.plan import Plan
 
-MAX_STEPS = 20_000
+MAX_STEPS = 30_000
 """Expressions and statements evaluated for one program before the rest of it is given up."""
 
 MAX_ENTRY_STEPS = 6_000

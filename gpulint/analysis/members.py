@@ -353,10 +353,13 @@ def updated(
 
 
 def escaped(interp: Interpreter, value: Any, how: str, site: Site) -> None:
-    """A value goes where gpulint does not follow: strategies and scopes in it count as used."""
+    """A value goes where gpulint does not follow: strategies and scopes in it count as used, and others
+    have the tapes."""
     for one in _within(value):
         if isinstance(one, Strategy):
             interp.emit(events.StrategyUsed(site, interp.where(), one, how))
+        elif isinstance(one, Tape):
+            one.is_persistent = False
         elif isinstance(one, Manager) and one.kind == "scope":
             interp.emit(events.ScopeEntered(site, interp.where(), one.payload, one.site, True))
             interp.emit(events.StrategyUsed(site, interp.where(), one.payload, how))

@@ -281,12 +281,14 @@ def _loop(interp: Interpreter, node: ir.For | ir.While, loop: Loop, rounds: list
     from gpulint.analysis.interpreter import LoopRecord
 
     before, base = interp.context, interp.path
+    goes_on: list[tuple[int, Path]] = []
     loop = loop._replace(
         entry=interp.steps,
         turns=len(rounds),
         flags=len(before.flags),
         handlers=len(before.handlers),
         is_traced=before.traced is not None,
+        goes_on=goes_on,
     )
     interp.context = before._replace(loops=(*before.loops, loop), guards=())
     interp.emit(LoopEntered(loop.site, interp.where(), loop))
@@ -312,6 +314,7 @@ def _loop(interp: Interpreter, node: ir.For | ir.While, loop: Loop, rounds: list
         ends = list(record.continues)
         if completion == NORMAL:
             ends.append(Outcome(interp.path, changes))
+        goes_on += [(turn, end.path) for end in ends]
         interp.path = base
         sofar = interp.state.changes_since(outermost)
         breaks += [Outcome(out.path, {**sofar, **out.changes}) for out in record.breaks]

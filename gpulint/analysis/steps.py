@@ -132,9 +132,17 @@ def are_few(loops: Iterable[Loop], limit: int = FEW) -> bool:
 
 
 def in_every_turn(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
-    """Whether what happens at a place happens in each round of a loop that was gone through, not only in the first."""
-    turns = {around.turn for _, around in _arrivals(event, loop, others)}
-    return loop.turns < 2 or len(turns) > 1
+    """Whether what happens at a place happens in each round of a loop that was gone through, not only in the first or
+    the last."""
+    arrivals = _arrivals(event, loop, others)
+    return loop.turns < 2 or (
+        len({around.turn for _, around in arrivals}) > 1
+        and any(
+            turn == around.turn and compatible(where.path, end)
+            for where, around in arrivals
+            for turn, end in loop.goes_on
+        )
+    )
 
 
 def updates(plan: Plan) -> list[Event]:

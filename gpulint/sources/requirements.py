@@ -6,7 +6,7 @@ import os
 import re
 
 FILES = re.compile(
-    r"(?:.*requirements?.*\.(?:txt|in|pip)|(?:environment|conda).*\.ya?ml|pyproject\.toml|pipfile|setup\.(?:py|cfg))",
+    r"(?:.*requirements?.*\.(?:txt|in|pip)|(?:.*env|conda).*\.ya?ml|pyproject\.toml|pipfile|setup\.(?:py|cfg))",
     re.IGNORECASE,
 )
 """Names of files in which projects say what they need."""

@@ -91,7 +91,8 @@ class PersistentTape(Rule):
                 len(use.where.context.loops) > len(use.tape.where.context.loops) for use in uses if use.tape is not None
             )
             elsewhere = {site for use in uses for site in use.written} - self._taken
-            if len({use.site for use in uses}) == 1 and not again and not elsewhere:
+            alone = all(use.tape is not None and use.tape.is_persistent for use in uses)
+            if alone and len({use.site for use in uses}) == 1 and not again and not elsewhere:
                 yield Report(
                     tape,
                     "one gradient is taken of a persistent tape",
