@@ -35,6 +35,7 @@ from gpulint.analysis.rounds import (
     is_given,
     is_observed,
     is_single,
+    is_small_part,
     round_trip,
     varies,
 )
@@ -143,6 +144,7 @@ __all__ = [
     "is_rare",
     "is_run_by_program",
     "is_single",
+    "is_small_part",
     "is_test",
     "is_unguarded",
     "known",

@@ -8,7 +8,8 @@ from typing import Any
 
 from gpulint.analysis import host
 from gpulint.analysis.counters import COUNTER
-from gpulint.analysis.symbols import Symbol, is_next, symbol
+from gpulint.analysis.names import words
+from gpulint.analysis.symbols import Symbol, distance, is_next, symbol
 from gpulint.analysis.values import Tensor, Unknown, Value
 from gpulint.places import Site
 
@@ -26,6 +27,21 @@ def varies(value: Value) -> bool:
     if isinstance(value, Tensor):
         return value.from_data
     return type(value) is Unknown and not value.symbol.words.isdisjoint(_ROUND)
+
+
+def is_small_part(value: Value) -> bool:
+    """Whether a value is the next few rows of a collection: `x[i * 32 : (i + 1) * 32]`, or as many as a batch."""
+    if type(value) is not Unknown or value.symbol.parts[0] != "slice" or len(value.symbol.parts) < 4:
+        return False
+    first, second = symbol(value.symbol.parts[2]), symbol(value.symbol.parts[3])
+    if first.words.isdisjoint(_ROUND):
+        return False
+    rows = distance(first, second)
+    return 1 < rows <= MAX_PART if rows is not None else any("batch" in words(name) for name in second.words)
+
+
+MAX_PART = 512
+"""Rows of a collection that are few for one call."""
 
 
 def is_given(value: Value) -> bool:

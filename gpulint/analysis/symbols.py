@@ -80,6 +80,33 @@ def is_next(first: Symbol, second: Symbol) -> bool:
     return second.parts[:2] == ("binary", "+") and second.parts[2] == first and second.parts[3] == _ONE
 
 
+def distance(first: Symbol, second: Symbol) -> int | None:
+    """How much greater the second number is than the first, whatever the unknown ones are of which both are made by
+    adding and multiplying: 32 of `32 * i` and `32 * (i + 1)`. None where that depends on them."""
+    terms = _terms(second)
+    for name, times in _terms(first).items():
+        terms[name] = terms.get(name, 0) - times
+    constant = terms.pop(None, 0)
+    return None if any(terms.values()) else constant
+
+
+def _terms(name: Symbol) -> dict[Symbol | None, int]:
+    """A number as a sum of multiples of unknown ones; None stands for 1."""
+    if name.parts[:2] == ("constant", "int"):
+        return {None: name.parts[2]}
+    if name.parts[0] != "binary" or name.parts[1] not in ("+", "-", "*"):
+        return {name: 1}
+    left, right = _terms(symbol(name.parts[2])), _terms(symbol(name.parts[3]))
+    if name.parts[1] == "*":
+        if right.keys() != {None}:
+            left, right = right, left
+        return {each: times * right[None] for each, times in left.items()} if right.keys() == {None} else {name: 1}
+    sign = 1 if name.parts[1] == "+" else -1
+    for each, times in right.items():
+        left[each] = left.get(each, 0) + sign * times
+    return left
+
+
 def symbol(name: Any) -> Symbol:
     """The symbol of these parts (a tuple), or of one."""
     if isinstance(name, Symbol):

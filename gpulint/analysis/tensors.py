@@ -42,6 +42,16 @@ _CONSTANT_TYPES = {
     bytes: "string",
 }
 
+_KEEPS_BATCH = (
+    "tensorflow.cast",
+    "tensorflow.clip_by_value",
+    "tensorflow.convert_to_tensor",
+    "tensorflow.identity",
+    "tensorflow.image.",
+    "tensorflow.keras.applications.",
+)
+"""Beginnings of the names of ops that give as many examples as they take."""
+
 _KEEPS_REDUCTION = frozenset(
     {
         "tensorflow.cast",
@@ -174,7 +184,8 @@ def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: S
         on_host=dtype == "string" or name.startswith(_ON_HOST) or _only_host_values(name, inputs),
         symbolic=result.symbolic,
         scaled=any(isinstance(value, Tensor) and value.scaled for value in inputs),
-        single=name == "tensorflow.expand_dims" and known(arguments.of("axis", fact.params)) == 0,
+        single=(name == "tensorflow.expand_dims" and known(arguments.of("axis", fact.params)) == 0)
+        or (name.startswith(_KEEPS_BATCH) and isinstance(first, Tensor) and first.single),
         of_weights=_is_of_weights(inputs),
         state=gradients.state_by_op(name, inputs),
     )

@@ -21,6 +21,7 @@ from gpulint.api import (
     is_observed,
     is_rare,
     is_single,
+    is_small_part,
     leaves,
     possible,
     rounds,
@@ -126,7 +127,8 @@ class PredictInLoop(Rule):
                 loop.site in fitted_on_samples or (loop.site in steps and loop.site not in self._fits)
             )
             acts = event.how == "predict" and any(is_observed(value) for value in given)
-            if not one and not in_step and not acts and not (batch and goes_over_data(loop.iterable)):
+            part = any(is_small_part(value) for value in given)
+            if not one and not in_step and not acts and not part and not (batch and goes_over_data(loop.iterable)):
                 continue
             if event.how == "predict_on_batch" and not any(is_single(value) and is_given(value) for value in given):
                 continue
