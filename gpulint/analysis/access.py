@@ -317,6 +317,12 @@ def _super_attribute(receiver: Super, name: str) -> Value:
     return Bound(receiver.receiver, value)
 
 
+def _is_class(name: str) -> bool:
+    """Whether a library's name is that of a class: `typing.Optional`, `builtins.list`, and not `sys.argv`."""
+    home, _, last = name.rpartition(".")
+    return last[:1].isupper() or home == "builtins"
+
+
 def item(interp: Interpreter, container: Value, key: Value, node: ir.Node) -> Value:
     """`container[key]` of values that are no joins."""
     index = key.value if isinstance(key, Constant) else None
@@ -355,7 +361,7 @@ def item(interp: Interpreter, container: Value, key: Value, node: ir.Node) -> Va
         return PerReplica(container.site, container.strategy, Tensor(interp.site(node)))
     elif isinstance(container, External) and container.name == "os.environ":
         return runtime.environment_read(interp, key)
-    elif isinstance(container, (External, UserClass)):
+    elif isinstance(container, UserClass) or (isinstance(container, External) and _is_class(container.name)):
         return container  # a subscripted generic class
     elif isinstance(container, Object) and container.cls and (found := container.cls.find("__getitem__")):
         return interp.call(Bound(container, found[0]), Arguments((key,)), interp.site(node))

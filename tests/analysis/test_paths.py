@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpulint.analysis.paths import Condition, Literal, Path, compatible, length_of
-from gpulint.analysis.symbols import symbol
+from gpulint.analysis.paths import Condition, Literal, Path, compatible, is_complete, length_of
+from gpulint.analysis.symbols import Symbol, distance, symbol
 
 N = symbol(("name", "n"))
 
@@ -61,3 +61,74 @@ def test_paths_that_a_number_satisfies_are_never_called_contradictory(
 
     if any(all(satisfies(number, literal) for literal in (*one, *other)) for number in range(-6, 7)):
         assert compatible(path(*one), path(*other))
+
+
+SWITCHES = ("a", "b", "c", "d")
+
+
+def of_switch(name: str, holds: bool) -> Literal:
+    return Literal(Condition("truth", symbol(("parameter", name))), holds)
+
+
+SIMPLE = st.dictionaries(st.sampled_from(SWITCHES), st.booleans(), max_size=4).map(
+    lambda said: frozenset(of_switch(name, holds) for name, holds in said.items())
+)
+
+
+@st.composite
+def ways(draw: st.DrawFn) -> Path:
+    """Some switches, and perhaps that one of several settings of them is, or is not."""
+    path = draw(SIMPLE)
+    if draw(st.booleans()):
+        parts = draw(st.frozensets(SIMPLE.filter(bool), min_size=1, max_size=3))
+        path |= {Literal(Condition("any", "", parts), draw(st.booleans()))}
+    return path
+
+
+def is_taken(path: Path, on: dict[str, bool]) -> bool:
+    def holds(literal: Literal) -> bool:
+        if literal.condition.operator == "any":
+            assert isinstance(literal.condition.operand, frozenset)
+            return any(is_taken(part, on) for part in literal.condition.operand) is literal.holds
+        assert isinstance(literal.condition.subject, Symbol)
+        return on[literal.condition.subject.parts[1]] is literal.holds
+
+    return all(holds(literal) for literal in path)
+
+
+@given(st.lists(ways(), max_size=6))
+def test_paths_are_complete_if_one_is_taken_in_each_case(paths: list[Path]) -> None:
+    cases = [
+        {name: bool(number >> place & 1) for place, name in enumerate(SWITCHES)} for number in range(2 ** len(SWITCHES))
+    ]
+    assert is_complete(paths) == all(any(is_taken(path, case) for path in paths) for case in cases)
+
+
+NUMBERS = st.recursive(
+    st.integers(-5, 5).map(lambda value: symbol(("constant", "int", value)))
+    | st.sampled_from("xy").map(lambda name: symbol(("name", name))),
+    lambda inner: st.tuples(st.just("binary"), st.sampled_from("+-*"), inner, inner).map(symbol),
+    max_leaves=6,
+)
+
+
+def value_of(name: Symbol, x: int, y: int) -> int:
+    head, *rest = name.parts
+    if head != "binary":
+        return int(rest[1]) if head == "constant" else {"x": x, "y": y}[rest[0]]
+    left, right = value_of(rest[1], x, y), value_of(rest[2], x, y)
+    return {"+": left + right, "-": left - right, "*": left * right}[rest[0]]
+
+
+@given(NUMBERS, NUMBERS, st.integers(-9, 9), st.integers(-9, 9))
+def test_the_distance_of_two_numbers_does_not_depend_on_what_is_unknown(a: Symbol, b: Symbol, x: int, y: int) -> None:
+    found = distance(a, b)
+    assert found is None or value_of(b, x, y) - value_of(a, x, y) == found
+
+
+def test_the_distance_of_the_bounds_of_a_batch() -> None:
+    turn, size = symbol(("index", "range")), symbol(("constant", "int", 32))
+    start = symbol(("binary", "*", turn, size))
+    after = symbol(("binary", "*", symbol(("binary", "+", turn, symbol(("constant", "int", 1)))), size))
+    assert distance(start, after) == 32
+    assert distance(start, symbol(("binary", "+", start, symbol(("name", "size"))))) is None

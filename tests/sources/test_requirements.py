@@ -38,6 +38,7 @@ NEWEST = "2.21"
         ("requirements.txt", "git+https://example.org/tensorflow==2.1", None),
         ("notes.txt", "tensorflow==2.1", None),
         ("environment-gpu.yaml", "dependencies:\n  - tensorflow-gpu=1.13.1=h0d30ee6_0\n", "1.13"),
+        ("train_env.yml", "dependencies:\n  - tensorflow=2.2.0=gpu_py37h1a511ff_0\n", "2.2"),
         ("environment.yml", "  - pip:\n    - tensorflow==2.3\n", "2.3"),
         ("environment.yml", "  - tensorflow\n", ""),
         ("pyproject.toml", '[tool.poetry.dependencies]\ntensorflow = "~2.4"\n', "2.4"),
