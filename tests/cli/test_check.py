@@ -105,13 +105,13 @@ def test_statistics_count_by_rule(project: Path) -> None:
 
 
 NESTED = "import tensorflow as tf\n\nwith tf.device('/gpu:0'):\n    pass\n\n" + "".join(
-    f"def f{number}(x):\n    return f{number + 1}(x)\n\n" for number in range(12)
+    f"def f{number}(x):\n    return f{number + 1}(x)\n\n" for number in range(16)
 )
 
 
 def test_statistics_count_the_functions_in_which_the_analysis_stopped(project: Path) -> None:
     for name in ("a.py", "b.py"):
-        (project / name).write_text(NESTED + "def f12(x):\n    tf.zeros(x)\n\nf0(4)\n")
+        (project / name).write_text(NESTED + "def f16(x):\n    tf.zeros(x)\n\nf0(4)\n")
     out = check("--statistics").stdout.splitlines()
     assert out == ["3\tGPU101\thardcoded-device", "2\t-\tfunctions in which the analysis stopped: call depth"]
     counts = json.loads(check("--statistics", "--output-format", "json").stdout)
@@ -119,22 +119,22 @@ def test_statistics_count_the_functions_in_which_the_analysis_stopped(project: P
 
 
 def test_plan_says_where_and_why_the_analysis_stopped(project: Path) -> None:
-    (project / "a.py").write_text(NESTED + "def f12(x):\n    tf.zeros(x)\n\nf0(4)\n")
+    (project / "a.py").write_text(NESTED + "def f16(x):\n    tf.zeros(x)\n\nf0(4)\n")
     text = CliRunner().invoke(main, ["plan", "a.py"]).stdout
-    assert "Where gpulint stopped looking:\n  line 28: calls nest too deeply to be followed (call depth)\n" in text
+    assert "Where gpulint stopped looking:\n  line 40: calls nest too deeply to be followed (call depth)\n" in text
     (stop,) = json.loads(CliRunner().invoke(main, ["plan", "--output-format", "json", "a.py"]).stdout)["bounds"]
     assert (stop["bound"], stop["location"]["row"], stop["why"]) == (
-        "call depth", 28, "calls nest too deeply to be followed",
+        "call depth", 40, "calls nest too deeply to be followed",
     )  # fmt: skip
 
 
 def test_plan_says_where_in_another_file_the_analysis_stopped(project: Path) -> None:
-    (project / "chain.py").write_text(NESTED + "def f12(x):\n    tf.zeros(x)\n")
+    (project / "chain.py").write_text(NESTED + "def f16(x):\n    tf.zeros(x)\n")
     (project / "a.py").write_text("import tensorflow as tf\nfrom chain import f0\n\nf0(tf.zeros(4))\n")
     text = CliRunner().invoke(main, ["plan", "a.py"]).stdout
-    assert "  chain.py line 28: calls nest too deeply to be followed (call depth)\n" in text
+    assert "  chain.py line 40: calls nest too deeply to be followed (call depth)\n" in text
     (stop,) = json.loads(CliRunner().invoke(main, ["plan", "--output-format", "json", "a.py"]).stdout)["bounds"]
-    assert (Path(stop["filename"]).name, stop["location"]["row"]) == ("chain.py", 28)
+    assert (Path(stop["filename"]).name, stop["location"]["row"]) == ("chain.py", 40)
 
 
 def test_standard_input_has_the_name_it_is_given(project: Path) -> None:
