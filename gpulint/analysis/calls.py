@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gpulint.analysis import access, annotated, datasets, host, library, members, methods, options, removed
 from gpulint.analysis.contexts import Caller, Context
 from gpulint.analysis.control import NORMAL, Exhausted, Halts
 from gpulint.analysis.events import FunctionEntered, FunctionHandedOver, FunctionTraced, TracedCalled, UnknownFitted
 from gpulint.analysis.nesting import leaves_on, rebuilt
-from gpulint.analysis.paths import EVERYWHERE, Path, compatible
+from gpulint.analysis.paths import EVERYWHERE, compatible
+from gpulint.analysis.repeats import MAX_FORMULA_RUNS, MAX_IDLE_RUNS, MAX_REPEATS, History, Run
 from gpulint.analysis.rounds import differ_in_numbers
 from gpulint.analysis.state import common_path, join
 from gpulint.analysis.symbols import Symbol
@@ -21,7 +22,6 @@ from gpulint.analysis.values import (
     Constant,
     ContextManagerFunction,
     Descriptor,
-    Effect,
     External,
     Function,
     Instance,
@@ -59,34 +59,6 @@ MAX_DEPTH = 12
 
 MAX_RECURSION = 2
 """Activations of one function at the same time."""
-
-MAX_REPEATS = 2
-"""Runs of one function with the same arguments in the same context; later ones reuse the result."""
-
-MAX_IDLE_RUNS = 2
-"""Runs in one project of a function that does nothing of note, after which it is not run again."""
-
-MAX_FORMULA_RUNS = 200
-"""Runs of a function that does nothing but arithmetic: what it gives changes with the numbers that it is given."""
-
-MAX_RUNS = 10
-"""Runs of one function in one program; later calls give Unknown, or the tensors that earlier ones gave."""
-
-MAX_MAKING_STEPS = 1_000
-"""Steps of all runs of a function that makes objects or functions, until which there may be more of them."""
-
-MAX_COMPUTING_STEPS = 1_500
-"""Steps after which a function that does nothing but compute tensors is taken to give later what it gave before."""
-
-
-class Run(NamedTuple):
-    """One run of a function: the path after it, its result, the stateful operations in it, and how many there were in
-    all."""
-
-    path: Path
-    result: Value
-    effects: tuple[Effect, ...]
-    operations: int
 
 
 def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site) -> Value:
@@ -231,25 +203,22 @@ def call_function(
         return unknown
     key = (identity, passed, () if function.memoized else _context_key(interp))
     earlier = [run for run in interp.executions.setdefault(key, []) if compatible(run.path, interp.path)]
-    total = interp.runs.get(identity, 0)
-    computed = interp.computed.get(identity)
-    repeats = 1 if function.memoized else MAX_REPEATS
-    again = on_yield is not None or (total < MAX_FORMULA_RUNS and interp.is_formula(definition))
-    makes = identity in interp.makers and total < MAX_FORMULA_RUNS and interp.spent[identity] < MAX_MAKING_STEPS
-    if not again and (len(earlier) >= repeats or (total >= MAX_RUNS and not makes)):
-        if not earlier:
+    history = interp.histories[identity]
+    again = on_yield is not None or (history.runs < MAX_FORMULA_RUNS and interp.is_formula(definition))
+    if not again:
+        is_known = len(earlier) >= (1 if function.memoized else MAX_REPEATS)
+        if not is_known and not earlier and not history.may_go_on:
             interp.plan.reached("runs of one function", site)
-        return _as_before(interp, earlier, computed) or unknown
-    if not again and computed is not None and interp.spent[identity] >= MAX_COMPUTING_STEPS:
-        return _as_before(interp, earlier, computed) or unknown
-    if not again and _is_idle(interp, function, arguments):
-        return earlier[-1].result if earlier else unknown
+        if is_known or not history.may_go_on or history.is_settled:
+            return _as_before(interp, history.alike(earlier)) or unknown
+        if _is_idle(interp, history, function, arguments):
+            return earlier[-1].result if earlier else unknown
     interp.entered.add(identity)
     definition_site = Site(function.module.path, definition.number)
     is_borrowed = function.module.path != interp.plan.path and (caller.known or caller.depth > 0)
     if is_borrowed:
         interp.plan.borrowed.add(definition_site)
-    interp.runs[identity] = total + 1
+    history.runs += 1
     noted, happened, effects, operations = interp.noted, interp.happened, len(interp.effects), interp.operations
     frame = interp.frame_for(
         function,
@@ -277,7 +246,7 @@ def call_function(
     if type(result) is Unknown and isinstance(definition, ir.FunctionDef):
         result = annotated.value(interp, definition.returns, function.module, site) or result
     interp.active.pop()
-    interp.spent[identity] += interp.steps - steps
+    history.steps += interp.steps - steps
     if interp.context.maybe_traced != before.maybe_traced:
         interp.context = interp.context._replace(maybe_traced=before.maybe_traced)
     if function.memoized:
@@ -286,19 +255,16 @@ def call_function(
         interp.plan.followed.add(definition_site)
     run = Run(interp.path, result, tuple(interp.effects[effects:]), interp.operations - operations)
     interp.executions[key].append(run)
-    if interp.noted == noted and isinstance(result, _PLAIN):
-        interp.idle_runs[identity] += 1
     is_plain = all(isinstance(leaf, _PLAIN) for leaf in leaves_on(interp.path, result))
-    if not is_plain:
-        interp.makers.add(identity)
-    is_computation = is_plain and interp.happened == happened and type(result) is not Join
-    interp.computed[identity] = run if is_computation and (computed is not None or not total) else None
+    history.idle += interp.noted == noted and isinstance(result, _PLAIN)
+    history.makes |= not is_plain
+    history.computes &= is_plain and interp.happened == happened and type(result) is not Join
+    history.last = run
     return result
 
 
-def _as_before(interp: Interpreter, earlier: list[Run], computed: Run | None) -> Value | None:
-    """What a function gave in its last run like the present one, or in any; its operations happen again."""
-    run = earlier[-1] if earlier else computed
+def _as_before(interp: Interpreter, run: Run | None) -> Value | None:
+    """What a function gave in an earlier run; its operations happen again."""
     if run is None:
         return None
     interp.effects += run.effects
@@ -306,12 +272,12 @@ def _as_before(interp: Interpreter, earlier: list[Run], computed: Run | None) ->
     return run.result
 
 
-def _is_idle(interp: Interpreter, function: Function, arguments: Arguments) -> bool:
+def _is_idle(interp: Interpreter, history: History, function: Function, arguments: Arguments) -> bool:
     """Whether running a function is of no use: its body names nothing that is tracked, its last runs did nothing of
     note, and it is given nothing that could change that. Constructors are always run."""
     definition = function.definition
     return (
-        interp.idle_runs[id(definition)] >= MAX_IDLE_RUNS
+        history.idle >= MAX_IDLE_RUNS
         and not (isinstance(definition, ir.FunctionDef) and definition.name == "__init__")
         and interp.words_of(definition).isdisjoint(telling_words())
         and all(isinstance(value, _PLAIN) or type(value) is Instance for value in arguments.all())

@@ -6,7 +6,7 @@ statement and library call means. What it cannot know becomes Unknown.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from gpulint.analysis.contexts import Caller, Context, Where
 from gpulint.analysis.control import NORMAL, STOPS, Exhausted, Halts
 from gpulint.analysis.events import Event, FunctionEntered, FunctionHandedOver, LoopEntered, OpCalled
 from gpulint.analysis.paths import EVERYWHERE, Condition, Literal, Path, compatible
+from gpulint.analysis.repeats import History, Run
 from gpulint.analysis.state import Changes, Outcome, State, choose, common_path, join
 from gpulint.analysis.truth import truth
 from gpulint.analysis.values import (
@@ -152,7 +153,7 @@ class Interpreter:
         self.loops: list[LoopRecord] = []
         self.active: list[object] = []
         self.entered: set[int] = set()
-        self.executions: dict[Any, list[calls.Run]] = {}
+        self.executions: dict[Any, list[Run]] = {}
         self.effects: list[Effect] = []
         """Stateful operations so far."""
         self.options: dict[object, str | None] = {}
@@ -165,15 +166,8 @@ class Interpreter:
         """Paths that ended with different scopes open and are not joined yet."""
         self.import_depth = 0
         self.imported: set[str] = set()
-        self.runs: dict[int, int] = {}
-        self.idle_runs: Counter[int] = Counter()
-        """For each function definition (by id), how often it was run and did nothing of note."""
-        self.spent: Counter[int] = Counter()
-        """The steps that all its runs took."""
-        self.makers: set[int] = set()
-        """Those that gave something else than tensors, numbers and what is not known."""
-        self.computed: dict[int, calls.Run | None] = {}
-        """Its last run, if none of them did more than compute tensors."""
+        self.histories: defaultdict[int, History] = defaultdict(History)
+        """The runs of each function definition, by id."""
         self.noted = 0
         """Events so far, other than that a function is entered or handed over."""
         self.happened = 0
