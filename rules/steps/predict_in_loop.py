@@ -36,8 +36,8 @@ class PredictInLoop(Rule):
     """predict or evaluate for each sample
 
     ## What it does
-    Finds `model.predict(…)` and `model.evaluate(…)` of one sample, of one batch of a dataset, or of the next few rows of
-    a collection, in a loop;
+    Finds `model.predict(…)` and `model.evaluate(…)` of one sample, of one batch of a dataset, or of the next few rows
+    of a collection, in a loop;
     `model.predict(…)` in every training step, or of what each step of an agent's environment gives; and
     `model.predict_on_batch(…)` of one sample after another of a collection.
 
