@@ -10,7 +10,7 @@ from gpulint.analysis.contexts import Caller, Context, DeviceScope, Loop, Replic
 from gpulint.analysis.counters import COUNTER
 from gpulint.analysis.names import words
 from gpulint.analysis.nesting import gone_over, leaves
-from gpulint.analysis.paths import Condition, Literal, Path, compatible, length_of, mentions, words_of
+from gpulint.analysis.paths import Condition, Literal, Path, compatible, is_complete, length_of, mentions, words_of
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.precision import computes_in
 from gpulint.analysis.questions import (
@@ -139,6 +139,7 @@ __all__ = [
     "has_compiled_way",
     "has_gpu_kernel",
     "in_every_turn",
+    "is_complete",
     "is_given",
     "is_observed",
     "is_rare",

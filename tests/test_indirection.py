@@ -485,3 +485,31 @@ def test_a_step_that_many_paths_lead_to_is_taken_in_every_round(tmp_path: Path) 
     assert codes_in(WIDE.format(read="losses.append(float(out['loss']))"), tmp_path) == {"GPU501"}
     guarded = "if number % 100 == 0:\n        losses.append(float(out['loss']))"
     assert codes_in(WIDE.format(read=guarded), tmp_path) == set()
+
+
+USED_BY_ONE = """
+import horovod.tensorflow.keras as hvd
+import tensorflow as tf
+
+hvd.init()
+gpus = tf.config.list_physical_devices("GPU")
+tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+checkpoint = tf.keras.callbacks.ModelCheckpoint("best.keras")
+start = hvd.callbacks.BroadcastGlobalVariablesCallback(0)
+{callbacks}
+model.fit(tf.zeros((640, 4)), tf.zeros((640, 1)), callbacks=callbacks)
+"""
+
+
+@pytest.mark.parametrize(
+    ("callbacks", "expected"),
+    [
+        ("callbacks = [checkpoint, start] if hvd.rank() == 0 else [start]", set()),
+        ("callbacks = [checkpoint, start] if hvd.rank() == 0 else [start, checkpoint]", {"GPU703"}),
+        ("callbacks = [start, checkpoint]", {"GPU703"}),
+    ],
+)
+def test_a_callback_that_one_worker_is_given(callbacks: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(USED_BY_ONE.format(callbacks=callbacks), tmp_path) == expected

@@ -8,6 +8,7 @@ from functools import lru_cache
 from gpulint.api import (
     CLUSTER_WORDS,
     Literal,
+    Path,
     Plan,
     Report,
     Rule,
@@ -17,7 +18,10 @@ from gpulint.api import (
     confidence,
     events,
     has_cluster,
+    is_complete,
+    leaves,
     possible,
+    symbol_of,
     together,
     values,
     words,
@@ -60,8 +64,9 @@ class SaveOnEveryWorker(Rule):
     ```
 
     ## What is not reported
-    Writes that a condition guards which is not about steps and which the workers did not start under, paths that depend
-    on the worker, `BackupAndRestore`, programs with one worker.
+    Writes that a condition guards which is not about steps and which the workers did not start under, callbacks that
+    `fit` is given under such a condition only, paths that depend on the worker, `BackupAndRestore`, programs with one
+    worker.
 
     ## At run time
     The files that are written.
@@ -78,6 +83,7 @@ class SaveOnEveryWorker(Rule):
     def __init__(self) -> None:
         self._workers: list[events.Event] = []
         self._writes: list[tuple[events.Event, values.Value | None]] = []
+        self._fits: list[events.ModelFitted] = []
 
     def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
         if event.strategy.kind == "multi_worker" and has_cluster(event, plan):
@@ -94,6 +100,10 @@ class SaveOnEveryWorker(Rule):
             self._writes.append((event, _directory(event)))
         return iter(())
 
+    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
+        self._fits.append(event)
+        return iter(())
+
     def on_weights_used(self, event: events.WeightsUsed, plan: Plan) -> Iterator[Report]:
         if event.how in ("save", "save_weights", "export"):
             self._writes.append((event, event.arguments.get("filepath", 0)))
@@ -106,13 +116,36 @@ class SaveOnEveryWorker(Rule):
             if path is None or _is_of_worker(path, event.where):
                 continue
             started = next((one for one in self._workers if _is_before(one, event)), None)
-            if started is not None and not _is_guarded(event.where, started.where):
+            if started is None or _is_guarded(event.where.path, started.where):
+                continue
+            if not self._is_used_by_one(event, started.where):
                 yield Report(
                     event.site,
                     "every worker writes to this path",
                     confidence=confidence(event.where),
                     related=((started.site, "the program has several workers by this"),),
                 )
+
+    def _is_used_by_one(self, event: events.Event, started: Where) -> bool:
+        """Whether a callback is handed to `fit` under a condition only that may let one worker through."""
+        if not isinstance(event, events.LibraryCalled):
+            return False
+        given = tuple(symbol_of(value) for value in event.arguments.all())
+        made = Symbol(("call", ("external", event.name), given))
+        ways = [
+            path
+            for fit in self._fits
+            for path, option in _alternatives(fit.arguments.get("callbacks"))
+            if any(symbol_of(leaf) == made for leaf in leaves(option))
+        ]
+        return bool(ways) and all(_is_guarded(path, started) for path in ways) and not is_complete(ways)
+
+
+def _alternatives(value: values.Value | None) -> tuple[tuple[Path, values.Value], ...]:
+    """What a value can be, each with the conditions on which it is that."""
+    if value is None:
+        return ()
+    return value.alternatives if isinstance(value, values.Join) else ((frozenset(), value),)
 
 
 WRITERS = {
@@ -140,10 +173,10 @@ def _directory(event: events.LibraryCalled) -> values.Value | None:
     return event.arguments.get("file_prefix", 0)
 
 
-def _is_guarded(where: Where, started: Where) -> bool:
+def _is_guarded(path: Path, started: Where) -> bool:
     """Whether a condition may let only one worker through: any that is not about which step it is, and that the workers
     did not start under."""
-    return any(not _is_about_steps(literal) for literal in where.path - started.path)
+    return any(not _is_about_steps(literal) for literal in path - started.path)
 
 
 def _is_about_steps(literal: Literal) -> bool:
