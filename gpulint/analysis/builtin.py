@@ -133,7 +133,7 @@ def _range(interp: Interpreter, values: list[Value], arguments: Arguments, site:
     bounds = [value.value for value in values if isinstance(value, Constant) and isinstance(value.value, int)]
     if len(bounds) == len(values) and 0 < len(bounds) < 4 and (len(bounds) < 3 or bounds[2] != 0):
         numbers = range(*bounds)
-        if len(numbers) <= MAX_ITEMS:
+        if not numbers[MAX_ITEMS:]:  # the length of a long one is no C integer
             return Items("range", tuple(Constant(number) for number in numbers), None, name)
     return Items("range", None, None, name)
 

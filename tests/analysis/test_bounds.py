@@ -35,6 +35,7 @@ MUTUAL = (
     "def odd(n):\n    return even(n - 1) if n else 0\n\neven(tf.x())\n"
 )
 LOOPS = "".join("    " * depth + f"for i{depth} in tf.r{depth}():\n" for depth in range(14)) + "    " * 14 + "x = 1\n"
+HUGE = "for i in range(10**30):\n    x = range(2**70)[3], list(range(0, -(10**25), -1)), len(range(10**20))\n"
 RETURNS = "def f(a):\n" + "".join(f"    if a == {i}:\n        return {i}\n" for i in range(200)) + "\nx = f(tf.x())\n"
 
 
@@ -48,8 +49,8 @@ MAX_EVENTS = 400
 
 @pytest.mark.parametrize(
     "body",
-    [CHAIN + "def f40(x):\n    return x\n\nf0(1)\n", BRANCHES, MUTUAL, LOOPS, RETURNS, JOINED],
-    ids=["calls", "branches", "mutual recursion", "nested loops", "early returns", "joined arguments"],
+    [CHAIN + "def f40(x):\n    return x\n\nf0(1)\n", BRANCHES, MUTUAL, LOOPS, RETURNS, JOINED, HUGE],
+    ids=["calls", "branches", "mutual recursion", "nested loops", "early returns", "joined arguments", "huge ranges"],
 )
 def test_the_work_stays_small(body: str) -> None:
     plan, events = plan_of(body)
