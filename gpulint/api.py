@@ -10,7 +10,17 @@ from gpulint.analysis.contexts import Caller, Context, DeviceScope, Loop, Replic
 from gpulint.analysis.counters import COUNTER
 from gpulint.analysis.names import words
 from gpulint.analysis.nesting import gone_over, leaves
-from gpulint.analysis.paths import Condition, Literal, Path, compatible, is_complete, length_of, mentions, words_of
+from gpulint.analysis.paths import (
+    EVERYWHERE,
+    Condition,
+    Literal,
+    Path,
+    compatible,
+    is_complete,
+    length_of,
+    mentions,
+    words_of,
+)
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.precision import computes_in
 from gpulint.analysis.questions import (
@@ -39,6 +49,7 @@ from gpulint.analysis.rounds import (
     round_trip,
     varies,
 )
+from gpulint.analysis.state import alternatives
 from gpulint.analysis.steps import (
     are_few,
     every_step,
@@ -88,6 +99,7 @@ __all__ = [
     "DEVICE_NAMES",
     "DEVICE_WORDS",
     "ENVIRONMENT_WORDS",
+    "EVERYWHERE",
     "LEGACY_OPTIMIZERS",
     "MODEL_WORDS",
     "OPTION_WORDS",
@@ -119,6 +131,7 @@ __all__ = [
     "StrategyScope",
     "Symbol",
     "Where",
+    "alternatives",
     "are_few",
     "blamed",
     "callers",

@@ -323,11 +323,9 @@ def _names(interp: Interpreter, values: list[Value], arguments: Arguments, site:
 def _eval(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
     from gpulint.analysis import access
 
-    found = (
-        picked.evaluated(interp, values[0], lambda name: access.load(interp, name, ir.Pass(site.node)))
-        if values
-        else None
-    )
+    if not values:
+        return _unknown("eval", arguments)
+    found = picked.evaluated(interp, values[0], lambda name: access.load(interp, name, ir.Pass(site.node)))
     return found or _unknown("eval", arguments)
 
 

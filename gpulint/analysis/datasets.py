@@ -174,7 +174,7 @@ def _applied(interp: Interpreter, receiver: Dataset, arguments: Arguments, site:
     if isinstance(function, (Function, Partial)):
         return interp.call(function, Arguments((receiver,)), site)
     if isinstance(function, Transformation):
-        return method(interp, receiver, TRANSFORMATIONS[function.name], function.arguments, site)
+        return method(interp, receiver, function.method, function.arguments, site)
     return receiver.but(steps=(*receiver.steps, Step("apply", site, arguments)))
 
 

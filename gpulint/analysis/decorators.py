@@ -35,9 +35,9 @@ def decorate(interp: Interpreter, decorator: Value, function: Value, node: ir.Ex
     site = interp.site(node)
     origin = _library_of(decorator)
     if origin in _INJECTING:
-        return injected(function)
-    if isinstance(decorator, External):
-        return _by_library(interp, decorator.name, function, site)
+        return behind(function, injected=True)
+    if isinstance(decorator, External) and (made := _by_library(interp, decorator.name, function, site)) is not None:
+        return made
     if origin in _NOT_TRACING:
         return function
     if isinstance(decorator, Bound) and decorator.method in ("setter", "getter", "deleter"):
@@ -46,28 +46,26 @@ def decorate(interp: Interpreter, decorator: Value, function: Value, node: ir.Ex
         result = interp.choose(interp.call(decorator, Arguments((function,)), site))
         if isinstance(result, (Function, Traced, Partial, Object, Descriptor, ContextManagerFunction)):
             return result
-    return opaque(function)
+    return behind(function, opaque=True)
 
 
-def _by_library(interp: Interpreter, name: str, function: Value, site: Site) -> Value:
-    """What a library decorator makes of a function."""
+def _by_library(interp: Interpreter, name: str, function: Value, site: Site) -> Value | None:
+    """What a decorator makes of a function that is known by its name."""
     if name == "tensorflow.function":
         return calls.trace(interp, function, NONE, site)
     if name == "builtins.property":
         return Descriptor("property", function)
     if name == "functools.cached_property":
-        return Descriptor("property", memoized(function))
+        return Descriptor("property", behind(function, memoized=True))
     if name in _MEMOIZING:
-        return memoized(function)
+        return behind(function, memoized=True)
     if name == "builtins.staticmethod":
         return Descriptor("static", function)
     if name == "builtins.classmethod":
         return Descriptor("class", function)
     if name in ("contextlib.contextmanager", "contextlib.asynccontextmanager"):
         return ContextManagerFunction(function)
-    if name in _TRANSPARENT or name.endswith(".setter") or name.partition(".")[0] in _NOT_TRACING:
-        return function
-    return opaque(function)
+    return function if name in _TRANSPARENT or name.endswith(".setter") else None
 
 
 _MEMOIZING = frozenset({"functools.lru_cache", "functools.cache", "functools.lru_cache()"})
@@ -151,19 +149,9 @@ _NOT_TRACING = (
 """Libraries whose decorators wrap nothing in a `tf.function`."""
 
 
-def opaque(function: Value) -> Value:
-    """A function behind a decorator that gpulint does not know: taken as itself, perhaps traced."""
-    return function.behind(opaque=True) if isinstance(function, Function) else function
-
-
-def injected(function: Value) -> Value:
-    """A function to which a library gives the arguments that nobody writes."""
-    return function.behind(injected=True) if isinstance(function, Function) else function
-
-
-def memoized(function: Value) -> Value:
-    """A function behind `functools.cache` or its like."""
-    return function.behind(memoized=True) if isinstance(function, Function) else function
+def behind(function: Value, *, opaque: bool = False, memoized: bool = False, injected: bool = False) -> Value:
+    """A function behind one more decorator; anything else as it is."""
+    return function.behind(opaque, memoized, injected) if isinstance(function, Function) else function
 
 
 def decorate_class(interp: Interpreter, decorator: Value, cls: UserClass, node: ir.Expr) -> Value:
@@ -177,7 +165,7 @@ def decorate_class(interp: Interpreter, decorator: Value, cls: UserClass, node: 
         cls.namespace["."] = Constant("dataclass")
     elif _library_of(decorator) in _INJECTING:
         if "__init__" in cls.namespace:
-            cls.namespace["__init__"] = injected(cls.namespace["__init__"])
+            cls.namespace["__init__"] = behind(cls.namespace["__init__"], injected=True)
     elif isinstance(decorator, Partial) and isinstance(decorator.function, External):
         return decorate_class(interp, decorator.function, cls, node)
     elif _is_of_program(decorator):

@@ -14,7 +14,7 @@ from gpulint.analysis import calls, expressions, statements
 from gpulint.analysis.contexts import Caller, Context, Where
 from gpulint.analysis.control import NORMAL, STOPS, Exhausted, Halts
 from gpulint.analysis.events import Event, FunctionEntered, FunctionHandedOver, LoopEntered, OpCalled
-from gpulint.analysis.paths import EVERYWHERE, Condition, Literal, Path, compatible
+from gpulint.analysis.paths import EVERYWHERE, Condition, Path, compatible, one_of
 from gpulint.analysis.repeats import History, Run
 from gpulint.analysis.state import Changes, Outcome, State, choose, common_path, join
 from gpulint.analysis.truth import truth
@@ -439,8 +439,7 @@ class Interpreter:
             ways = _grouped(value)
         if len(ways) > MAX_FORKS:  # the last that is run stands for the others
             before, (_, last) = ways[: MAX_FORKS - 1], ways[MAX_FORKS - 1]
-            others = Literal(Condition("any", "", frozenset(guard for guard, _ in before)), False)
-            ways = [*before, (frozenset({others}), last)]
+            ways = [*before, (frozenset({one_of([guard for guard, _ in before]).negation}), last)]
         arms = [(guard, arm(option, guard)) for guard, option in ways]
         base = self.path
         if self.fork(arms) == STOPS:
@@ -488,9 +487,7 @@ def _grouped(value: Join) -> list[tuple[Path, Value]]:
             paths.append(path)
     return [
         (
-            paths[0]
-            if len(paths) == 1
-            else frozenset.intersection(*paths) | {Literal(Condition("any", "", frozenset(paths)), True)},
+            paths[0] if len(paths) == 1 else frozenset.intersection(*paths) | {one_of(paths)},
             option,
         )
         for paths, option in groups
@@ -503,8 +500,5 @@ def _compound(yes: list[Path], no: list[Path]) -> tuple[Path | None, Path | None
         only = yes or no
         common = frozenset.intersection(*only)
         return (common, None) if yes else (None, common)
-    condition = Condition("any", "", frozenset(yes))
-    return (
-        frozenset.intersection(*yes) | {Literal(condition, True)},
-        frozenset.intersection(*no) | {Literal(condition, False)},
-    )
+    is_yes = one_of(yes)
+    return frozenset.intersection(*yes) | {is_yes}, frozenset.intersection(*no) | {is_yes.negation}

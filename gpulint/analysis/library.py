@@ -448,8 +448,8 @@ def _input(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     return Tensor(site, symbolic=True)
 
 
-def _transformation(name: str) -> Handler:
-    return lambda interp, arguments, site: Transformation(name, arguments)
+def _transformation(method: str) -> Handler:
+    return lambda interp, arguments, site: Transformation(method, arguments)
 
 
 def _import_module(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
@@ -517,7 +517,7 @@ SPECIAL: dict[str, Handler] = {
     "functools.wraps": lambda interp, arguments, site: External("functools.wraps()"),
     "functools.lru_cache": lambda interp, arguments, site: External("functools.lru_cache()"),
     "functools.wraps()": lambda interp, arguments, site: arguments.get("", 0) or NONE,
-    "functools.lru_cache()": lambda interp, arguments, site: decorators.memoized(arguments.get("", 0) or NONE),
+    "functools.lru_cache()": lambda interp, given, site: decorators.behind(given.get("", 0) or NONE, memoized=True),
     "contextlib.nullcontext": _null_context,
     "contextlib.suppress": _null_context,
     "contextlib.ExitStack": _exit_stack,
@@ -549,7 +549,7 @@ SPECIAL: dict[str, Handler] = {
     **dict.fromkeys(("attr.Factory", "attrs.Factory"), fields.factory),
     **dict.fromkeys(("types.SimpleNamespace", "argparse.Namespace", "easydict.EasyDict"), fields.namespace),
     "importlib.import_module": _import_module,
-    **{f"tensorflow.data.experimental.{name}": _transformation(name) for name in datasets.TRANSFORMATIONS},
+    **{f"tensorflow.data.experimental.{name}": _transformation(to) for name, to in datasets.TRANSFORMATIONS.items()},
     **dict.fromkeys(("tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.tqdm_notebook"), _passed_on),
     **dict.fromkeys(SETS_POLICY, precision.policy_set),
     **dict.fromkeys(POLICIES, precision.policy_made),

@@ -212,6 +212,11 @@ def words_of(path: Path) -> frozenset[str]:
     return frozenset(found)
 
 
+def one_of(paths: Collection[Path]) -> Literal:
+    """That one of several paths is taken; its negation, that none is."""
+    return Literal(Condition("any", "", frozenset(paths)), True)
+
+
 MAX_CASES = 500
 """Cases that are told apart to find out whether one of several paths is always taken."""
 
@@ -272,7 +277,6 @@ def _undecided(case: Path, way: Path) -> Iterator[Literal]:
             yield literal
 
 
-def _parts(literal: Literal) -> Collection[Path]:
+def _parts(literal: Literal) -> tuple[Path, ...]:
     """The paths one of which is taken where a condition "any" holds."""
-    operand = literal.condition.operand
-    return operand if isinstance(operand, frozenset) else ()
+    return (literal.negation if literal.holds else literal).ways

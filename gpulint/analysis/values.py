@@ -662,12 +662,12 @@ class Batch(NamedTuple):
 
 
 class Transformation(Value):
-    """What a function of `tf.data.experimental` gives for `Dataset.apply`, by its name."""
+    """What a function of `tf.data.experimental` gives for `Dataset.apply`: a method of datasets and its arguments."""
 
-    __slots__ = ("arguments", "name")
+    __slots__ = ("arguments", "method")
 
-    def __init__(self, name: str, arguments: Arguments) -> None:
-        self.name = name
+    def __init__(self, method: str, arguments: Arguments) -> None:
+        self.method = method
         self.arguments = arguments
 
 

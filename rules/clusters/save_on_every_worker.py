@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from gpulint.api import (
     CLUSTER_WORDS,
+    EVERYWHERE,
     Literal,
     Path,
     Plan,
@@ -15,6 +16,7 @@ from gpulint.api import (
     Severity,
     Symbol,
     Where,
+    alternatives,
     confidence,
     events,
     has_cluster,
@@ -135,17 +137,11 @@ class SaveOnEveryWorker(Rule):
         ways = [
             path
             for fit in self._fits
-            for path, option in _alternatives(fit.arguments.get("callbacks"))
+            if (callbacks := fit.arguments.get("callbacks")) is not None
+            for path, option in alternatives(callbacks, EVERYWHERE)
             if any(symbol_of(leaf) == made for leaf in leaves(option))
         ]
         return bool(ways) and all(_is_guarded(path, started) for path in ways) and not is_complete(ways)
-
-
-def _alternatives(value: values.Value | None) -> tuple[tuple[Path, values.Value], ...]:
-    """What a value can be, each with the conditions on which it is that."""
-    if value is None:
-        return ()
-    return value.alternatives if isinstance(value, values.Join) else ((frozenset(), value),)
 
 
 WRITERS = {
