@@ -391,14 +391,14 @@ STEPS = [
         {"GPU503"},
     ),
     (
-        "a count that NumPy holds",
+        "a count of steps that the step needs on the host",
         "for x in data:\n    step(x, optimizer.iterations.numpy())",
-        set(),
+        {"GPU501"},
     ),
     (
         "a count that is made a Python number",
         "for x in data:\n    step(x, int(optimizer.iterations.numpy()))",
-        {"GPU504"},
+        {"GPU501", "GPU504"},
     ),
     (
         "a prediction of what an environment shows",
@@ -1469,6 +1469,42 @@ FITS = [
     ),
     ("a model for each trial", "for n in range(50):\n    trained(tf.zeros((8, 4)))", {"GPU305"}),
     (
+        "a model for each trial of a search",
+        """
+        import optuna
+
+        def objective(trial):
+            return trained(tf.zeros((8, 4))).evaluate(tf.zeros((8, 4)))
+
+        study = optuna.create_study()
+        study.optimize(lambda trial: objective(trial), n_trials=50)
+        """,
+        {"GPU305"},
+    ),
+    (
+        "a model for each trial of a search that clears the session",
+        """
+        from hyperopt import fmin
+
+        def objective(given):
+            tf.keras.backend.clear_session()
+            return trained(tf.zeros((8, 4))).evaluate(tf.zeros((8, 4)))
+
+        fmin(objective, {}, max_evals=50)
+        """,
+        set(),
+    ),
+    (
+        "a search of one trial",
+        "import skopt\nskopt.gp_minimize(lambda x: trained(tf.zeros((8, 4))), [(0, 1)], n_calls=1)",
+        set(),
+    ),
+    (
+        "what optimizes something else",
+        "import scipy.optimize\nscipy.optimize.minimize(lambda x: trained(tf.zeros((8, 4))), 0)",
+        set(),
+    ),
+    (
         "members of an ensemble, in objects",
         """
         class Member:
@@ -1608,6 +1644,11 @@ PIPELINES = [
     ("one call at a time", "fit(images.map(noisy, num_parallel_calls=1).batch(8))", set()),
     ("a stateless map", "fit(images.map(lambda x: tf.image.resize(x, (9, 9)) * 2.0 - 1.0).batch(8))", set()),
     ("an assertion in a map", "fit(images.map(lambda x: tf.ensure_shape(x * 2, (8, 8, 3))).batch(8))", set()),
+    (
+        "a random order of each element",
+        "fit(images.map(lambda x: tf.random.shuffle(tf.reshape(x, (64, 3)))).batch(8))",
+        {"GPU402"},
+    ),
     ("one random number", "fit(images.map(lambda x: (x, tf.random.uniform(()))).batch(8))", set()),
     ("a random map for evaluation", "tf.keras.Sequential([]).evaluate(images.map(noisy).batch(8))", set()),
     ("a random map that is cached", "fit(images.map(noisy).cache().shuffle(9).batch(8))", {"GPU403"}),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gpulint.analysis import access, annotated, datasets, host, library, members, methods, options, removed
+from gpulint.analysis import access, annotated, datasets, host, library, members, methods, options, removed, searches
 from gpulint.analysis.contexts import Caller, Context
 from gpulint.analysis.control import NORMAL, Exhausted, Halts
 from gpulint.analysis.events import FunctionEntered, FunctionHandedOver, FunctionTraced, TracedCalled, UnknownFitted
@@ -101,6 +101,7 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
         options.added(interp, arguments)
     if method:
         removed.unknown_method(interp, called, method, site)
+        searches.method_called(interp, called.package, method, arguments, site)
     if method == "fit" and called.package not in _OTHER_LEARNERS:
         interp.emit(UnknownFitted(site, interp.where()))
         datasets.consumed(interp, interp.choose(arguments.get("x", 0) or NONE), "fit", site, None)

@@ -20,6 +20,7 @@ from gpulint.analysis import (
     precision,
     removed,
     runtime,
+    searches,
     tensors,
 )
 from gpulint.analysis.contexts import DeviceScope, StrategyScope
@@ -103,6 +104,7 @@ def _unknown(interp: Interpreter, name: str, arguments: Arguments, site: Site) -
             tensors.read_at(interp, value, "print", site)
     else:
         host.passed(interp, name.rpartition(".")[2], arguments, site)
+        searches.called(interp, name, arguments, site)
     return Unknown(("call", ("external", name), tuple(symbol_of(value) for value in arguments.all())))
 
 

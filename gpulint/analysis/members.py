@@ -249,7 +249,7 @@ def library_attribute(interp: Interpreter, receiver: Object, name: str, node: ir
             if isinstance(receiver, Model) and name == "optimizer" and ".compiled" in receiver.attributes:
                 return _optimizer_of(interp, receiver)
             if isinstance(receiver, Optimizer) and name == "iterations":
-                return Variable(receiver.site, receiver.where, "int64")
+                return Variable(receiver.site, receiver.where, "int64", counts_steps=True)
             if (isinstance(receiver, Model) and "variables" in name) or name == "trainable_weights":
                 if isinstance(receiver, Model):
                     interp.emit(

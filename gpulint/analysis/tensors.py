@@ -105,7 +105,8 @@ def read_at(interp: Interpreter, value: Value, how: str, site: Site) -> None:
         if not _is_cpu(value):
             host.read(interp, value, how, site)
     elif isinstance(value, Variable):
-        host.read(interp, Tensor(value.site, dtype=value.dtype, on_host=_is_host_tensor(value)), how, site)
+        content = Tensor(value.site, dtype=value.dtype, on_host=_is_host_tensor(value), state=value)
+        host.read(interp, content, how, site)
 
 
 def dtype_of(value: Value | None) -> str | None:

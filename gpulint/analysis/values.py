@@ -450,11 +450,14 @@ class Loss(Object):
 
 
 class Variable(Object):
-    __slots__ = ("dtype",)
+    """A `tf.Variable`. `counts_steps`: it is an optimizer's `iterations`."""
 
-    def __init__(self, site: Site, where: Where, dtype: str | None = None) -> None:
+    __slots__ = ("counts_steps", "dtype")
+
+    def __init__(self, site: Site, where: Where, dtype: str | None = None, counts_steps: bool = False) -> None:
         super().__init__(site, where, "tensorflow.Variable")
         self.dtype = dtype
+        self.counts_steps = counts_steps
 
 
 class Tape(Object):

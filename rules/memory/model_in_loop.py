@@ -34,8 +34,8 @@ class ModelInLoop(Rule):
     """Model built in every round of a loop
 
     ## What it does
-    Finds a model that a loop builds anew in each round and trains, or asks for predictions, where nothing frees the
-    last one.
+    Finds a model that a loop, or a search of Optuna, hyperopt or scikit-optimize, builds anew in each round and trains,
+    or asks for predictions, where nothing frees the last one.
 
     ## Why is this bad
     The graphs in which a model was trained stay in memory with its variables and the optimizer's. Measured, per
@@ -131,11 +131,13 @@ class ModelInLoop(Rule):
             if loop.site in told and place not in told:
                 continue
             told |= {loop.site, place}
+            is_search = any(caller.site == loop.site for caller in callers(event.where.caller))
+            around, turn = ("the search", "trial of a search") if is_search else ("the loop", "round of a loop")
             yield Report(
                 place,
-                "a model is built and used in each round of a loop",
+                f"a model is built and used in each {turn}",
                 confidence=confidence(event.where),
-                related=((loop.site, "the loop"), (event.site, "the model is made here")),
+                related=((loop.site, around), (event.site, "the model is made here")),
                 fix=unsafe("Clear the session in each round: older models go", _cleared, loop.site),
             )
 
@@ -154,11 +156,11 @@ FEW = 3
 
 
 def _in_loop(event: events.ModelBuilt) -> Site:
-    """The call in the body of the loop from which the model comes."""
-    inside = len(event.where.context.loops)
+    """The call in the body of the loop from which the model comes; in the function that a search calls."""
+    loops = event.where.context.loops
     place = event.site
     for caller in callers(event.where.caller):
-        if caller.site is None or caller.loops < inside:
+        if caller.site in (None, loops[-1].site) or caller.loops < len(loops):
             break
         place = caller.site
     return place

@@ -19,6 +19,7 @@ from gpulint.api import (
     in_every_turn,
     step_loops,
     updates,
+    values,
 )
 
 
@@ -82,7 +83,8 @@ class HostSyncInLoop(Rule):
     ## What is not reported
     Reads that a condition guards (`step % n`, a flag), reads after the loop or once per epoch, `tf.print`, values
     that are on the host already (elements of a dataset, `logs` of a callback, what `train_on_batch` returns),
-    values that the host needs (an action for an environment, an index), loops that do not train or have ten rounds
+    values that the host needs (an action for an environment, an index; not the number of a step, which Python can
+    count), loops that do not train or have ten rounds
     at most, an eager mode beside a compiled one, tests.
 
     ## At run time
@@ -118,7 +120,9 @@ class HostSyncInLoop(Rule):
         for event in (event for alike in self._reads.values() for event in alike):
             alike = self._reads[event.site]
             loop = every_step(event, loops, steps, alike)
-            if loop is None or loop.site in self._needed[event.site] or not in_every_turn(event, loop, alike):
+            if loop is None or not in_every_turn(event, loop, alike):
+                continue
+            if loop.site in self._needed[event.site] and not _counts_steps(event.tensor):
                 continue
             if has_compiled_way(event.where, plan):
                 continue
@@ -128,6 +132,11 @@ class HostSyncInLoop(Rule):
                 confidence=confidence(event.where),
                 related=((loop.site, "the step loop"), (event.tensor.site, "the tensor comes from here")),
             )
+
+
+def _counts_steps(tensor: values.Tensor) -> bool:
+    """Whether Python could count as well what is read: the steps of an optimizer."""
+    return tensor.state is not None and tensor.state.counts_steps
 
 
 _HOW = {
