@@ -57,6 +57,7 @@ from gpulint.analysis.steps import (
     has_compiled_way,
     in_every_turn,
     is_rare,
+    is_sought,
     is_unguarded,
     rounds,
     step_loops,
@@ -65,7 +66,7 @@ from gpulint.analysis.steps import (
 from gpulint.analysis.symbols import Symbol, constants_in
 from gpulint.analysis.values import known, symbol_of
 from gpulint.confidence import Confidence
-from gpulint.knowledge import LEGACY_OPTIMIZERS, fact, has_gpu_kernel, removed
+from gpulint.knowledge import FIRST_WITH_VARIABLES, LEGACY_OPTIMIZERS, fact, has_gpu_kernel, removed
 from gpulint.knowledge.devices import DeviceName, parse_device
 from gpulint.knowledge.releases import release
 from gpulint.knowledge.watched import CLEARS_SESSION, SETS_FLOATX
@@ -100,6 +101,7 @@ __all__ = [
     "DEVICE_WORDS",
     "ENVIRONMENT_WORDS",
     "EVERYWHERE",
+    "FIRST_WITH_VARIABLES",
     "LEGACY_OPTIMIZERS",
     "MODEL_WORDS",
     "OPTION_WORDS",
@@ -159,6 +161,7 @@ __all__ = [
     "is_run_by_program",
     "is_single",
     "is_small_part",
+    "is_sought",
     "is_test",
     "is_unguarded",
     "known",

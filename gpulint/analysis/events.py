@@ -451,10 +451,12 @@ class RuntimeInitialised(Event):
 @dataclass(frozen=True, slots=True)
 class EnvironmentSet(Event):
     """`os.environ[key] = value` in any spelling. `state`, `since` as in RuntimeConfigured. `option` is the type of
-    number that an option of the command line is, where that is the value."""
+    number that an option of the command line is, where that is the value; `repeats`: the program has set the same
+    before."""
 
     key: str | None
     value: Value
     state: str
     since: Site | None
     option: str | None = None
+    repeats: bool = False

@@ -54,6 +54,7 @@ from gpulint.analysis.values import (
     Transformation,
     Unknown,
     Value,
+    Variable,
     known,
     symbol_of,
 )
@@ -450,6 +451,15 @@ def _input(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     return Tensor(site, symbolic=True)
 
 
+def _is_tensor(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    value = arguments.get("x", 0)
+    if isinstance(value, (Tensor, Variable)):
+        return Constant(True)
+    if isinstance(value, (Constant, Items, Mapping)):
+        return Constant(False)
+    return _unknown(interp, "tensorflow.is_tensor", arguments, site)
+
+
 def _transformation(method: str) -> Handler:
     return lambda interp, arguments, site: Transformation(method, arguments)
 
@@ -541,6 +551,7 @@ SPECIAL: dict[str, Handler] = {
     "horovod.tensorflow.DistributedGradientTape": _first,
     "tensorflow.IndexedSlices": _indexed_slices,
     "tensorflow.nn.compute_average_loss": _average_loss,
+    "tensorflow.is_tensor": _is_tensor,
     "tensorflow.keras.Input": _input,
     "tensorflow.keras.optimizers.Optimizer": _some_optimizer,
     "tensorflow.keras.optimizers.deserialize": _some_optimizer,

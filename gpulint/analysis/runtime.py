@@ -19,7 +19,8 @@ from gpulint.analysis.values import (
     known,
     symbol_of,
 )
-from gpulint.knowledge.facts import Fact, Initialises
+from gpulint.knowledge import FIRST_WITH_VARIABLES
+from gpulint.knowledge.facts import Fact, Initialises, Kind
 from gpulint.places import Site
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ def initialised(interp: Interpreter, how: str, site: Site) -> None:
 
 def called(interp: Interpreter, fact: Fact, site: Site) -> None:
     """What calling a known name does to the runtime."""
+    if fact.kind is Kind.OPTIMIZER and interp.plan.release_of_target < FIRST_WITH_VARIABLES:
+        return
     if fact.initialises is not Initialises.NO:
         initialised(interp, fact.initialises.value, site)
 
@@ -90,7 +93,7 @@ def configured(interp: Interpreter, what: str, fact: Fact, arguments: Arguments,
             now,
             since,
             against[-1].site if against and not off and not _is_flag(interp, value) else None,
-            bool(earlier) and earlier[-1].site != site,
+            bool(earlier) and (earlier[-1].site != site or _is_same(earlier[-1].value, value)),
             logical_gpus(interp),
         )
     )
@@ -103,6 +106,12 @@ def configured(interp: Interpreter, what: str, fact: Fact, arguments: Arguments,
 def _is_off(interp: Interpreter, value: Value | None) -> bool:
     """Whether a setting's value can here only be False."""
     return value is not None and all(known(option) is False for _, option in alternatives(value, interp.path))
+
+
+def _is_same(a: Value | None, b: Value | None) -> bool:
+    """Whether two values are the same for certain: TensorFlow takes a setting that is in force already at any time (run
+    on 2.21)."""
+    return a is b or (a is not None and b is not None and symbol_of(a) == symbol_of(b))
 
 
 def _is_flag(interp: Interpreter, value: Value | None) -> bool:
@@ -201,7 +210,9 @@ def environment_set(interp: Interpreter, key: Value, value: Value, site: Site) -
     name = key.value if isinstance(key, Constant) and isinstance(key.value, str) else None
     now, since = state(interp)
     kind = options.number_type(interp, value)
-    interp.emit(EnvironmentSet(site, interp.where(), name, value, now, since, kind))
+    before = interp.environment.get(name) if name is not None else None
+    repeats = isinstance(before, Value) and _is_same(interp.choose(before), value)
+    interp.emit(EnvironmentSet(site, interp.where(), name, value, now, since, kind, repeats))
     if name is not None:
         interp.state.write(interp.environment, name, value)
 

@@ -145,6 +145,20 @@ def in_every_turn(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
     )
 
 
+def is_sought(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
+    """Whether a loop looks for one element, for which alone a place is reached: something of each round has to equal
+    something else."""
+    equal: dict[int, set[Literal]] = defaultdict(set)
+    for where, around in _arrivals(event, loop, others):
+        equal[around.turn] |= {
+            one
+            for one in where.path - around.start
+            if one.holds and one.condition.operator == "==" and "%" not in words_of(frozenset({one}))
+        }
+    common = set.intersection(*equal.values())
+    return len(equal) > 1 and all(own - common for own in equal.values())
+
+
 def updates(plan: Plan) -> list[Event]:
     """The training steps of a program."""
     return [event for event in plan.events if is_update(event)]

@@ -10,6 +10,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpulint.analysis.contexts import NOWHERE, Loop, Where
+from gpulint.analysis.names import words
 from gpulint.analysis.paths import Path
 from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.knowledge.devices import DeviceName
@@ -662,6 +663,8 @@ class Batch(NamedTuple):
     site: Site
     where: Where
     blame: Site | None
+    evaluates: bool = False
+    """Whether the pipeline went by a name that says it is for evaluation."""
 
 
 class Transformation(Value):
@@ -794,10 +797,16 @@ def function_of(value: Value) -> Function | None:
 
 
 def named(value: Value, name: str) -> Value:
-    """The value after it went through a variable, an attribute or a key of that name: whole numbers know it."""
+    """The value after it went through a variable, an attribute or a key of that name: whole numbers know it, and
+    pipelines whether it says that they are for evaluation."""
     if type(value) is Constant and type(value.value) is int and name not in value.named:
         return value.through(name)
+    if type(value) is Dataset and value.batch is not None and _EVALUATES & words(name) and "train" not in words(name):
+        return value.but(batch=value.batch._replace(evaluates=True))
     return value
+
+
+_EVALUATES = frozenset({"test", "eval", "evaluate", "evaluation", "val", "valid", "validate", "validation", "dev"})
 
 
 def known(value: Value | None) -> object:

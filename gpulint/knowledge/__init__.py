@@ -15,13 +15,25 @@ from gpulint.knowledge.runtime import RUNTIME
 from gpulint.knowledge.strategies import STRATEGIES
 from gpulint.knowledge.table import generated, generated_names, kernels
 
-__all__ = ["LEGACY_OPTIMIZERS", "canonical", "fact", "has_gpu_kernel", "method_params", "telling_words"]
+__all__ = [
+    "FIRST_WITH_VARIABLES",
+    "LEGACY_OPTIMIZERS",
+    "canonical",
+    "fact",
+    "has_gpu_kernel",
+    "method_params",
+    "telling_words",
+]
 
 OTHER_LIBRARIES = {"tensorflow_datasets.load": Fact(Kind.DATASET, ("name", "split"))}
 """Names of other libraries whose values TensorFlow programs train on."""
 
 LEGACY_OPTIMIZERS = "tensorflow.keras.optimizers.legacy."
 """Optimizers of Keras before 2.11: their variables are made late, under the strategy that is then in force."""
+
+FIRST_WITH_VARIABLES = (2, 11)
+"""Before this release all optimizers made their variables when they were first applied, as those of `legacy` do: under
+the strategy, wherever the optimizer was made (run with tf_keras 2.21)."""
 
 _METHODS = {
     (Kind.MODEL, "compile"): (

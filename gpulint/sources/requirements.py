@@ -16,6 +16,8 @@ _ASKED = re.compile(rf"""^[^#\n]*?(?<![\w.\-/]){_PACKAGE}["']?[ \t]*\(?(?P<wante
 _ANY = re.compile(rf"^[ \t]*(?:-[ \t]+)?[\"']?{_PACKAGE}[\"']?[ \t]*(?:[#;].*)?$", re.I | re.M)
 _LISTS = (".txt", ".in", ".pip", ".yml", ".yaml")
 """Files with one requirement a line."""
+_ASIDE = re.compile(r"(?:^|[^a-z])(?:tests?|dev|docs?|ci|examples?|lint)(?:[^a-z]|$)", re.I)
+"""In names of files for those who work on a project."""
 _VERSION_KEY = re.compile(r"""version\s*=\s*["']([^"']*)""")
 _CONDA = re.compile(r"=\s*(\d+(?:\.\d+)*)")
 
@@ -27,21 +29,24 @@ _PATCHES = 10
 def pinned(directory: str, newest: str) -> str | None:
     """The newest release, such as "2.12", that the files in a directory allow: "" where that is `newest` or later.
 
-    None where no file there speaks of TensorFlow, or none can be read.
+    A file that names one goes before those that take any (`tensorflow>=2.3` in setup.py). None where no file there
+    speaks of TensorFlow, or none can be read.
     """
     try:
         names = sorted(name for name in os.listdir(directory) if FILES.fullmatch(name))
     except OSError:
         return None
-    found = [one for name in names for one in _wanted(os.path.join(directory, name))]
+    present = tuple(map(int, newest.split(".")))
+    found = {
+        name: max(_newest(one) or present for one in wanted)
+        for name in names
+        if (wanted := _wanted(os.path.join(directory, name)))
+    }
     if not found:
         return None
-    present = tuple(map(int, newest.split(".")))
-    releases = [_newest(one) for one in found]
-    known = [one for one in releases if one is not None]
-    if len(known) < len(releases) or max(known) >= present:
-        return ""
-    return ".".join(map(str, max(known)))
+    named = [release for name, release in found.items() if release < present and _ASIDE.search(name) is None]
+    release = max(named or found.values())
+    return ".".join(map(str, release)) if release < present else ""
 
 
 def _wanted(path: str) -> list[str]:
@@ -88,4 +93,6 @@ def _of_poetry(value: str) -> str:
     if parts and value[0] in ("^", "~") and value[1] != "=":
         upper = [int(parts[0]) + 1] if value[0] == "^" or len(parts) == 1 else [int(parts[0]), int(parts[1]) + 1]
         return f">={value[1:]},<{'.'.join(map(str, upper))}"
+    if value[:1] == "=" != value[1:2]:
+        value = value[1:].strip()
     return f"=={value}" if value[:1].isdigit() else "" if value == "*" else value

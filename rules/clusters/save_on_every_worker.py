@@ -120,6 +120,8 @@ class SaveOnEveryWorker(Rule):
             started = next((one for one in self._workers if _is_before(one, event)), None)
             if started is None or _is_guarded(event.where.path, started.where):
                 continue
+            if _is_guarded_by_keras(event, started, plan):
+                continue
             if not self._is_used_by_one(event, started.where):
                 yield Report(
                     event.site,
@@ -142,6 +144,12 @@ class SaveOnEveryWorker(Rule):
             if any(symbol_of(leaf) == made for leaf in leaves(option))
         ]
         return bool(ways) and all(_is_guarded(path, started) for path in ways) and not is_complete(ways)
+
+
+def _is_guarded_by_keras(event: events.Event, started: events.Event, plan: Plan) -> bool:
+    """Whether Keras 2 lets the chief of a strategy alone write to a callback's path (`distributed_file_utils`)."""
+    by_keras = isinstance(event, events.LibraryCalled) and event.name.endswith(".ModelCheckpoint")
+    return by_keras and isinstance(started, events.StrategyBuilt) and not plan.has_keras_3
 
 
 WRITERS = {

@@ -17,6 +17,7 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
+    Symbol,
     Where,
     calls,
     confidence,
@@ -255,7 +256,16 @@ def _says_two(literal: Literal) -> bool:
         return False
     said = {condition.operand} | constants_in(condition.subject) | constants_in(condition.operand)
     exact = condition.operator == "==" and condition.operand in _FIRST_OF_TWO
-    return literal.holds and not exact and all(one in _GENERATION for one in said if isinstance(one, (str, int)))
+    turned = condition.operator in (">", ">=") and not _speaks_of_generation(condition.subject)
+    return (
+        literal.holds is not turned
+        and not exact
+        and all(one in _GENERATION for one in said if isinstance(one, (str, int)))
+    )
+
+
+def _speaks_of_generation(side: object) -> bool:
+    return isinstance(side, Symbol) and any(word.startswith(_GENERATION_OF) for word in side.words)
 
 
 _GENERATION_OF = (

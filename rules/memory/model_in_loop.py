@@ -21,6 +21,7 @@ from gpulint.api import (
     confidence,
     events,
     in_every_turn,
+    is_sought,
     names,
     possible,
     statements,
@@ -125,7 +126,11 @@ class ModelInLoop(Rule):
                 continue
             if are_few(event.where.context.loops, FEW) or not in_every_turn(event, loop, self._built):
                 continue
-            if _is_ensemble(loop, event.where) or any(one.site in self._cleared for one in event.where.context.loops):
+            if (
+                is_sought(event, loop, self._built)
+                or _is_ensemble(loop, event.where)
+                or any(one.site in self._cleared for one in event.where.context.loops)
+            ):
                 continue
             place = _in_loop(event)
             if loop.site in told and place not in told:

@@ -8,6 +8,7 @@ from gpulint.api import (
     DEVICE_NAMES,
     DEVICE_WORDS,
     DeviceName,
+    DeviceScope,
     Plan,
     Report,
     Rule,
@@ -81,6 +82,18 @@ class HardcodedDevice(Rule):
         self._reports: list[Report] = []
         self._only_gpu: set[Site] = set()
         self._devices: dict[Site, set[DeviceName | None]] = {}
+        self._done_in: dict[DeviceScope, set[str]] = {}
+        """The operations that are called in each scope."""
+        self._trains = False
+
+    def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:
+        if (scope := event.where.context.device) is not None:
+            self._done_in.setdefault(scope, set()).add(event.name)
+        return iter(())
+
+    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
+        self._trains = True
+        return iter(())
 
     def on_device_named(self, event: events.DeviceNamed, plan: Plan) -> Iterator[Report]:
         if event.gpus == 1:
@@ -92,6 +105,7 @@ class HardcodedDevice(Rule):
         return iter(())
 
     def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
+        self._trains = True
         self._compiles.add(event.site)
         return iter(())
 
@@ -126,10 +140,18 @@ class HardcodedDevice(Rule):
             )
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        silent = self._of_pipelines | self._only_gpu
+        silent = self._of_pipelines | self._only_gpu | self._compared()
         return (
             report for report in self._reports if report.site not in silent and len(self._devices[report.site]) == 1
         )
+
+    def _compared(self) -> set[Site]:
+        """Where a program that trains nothing does what it does on a CPU, too: it measures the two."""
+        on_cpu: set[str] = set()
+        for scope, names in self._done_in.items():
+            if scope.device is not None and scope.device.type == "CPU":
+                on_cpu |= names
+        return {scope.site for scope, names in self._done_in.items() if names <= on_cpu and not self._trains}
 
     def _is_in_pipeline(self, event: events.DeviceEntered) -> bool:
         """Whether a map of tf.data traces the place: there nothing else puts an operation on a GPU."""

@@ -68,7 +68,7 @@ class LateVisibleDevices(Rule):
 
     def on_environment_set(self, event: events.EnvironmentSet, plan: Plan) -> Iterator[Report]:
         too_late = READ_BY_DRIVER if event.state == "driver" else READ_BY_DRIVER | READ_WITH_DEVICES
-        if event.state in ("driver", "maybe", "yes") and event.key in too_late:
+        if event.state in ("driver", "maybe", "yes") and event.key in too_late and not event.repeats:
             yield Report(
                 event.site,
                 f"`{event.key}` set after it was read",

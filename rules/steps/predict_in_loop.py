@@ -123,7 +123,9 @@ class PredictInLoop(Rule):
                 continue
             given = _given(event)
             one = any(is_single(value) for value in given)
-            batch = any(isinstance(value, values.Tensor) and value.from_data for value in given)
+            batch = event.arguments.get("batch_size") is None and any(
+                isinstance(value, values.Tensor) and value.from_data for value in given
+            )
             in_step = event.how == "predict" and (
                 loop.site in fitted_on_samples or (loop.site in steps and loop.site not in self._fits)
             )

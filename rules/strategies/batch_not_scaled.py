@@ -109,7 +109,7 @@ class BatchNotScaled(Rule):
 
     def _keep(self, event: events.Event, strategy: values.Strategy, data: values.Value | None) -> None:
         for dataset in possible(data, event.where):
-            if isinstance(dataset, values.Dataset) and dataset.batch is not None:
+            if isinstance(dataset, values.Dataset) and dataset.batch is not None and not dataset.batch.evaluates:
                 batch = dataset.batch
                 passed = isinstance(batch.size, values.Constant) and batch.size.is_passed
                 place = batch.blame if passed and batch.blame is not None else batch.site

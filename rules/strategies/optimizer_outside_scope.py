@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.api import (
+    FIRST_WITH_VARIABLES,
     LEGACY_OPTIMIZERS,
     STRATEGY_WORDS,
     Offer,
@@ -145,11 +146,6 @@ class OptimizerOutsideScope(Rule):
                 related=((strategy.site, "the strategy is made here"), (event.site, "it is used here")),
                 fix=_in_scope(place, strategy),
             )
-
-
-FIRST_WITH_VARIABLES = (2, 11)
-"""Before this release all optimizers made their variables when they were first applied, as those of `legacy` do: under
-the strategy, wherever the optimizer was made (run with tf_keras 2.21)."""
 
 
 def _in_scope(place: Site, strategy: values.Strategy | None) -> Offer | None:

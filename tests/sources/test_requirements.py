@@ -45,6 +45,7 @@ NEWEST = "2.21"
         ("pyproject.toml", '[tool.poetry.dependencies]\ntensorflow = "^2.4"\n', ""),
         ("pyproject.toml", '[tool.poetry.dependencies]\ntensorflow = {version = "2.4.1", optional = true}\n', "2.4"),
         ("pyproject.toml", 'dependencies = ["tensorflow[and-cuda]>=2.3,<2.6", "x"]\nkeywords = ["tensorflow"]', "2.5"),
+        ("pyproject.toml", '[tool.poetry.dependencies]\ntensorflow = {version = "=1.15.3", markers = "x"}\n', "1.15"),
         ("Pipfile", '[packages]\ntensorflow = "==2.5.0"\n', "2.5"),
         ("Pipfile", '[packages]\ntensorflow = "*"\n', ""),
         ("setup.py", 'install_requires=["numpy", "tensorflow<2.9"],', "2.8"),
@@ -54,6 +55,26 @@ NEWEST = "2.21"
 )
 def test_what_a_file_pins(name: str, text: str, expected: str | None, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
+    assert pinned(str(tmp_path), NEWEST) == expected
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        ({"setup.py": 'install_requires=["tensorflow>=2.3"]'}, "2.3"),
+        ({"environment.yml": "- tensorflow=2.8"}, "2.8"),
+        ({"setup.py": 'install_requires=["tensorflow>=2.3"]', "requirements.txt": "numpy"}, ""),
+        ({"requirements.txt": "tensorflow==2.21"}, ""),
+    ],
+    ids=["a bound below", "two that name one", "none but for tests", "the newest"],
+)
+def test_a_file_that_names_a_release_goes_before_those_that_take_any(
+    others: dict[str, str], expected: str, tmp_path: Path
+) -> None:
+    for name, text in {"requirements.txt": "tensorflow==2.3.0", "requirements-test.txt": "tensorflow==2.5"}.items():
+        (tmp_path / name).write_text(text)
+    for name, text in others.items():
+        (tmp_path / name).write_text(text)
     assert pinned(str(tmp_path), NEWEST) == expected
 
 
