@@ -38,7 +38,7 @@ from gpulint.analysis.values import (
     known,
     symbol_of,
 )
-from gpulint.knowledge import fact
+from gpulint.knowledge import FIRST_WITH_VARIABLES, LEGACY_OPTIMIZERS, fact
 from gpulint.knowledge.facts import Kind
 from gpulint.knowledge.watched import OBJECTS, OPTIONS
 from gpulint.places import Site
@@ -142,7 +142,8 @@ def make_model(interp: Interpreter, site: Site, library: str, cls: UserClass | N
 
 
 def make_optimizer(interp: Interpreter, site: Site, library: str, cls: UserClass | None = None) -> Optimizer:
-    runtime.initialised(interp, "yes", site)
+    if interp.plan.release_of_target >= FIRST_WITH_VARIABLES and not library.startswith(LEGACY_OPTIMIZERS):
+        runtime.initialised(interp, "yes", site)
     return _announced(interp, Optimizer(site, interp.where(), library, cls), events.OptimizerBuilt)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpulint.analysis import options
 from gpulint.analysis.events import EnvironmentSet, RuntimeConfigured, RuntimeInitialised
@@ -19,8 +19,7 @@ from gpulint.analysis.values import (
     known,
     symbol_of,
 )
-from gpulint.knowledge import FIRST_WITH_VARIABLES
-from gpulint.knowledge.facts import Fact, Initialises, Kind
+from gpulint.knowledge.facts import Fact, Initialises
 from gpulint.places import Site
 
 if TYPE_CHECKING:
@@ -57,8 +56,6 @@ def initialised(interp: Interpreter, how: str, site: Site) -> None:
 
 def called(interp: Interpreter, fact: Fact, site: Site) -> None:
     """What calling a known name does to the runtime."""
-    if fact.kind is Kind.OPTIMIZER and interp.plan.release_of_target < FIRST_WITH_VARIABLES:
-        return
     if fact.initialises is not Initialises.NO:
         initialised(interp, fact.initialises.value, site)
 
@@ -93,7 +90,7 @@ def configured(interp: Interpreter, what: str, fact: Fact, arguments: Arguments,
             now,
             since,
             against[-1].site if against and not off and not _is_flag(interp, value) else None,
-            bool(earlier) and (earlier[-1].site != site or _is_same(earlier[-1].value, value)),
+            bool(earlier) and (earlier[-1].site != site or _is_same(interp, earlier[-1].value, value)),
             logical_gpus(interp),
         )
     )
@@ -108,10 +105,11 @@ def _is_off(interp: Interpreter, value: Value | None) -> bool:
     return value is not None and all(known(option) is False for _, option in alternatives(value, interp.path))
 
 
-def _is_same(a: Value | None, b: Value | None) -> bool:
-    """Whether two values are the same for certain: TensorFlow takes a setting that is in force already at any time (run
+def _is_same(interp: Interpreter, first: Any, second: Any) -> bool:
+    """Whether two values can be the same things: TensorFlow takes a setting that is in force already at any time (run
     on 2.21)."""
-    return a is b or (a is not None and b is not None and symbol_of(a) == symbol_of(b))
+    meant = [{symbol_of(one) for _, one in alternatives(value, interp.path)} for value in (first, second) if value]
+    return len(meant) == 2 and meant[0] == meant[1]
 
 
 def _is_flag(interp: Interpreter, value: Value | None) -> bool:
@@ -210,8 +208,7 @@ def environment_set(interp: Interpreter, key: Value, value: Value, site: Site) -
     name = key.value if isinstance(key, Constant) and isinstance(key.value, str) else None
     now, since = state(interp)
     kind = options.number_type(interp, value)
-    before = interp.environment.get(name) if name is not None else None
-    repeats = isinstance(before, Value) and _is_same(interp.choose(before), value)
+    repeats = name is not None and _is_same(interp, interp.environment.get(name), value)
     interp.emit(EnvironmentSet(site, interp.where(), name, value, now, since, kind, repeats))
     if name is not None:
         interp.state.write(interp.environment, name, value)

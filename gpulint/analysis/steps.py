@@ -150,13 +150,19 @@ def is_sought(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
     something else."""
     equal: dict[int, set[Literal]] = defaultdict(set)
     for where, around in _arrivals(event, loop, others):
-        equal[around.turn] |= {
-            one
-            for one in where.path - around.start
-            if one.holds and one.condition.operator == "==" and "%" not in words_of(frozenset({one}))
-        }
+        equal[around.turn] |= {one for one in where.path - around.start if _is_equality(one)}
     common = set.intersection(*equal.values())
     return len(equal) > 1 and all(own - common for own in equal.values())
+
+
+def _is_equality(literal: Literal) -> bool:
+    """Whether a condition says that something equals something else, in one way or another."""
+    condition = literal.condition
+    if not literal.holds or "%" in words_of(frozenset({literal})):
+        return False
+    if isinstance(condition.operand, frozenset):
+        return all(any(map(_is_equality, way)) for way in condition.operand)
+    return condition.operator == "=="
 
 
 def updates(plan: Plan) -> list[Event]:

@@ -107,6 +107,12 @@ class DirectStepCall(Rule):
     def __init__(self) -> None:
         self._trained: dict[int, list[values.Model]] = defaultdict(list)
         """The models of which a run of a function reads the variables, by the identity of its `Caller`."""
+        self._runs: set[Site] = set()
+        """Where a strategy runs a function, or may: without one it is called there as it is."""
+
+    def on_strategy_run(self, event: events.StrategyRun, plan: Plan) -> Iterator[Report]:
+        self._runs.add(event.site)
+        return iter(())
 
     def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
         if event.how == "variables":
@@ -123,6 +129,8 @@ class DirectStepCall(Rule):
             return
         is_step = caller.site is not None and caller.loops == len(event.where.context.loops)
         if not caller.known and (caller.site is None or (is_step and caller.site == caller.definition)):
+            return
+        if caller.site in self._runs:
             return
         yield Report(
             caller.site if is_step and caller.site is not None else event.site,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from gpulint.api import (
     STRATEGY_WORDS,
@@ -75,70 +76,99 @@ class TwoStrategies(Rule):
     def __init__(self) -> None:
         self._trained: dict[Replica, list[values.Model]] = defaultdict(list)
         self._applied: list[events.GradientsApplied] = []
+        self._mixed: list[_Mixed] = []
+        self._choices: dict[tuple[Site, int], set[values.Strategy]] = defaultdict(set)
+        """The strategies that one use of one run of a function can be of: the program has one of them."""
+
+    def on_strategy_used(self, event: events.StrategyUsed, plan: Plan) -> Iterator[Report]:
+        self._choices[event.site, id(event.where.caller)].add(event.strategy)
+        return iter(())
 
     def on_scope_entered(self, event: events.ScopeEntered, plan: Plan) -> Iterator[Report]:
         scopes = event.where.context.scopes
         if not event.escaped and len(scopes) > 1:
             outer = scopes[-2].strategy
-            yield from _mixed(event, outer, event.strategy, "a scope is entered inside that of another strategy", ())
+            text = "a scope is entered inside that of another strategy"
+            self._meet(_Mixed(event, outer, event.strategy, text, ()))
+        return iter(())
 
     def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> Iterator[Report]:
-        yield from _used(event, event.model)
+        self._use(event, event.model)
         for value in event.arguments.all():
             items = value.items if isinstance(value, values.Items) else (value,)
             for item in items or ():
                 if isinstance(item, (values.Optimizer, values.Metric)):
-                    yield from _used(event, item, event.model.where.context.strategy)
+                    self._use(event, item, event.model.where.context.strategy)
+        return iter(())
 
     def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
-        yield from _used(event, event.model)
+        self._use(event, event.model)
+        return iter(())
 
     def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
         replica = event.where.context.replica
         if event.how == "variables" and replica is not None:
             self._trained[replica].append(event.model)
         elif event.how not in ("call", "variables") and replica is None:
-            yield from _used(event, event.model)
+            self._use(event, event.model)
+        return iter(())
 
     def on_weights_used(self, event: events.WeightsUsed, plan: Plan) -> Iterator[Report]:
-        yield from _used(event, event.owner)
+        self._use(event, event.owner)
+        return iter(())
 
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
         self._applied.append(event)
-        yield from _used(event, event.optimizer)
+        return iter(())
 
     def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> Iterator[Report]:
-        yield from _used(event, event.target)
+        self._use(event, event.target)
+        return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event in self._applied:
             replica = event.where.context.replica
             models = self._trained[replica] if replica is not None else []
-            if len({id(model) for model in models}) == 1 and not list(_used(event, event.optimizer)):
-                yield from _used(event, models[0])
+            if not self._use(event, event.optimizer) and len({id(model) for model in models}) == 1:
+                self._use(event, models[0])
+        for one in self._mixed:
+            if not any({one.made, one.now} <= choice for choice in self._choices.values()):
+                yield Report(
+                    one.event.site,
+                    one.message,
+                    confidence=confidence(one.event.where, one.made.where),
+                    related=(
+                        *one.related,
+                        (one.made.site, "under this one"),
+                        (one.now.site, "and used under this one"),
+                    ),
+                )
 
-
-def _used(event: events.Event, used: values.Object, now: values.Strategy | None = None) -> Iterator[Report]:
-    """A report if something is used under another strategy than its own: by default the one in force."""
-    now = now or event.where.context.strategy
-    made = used.where.context.strategy
-    if made is not None and now is not None and together(event.where, used.where):
+    def _use(self, event: events.Event, used: values.Object, now: values.Strategy | None = None) -> bool:
+        """Whether something is used under another strategy than its own: by default the one in force."""
+        now = now or event.where.context.strategy
+        made = used.where.context.strategy
+        if made is None or now is None or not together(event.where, used.where):
+            return False
         text = "made under one strategy and used under another"
-        yield from _mixed(event, made, now, text, ((used.site, "it is made here"),))
+        return self._meet(_Mixed(event, made, now, text, ((used.site, "it is made here"),)))
+
+    def _meet(self, mixed: _Mixed) -> bool:
+        if is_certain := mixed.is_certain():
+            self._mixed.append(mixed)
+        return is_certain
 
 
-def _mixed(
-    event: events.Event,
-    made: values.Strategy,
-    now: values.Strategy,
-    message: str,
-    related: tuple[tuple[Site, str], ...],
-) -> Iterator[Report]:
-    if made is now or "default" in (made.kind, now.kind) or not together(event.where, made.where, now.where):
-        return
-    yield Report(
-        event.site,
-        message,
-        confidence=confidence(event.where, made.where),
-        related=(*related, (made.site, "under this one"), (now.site, "and used under this one")),
-    )
+class _Mixed(NamedTuple):
+    """A place at which two strategies meet."""
+
+    event: events.Event
+    made: values.Strategy
+    now: values.Strategy
+    message: str
+    related: tuple[tuple[Site, str], ...]
+
+    def is_certain(self) -> bool:
+        if self.made is self.now or "default" in (self.made.kind, self.now.kind):
+            return False
+        return together(self.event.where, self.made.where, self.now.where)
