@@ -1639,6 +1639,45 @@ PIPELINES = [
         "fit(read.map(lambda x: x / 255.0, tf.data.AUTOTUNE).batch(8))",
         {"GPU404"},
     ),
+    (
+        "a generator of batches that reads an image at a time",
+        """
+        import cv2, numpy as np
+
+        class Batches:
+            def read(self, name):
+                return cv2.resize(cv2.imread(name), (8, 8))
+
+            def __call__(self):
+                while True:
+                    for start in range(0, len(names), 32):
+                        yield np.stack([self.read(name) for name in names[start : start + 32]])
+
+        names = open("names").readlines()
+        fit(tf.data.Dataset.from_generator(Batches(), tf.float32).prefetch(2))
+        """,
+        {"GPU404"},
+    ),
+    (
+        "a generator of batches that reads a file at a time",
+        """
+        import numpy as np
+
+        def parts():
+            for name in open("names"):
+                part = np.load(name)
+                for start in range(0, len(part), 32):
+                    yield part[start : start + 32]
+
+        def batches():
+            for part in parts():
+                yield {key: part[key] for key in ("image", "label")}
+
+        fit(tf.data.Dataset.from_generator(batches, tf.float32))
+        fit(tf.data.Dataset.from_generator(lambda: parts(), tf.float32))
+        """,
+        set(),
+    ),
     ("a random map in parallel", "fit(images.map(noisy, tf.data.AUTOTUNE).batch(8))", set()),
     ("a random map by keywords", "fit(images.map(noisy, **{'num_parallel_calls': 8}).batch(8))", set()),
     ("one call at a time", "fit(images.map(noisy, num_parallel_calls=1).batch(8))", set()),

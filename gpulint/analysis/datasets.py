@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gpulint.analysis import events, members, removed, runtime
+from gpulint.analysis import events, generators, members, removed, runtime
 from gpulint.analysis.control import Halts
 from gpulint.analysis.effects import of_layer
 from gpulint.analysis.state import alternatives
@@ -104,7 +104,10 @@ def source(interp: Interpreter, name: str, known: Fact, arguments: Arguments, si
         parts = tuple(value for value in flattened(given) if isinstance(value, Dataset))
         batch = next((part.batch for part in parts if part.batch is not None), None)
         return Dataset(site, name, batch=batch, arguments=arguments, inputs=parts)
-    return Dataset(site, name, arguments=arguments)
+    made = Dataset(site, name, arguments=arguments)
+    if name.endswith(".from_generator"):
+        made.for_samples = generators.for_samples(interp, arguments, site)
+    return made
 
 
 def consumed(interp: Interpreter, value: Value, how: str, site: Site, loop: Site | None) -> None:

@@ -552,6 +552,8 @@ def yield_(interp: Interpreter, node: ir.Yield) -> Value:
     value = interp.evaluate(node.value) if node.value is not None else NONE
     frame = interp.frame
     frame.yielded.append((interp.path - frame.path, value))
+    if interp.generator is not None:
+        interp.generator.gives(interp)
     members.escaped(interp, value, "returned", interp.site(node))
     if frame.on_yield is not None:
         frame.on_yield(value)

@@ -38,6 +38,7 @@ from gpulint.syntax import ir
 from gpulint.syntax.formulas import is_formula
 
 if TYPE_CHECKING:
+    from gpulint.analysis.generators import Work
     from gpulint.analysis.modules import ModuleScope, Project
     from gpulint.analysis.plan import Plan
 
@@ -154,6 +155,8 @@ class Interpreter:
         self.active: list[object] = []
         self.entered: set[int] = set()
         self.executions: dict[Any, list[Run]] = {}
+        self.generator: Work | None = None
+        """What the generator is seen to do that is run for a pipeline, if one is."""
         self.effects: list[Effect] = []
         """Stateful operations so far."""
         self.options: dict[object, str | None] = {}

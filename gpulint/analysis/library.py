@@ -94,6 +94,8 @@ def call(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Va
 
 
 def _unknown(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
+    if interp.generator is not None:
+        interp.generator.calls(interp, name, site)
     for value in arguments.all():
         members.escaped(interp, value, "passed", site)
     if name.startswith("numpy."):

@@ -607,7 +607,18 @@ class Effect(NamedTuple):
 class Dataset(Value):
     """A tf.data pipeline: where it starts and what was done to it, in order."""
 
-    __slots__ = ("arguments", "batch", "distributed", "element", "inputs", "options", "site", "source", "steps")
+    __slots__ = (
+        "arguments",
+        "batch",
+        "distributed",
+        "element",
+        "for_samples",
+        "inputs",
+        "options",
+        "site",
+        "source",
+        "steps",
+    )
 
     def __init__(
         self,
@@ -633,6 +644,8 @@ class Dataset(Value):
         """The datasets that its source goes over (`zip`)."""
         self.options = options
         """Settings of `tf.data.Options`, by dotted name, the later ones last."""
+        self.for_samples: Site | None = None
+        """Where the Python generator that it starts from works for each sample of an element."""
 
     def but(
         self,
@@ -643,7 +656,7 @@ class Dataset(Value):
         options: tuple[tuple[str, Value], ...] | None = None,
     ) -> Dataset:
         """It, with some of this changed."""
-        return Dataset(
+        changed = Dataset(
             self.site,
             self.source,
             self.steps if steps is None else steps,
@@ -654,6 +667,8 @@ class Dataset(Value):
             self.inputs,
             self.options if options is None else options,
         )
+        changed.for_samples = self.for_samples
+        return changed
 
 
 class Batch(NamedTuple):

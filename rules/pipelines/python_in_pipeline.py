@@ -47,9 +47,9 @@ class PythonInPipeline(Rule):
     ```
 
     ## What is not reported
-    Generators of whole batches or of names that a parallel map reads, a handful of elements, Python functions that give
-    names (`Tout` has `tf.string`) or are in a map with `num_parallel_calls`, maps before a `cache`, what only
-    evaluation reads.
+    Generators of whole batches that read and compute next to nothing for each sample, or of names that a parallel map
+    reads, a handful of elements, Python functions that give names (`Tout` has `tf.string`) or are in a map with
+    `num_parallel_calls`, maps before a `cache`, what only evaluation reads.
 
     ## At run time
     Steps that wait for input.
@@ -70,13 +70,21 @@ class PythonInPipeline(Rule):
                 fresh = pipelines.after_cache(one.steps)
                 read = (event.site, "training reads it here")
                 from_generator = one.source.endswith(".from_generator") and len(fresh) == len(one.steps)
-                if from_generator and batched and not pipelines.is_toy(one) and not _gives_names(one):
-                    yield Report(
-                        one.site,
-                        "a generator gives single elements",
-                        confidence=confidence(event.where),
-                        related=(read,),
-                    )
+                if from_generator and not pipelines.is_toy(one) and not _gives_names(one):
+                    if batched:
+                        yield Report(
+                            one.site,
+                            "a generator gives single elements",
+                            confidence=confidence(event.where),
+                            related=(read,),
+                        )
+                    elif one.for_samples is not None:
+                        yield Report(
+                            one.site,
+                            "a generator prepares its batches sample by sample",
+                            confidence=confidence(event.where),
+                            related=((one.for_samples, "for each sample, this"), read),
+                        )
                 for step in fresh:
                     called = next((effect for effect in step.effects if effect.kind == "python"), None)
                     if called is not None and not pipelines.is_parallel(step):
