@@ -222,6 +222,8 @@ def _assign_item(interp: Interpreter, target: ir.Subscript, value: Value) -> Non
             interp.state.write(container.state, "element", value if _is_gradient(value) else None)
     elif isinstance(container, Items) and _is_gradient(value):
         interp.state.write(container.state, "element", value)
+    elif isinstance(container, Object) and container.cls and (found := container.cls.find("__setitem__")):
+        interp.call(Bound(container, found[0]), Arguments((key, value)), interp.site(target))
     elif isinstance(container, PerReplica) and isinstance(target.value, ir.Name):
         # What `run` gave is a dict of such values, and no longer that.
         assign(interp, target.value, Unknown(("updated", symbol_of(container), symbol_of(value))))

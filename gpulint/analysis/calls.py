@@ -242,16 +242,18 @@ def call_function(
         interp.context = interp.context._replace(loops=())
     bind(frame.locals, function, arguments, symbol_of(unknown), interp)
     interp.active.append(identity)
-    steps = interp.steps
-    result = run_frame(interp, frame, definition)
-    if type(result) is Unknown and isinstance(definition, ir.FunctionDef):
-        result = annotated.value(interp, definition.returns, function.module, site) or result
-    interp.active.pop()
-    history.steps += interp.steps - steps
-    if interp.context.maybe_traced != before.maybe_traced:
-        interp.context = interp.context._replace(maybe_traced=before.maybe_traced)
-    if function.memoized:
-        interp.context = interp.context._replace(loops=before.loops)
+    steps, depth = interp.steps, len(interp.active)
+    try:
+        result = run_frame(interp, frame, definition)
+        if type(result) is Unknown and isinstance(definition, ir.FunctionDef):
+            result = annotated.value(interp, definition.returns, function.module, site) or result
+    finally:
+        del interp.active[depth - 1 :]
+        history.steps += interp.steps - steps
+        if interp.context.maybe_traced != before.maybe_traced:
+            interp.context = interp.context._replace(maybe_traced=before.maybe_traced)
+        if function.memoized:
+            interp.context = interp.context._replace(loops=before.loops)
     if is_borrowed and not frame.is_given_up:
         interp.plan.followed.add(definition_site)
     run = Run(interp.path, result, tuple(interp.effects[effects:]), interp.operations - operations)

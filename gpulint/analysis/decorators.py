@@ -34,6 +34,8 @@ def decorate(interp: Interpreter, decorator: Value, function: Value, node: ir.Ex
     """What a decorator makes of a function."""
     site = interp.site(node)
     origin = _library_of(decorator)
+    if _is_profiler(decorator):
+        return function
     if origin in _INJECTING:
         return behind(function, injected=True)
     if isinstance(decorator, External) and (made := _by_library(interp, decorator.name, function, site)) is not None:
@@ -66,6 +68,12 @@ def _by_library(interp: Interpreter, name: str, function: Value, site: Site) -> 
     if name in ("contextlib.contextmanager", "contextlib.asynccontextmanager"):
         return ContextManagerFunction(function)
     return function if name in _TRANSPARENT or name.endswith(".setter") else None
+
+
+def _is_profiler(decorator: Value) -> bool:
+    """Whether it is the `profile` that no module binds: line_profiler, memory_profiler make it a built-in."""
+    name = symbol_of(decorator)
+    return bool(name.parts[0] == "name" and name.parts[-1] == "profile")
 
 
 _MEMOIZING = frozenset({"functools.lru_cache", "functools.cache", "functools.lru_cache()"})

@@ -112,10 +112,16 @@ def _interval(literal: Literal) -> tuple[Hashable, float, float] | None:
     return None
 
 
+def _are_two(a: Hashable, b: Hashable) -> bool:
+    """Whether things that are not the same are two values: constants, or names of a library as `Mode.TRAIN`."""
+    unknown = [one for one in (a, b) if isinstance(one, Symbol)]
+    return not unknown or (len(unknown) == 2 and all(one.parts[0] == "external" for one in unknown))
+
+
 def _contradict(a: Literal, b: Literal) -> bool:
     """Whether two literals about one subject, of different conditions, exclude each other."""
     if a.condition.subject == b.condition.subject and a.condition.operator == b.condition.operator == "==":
-        return a.holds and b.holds
+        return a.holds and b.holds and _are_two(a.condition.operand, b.condition.operand)
     if a.condition.subject == b.condition.subject and {a.condition.operator, b.condition.operator} == {
         "truth",
         "is",

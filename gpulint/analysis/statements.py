@@ -300,6 +300,7 @@ def _loop(interp: Interpreter, node: ir.For | ir.While, loop: Loop, rounds: list
         interp.loops.append(record)
         interp.branches += 1
         interp.path = base
+        interp.context = before._replace(loops=(*before.loops, loop._replace(start=base, turn=turn)), guards=())
         try:
             if not start():
                 break

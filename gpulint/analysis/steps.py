@@ -285,7 +285,9 @@ def has_compiled_way(where: Where, plan: Plan) -> bool:
     optimizers = {
         event.optimizer.site
         for event in plan.events
-        if isinstance(event, GradientsApplied) and here.intersection(loop.site for loop in event.where.context.loops)
+        if isinstance(event, GradientsApplied)
+        and here.intersection(loop.site for loop in event.where.context.loops)
+        and compatible(event.where.path, where.path)
     }
     compiled = [
         event.where

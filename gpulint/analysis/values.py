@@ -6,6 +6,7 @@ live in dicts that only `State` writes, so that branches can be tried and joined
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -571,6 +572,19 @@ class Tensor(Value):
         """Read off the shape of another tensor, so a per-replica size."""
         self.from_data = from_data
         """An element of a plain dataset."""
+
+
+def one_of_many(tensors: Sequence[Tensor]) -> Tensor:
+    """What stands for tensors that are too many to tell apart: what all agree on, and what any of them may be that is
+    not known to be a fault."""
+    first = tensors[0]
+    made = Tensor(first.site)
+    for name in ("device", "dtype", "reduced", "gradient", "layer", "scope", "state", "single"):
+        if all(getattr(other, name) == getattr(first, name) for other in tensors):
+            setattr(made, name, getattr(first, name))
+    for name in ("shape_of", "from_data", "on_host", "symbolic", "scaled", "compiled", "of_weights"):
+        setattr(made, name, any(getattr(other, name) for other in tensors))
+    return made
 
 
 class PerReplica(Value):

@@ -58,9 +58,13 @@ _SET_IN_ENVIRONMENT = re.compile(rb"\b(?:TF_[A-Z]|CUDA_VISIBLE_DEVICES)")
 """Environment variables that TensorFlow reads."""
 
 
+_CALLS = re.compile(rb"^(?:[\w.]+ *= *)?[\w.]+\(", re.MULTILINE)
+"""A call in the body of a module."""
+
+
 def runs_something(data: bytes) -> bool:
     """Whether a file may have code that trains by what it imports."""
-    return b"__main__" in data or b"def " in data
+    return b"__main__" in data or b"def " in data or _CALLS.search(data) is not None
 
 
 def speaks_of_tensorflow(data: bytes) -> bool:
