@@ -55,9 +55,18 @@ def _of(interp: Interpreter, meant: Value | None, site: Site) -> Value | None:
     elsewhere = Where(Context(maybe_scoped=True), now.path, now.caller, now.graph_mode)
     if known is not None and known.kind is Kind.MODEL:
         return Model(site, elsewhere, meant.name)
-    if meant.name in _OPTIMIZERS or (known is not None and known.kind is Kind.OPTIMIZER):
-        return Optimizer(site, elsewhere, meant.name)
-    return None
+    if meant.name in _OPTIMIZERS:
+        return optimizer(interp, site)
+    return Optimizer(site, elsewhere, meant.name) if known is not None and known.kind is Kind.OPTIMIZER else None
+
+
+def optimizer(interp: Interpreter, site: Site) -> Optimizer:
+    """An optimizer that was made elsewhere, of any kind."""
+    now = interp.where()
+    elsewhere = Where(Context(maybe_scoped=True), now.path, now.caller, now.graph_mode)
+    made = Optimizer(site, elsewhere, "tensorflow.keras.optimizers.Optimizer")
+    made.scales = None
+    return made
 
 
 _OPTIMIZERS = frozenset({"tensorflow.keras.optimizers.Optimizer", "tensorflow.keras.optimizers.legacy.Optimizer"})

@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gpulint.analysis import access, annotated, datasets, host, library, members, methods, options, removed, searches
+from gpulint.analysis import (
+    access,
+    annotated,
+    datasets,
+    gradients,
+    host,
+    library,
+    members,
+    methods,
+    options,
+    removed,
+    searches,
+    training,
+)
 from gpulint.analysis.contexts import Caller, Context
 from gpulint.analysis.control import NORMAL, Exhausted, Halts
 from gpulint.analysis.events import FunctionEntered, FunctionHandedOver, FunctionTraced, TracedCalled, UnknownFitted
@@ -102,10 +115,19 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
     if method:
         removed.unknown_method(interp, called, method, site)
         searches.method_called(interp, called.package, method, arguments, site)
+    if method == "apply_gradients":
+        _applied(interp, called, arguments, site)
     if method == "fit" and called.package not in _OTHER_LEARNERS:
         interp.emit(UnknownFitted(site, interp.where()))
         datasets.consumed(interp, interp.choose(arguments.get("x", 0) or NONE), "fit", site, None)
     return Unknown(("call", called, tuple(symbol_of(value) for value in arguments.all())))
+
+
+def _applied(interp: Interpreter, called: Symbol, arguments: Arguments, site: Site) -> None:
+    """Something unknown applies gradients: an optimizer, if a tape of the program took them."""
+    if gradients.within(arguments.get("grads_and_vars", 0)):
+        optimizer = interp.optimizers.setdefault(called, annotated.optimizer(interp, site))
+        training.optimizer_method(interp, optimizer, "apply_gradients", arguments, site)
 
 
 def merged(first: Arguments, second: Arguments) -> Arguments:

@@ -66,6 +66,9 @@ _KEEPS = frozenset(
 
 def taken(interp: Interpreter, loss: Value, sources: Value | None, site: Site, tape: Tape | None = None) -> Value:
     """`tape.gradient(loss, sources)`."""
+    for one in leaves_on(EVERYWHERE, loss):
+        if isinstance(one, Tensor) and not one.from_data:
+            one.on_host = False  # it is computed of variables, whatever else it is computed of
     gradient = Tensor(site)
     gradient.gradient = Gradient(site, interp.where(), loss, False, False, frozenset({Summand(gradient.serial)}))
     several = not isinstance(sources, (Variable, Tensor))

@@ -17,6 +17,7 @@ from gpulint.analysis.events import Event, FunctionEntered, FunctionHandedOver, 
 from gpulint.analysis.paths import EVERYWHERE, Condition, Path, compatible, one_of
 from gpulint.analysis.repeats import History, Run
 from gpulint.analysis.state import Changes, Outcome, State, choose, common_path, join
+from gpulint.analysis.symbols import Symbol
 from gpulint.analysis.truth import truth
 from gpulint.analysis.values import (
     Arguments,
@@ -27,6 +28,7 @@ from gpulint.analysis.values import (
     Function,
     Join,
     Object,
+    Optimizer,
     Traced,
     Unknown,
     UserClass,
@@ -155,6 +157,8 @@ class Interpreter:
         self.active: list[object] = []
         self.entered: set[int] = set()
         self.executions: dict[Any, list[Run]] = {}
+        self.optimizers: dict[Symbol, Optimizer] = {}
+        """Those that are not known, by the name of the method that applies gradients."""
         self.generator: Work | None = None
         """What the generator is seen to do that is run for a pipeline, if one is."""
         self.effects: list[Effect] = []

@@ -423,8 +423,8 @@ class Layer(Object):
 
 
 class Optimizer(Object):
-    """An optimizer. `scales`: it is a LossScaleOptimizer; `accumulates`: it adds up the gradients of several steps;
-    `has_slots`: it makes variables for those of the model, which SGD without momentum does not."""
+    """An optimizer. `scales`: it is a LossScaleOptimizer (None: it may be one); `accumulates`: it adds up the gradients
+    of several steps; `has_slots`: it makes variables for those of the model, which SGD without momentum does not."""
 
     __slots__ = ("accumulates", "has_slots", "scales")
 
@@ -432,7 +432,7 @@ class Optimizer(Object):
         super().__init__(site, where, library, cls)
         self.accumulates = False
         self.has_slots = True
-        self.scales = False
+        self.scales: bool | None = False
 
 
 class Metric(Object):

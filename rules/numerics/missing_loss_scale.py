@@ -110,6 +110,8 @@ class MissingLossScale(Rule):
 
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
         scales = isinstance(event.optimizer, values.Optimizer) and event.optimizer.scales
+        if scales is None:
+            return iter(())
         taken = {tensor.gradient.site for tensor in event.gradients if tensor.gradient is not None}
         for site in taken.union(*(self._summed[variable.serial] for variable in event.accumulators)):
             self._applied[site] = scales or self._applied.get(site, False)

@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpulint.api import (
+    Literal,
     Loop,
     Plan,
     Report,
     Rule,
     Severity,
     Site,
+    Symbol,
     Where,
     are_few,
     confidence,
@@ -120,11 +122,24 @@ class FunctionInLoop(Rule):
 
 def _may_be_kept(where: Where, loop: Loop) -> bool:
     """Whether a condition on the way may say that there is none yet: any but how much of something there is, and that
-    it is every n-th round."""
+    it is every n-th round. A setting says no such thing where the function that makes it ends with the round."""
+    is_local = where.caller.loops == len(where.context.loops)
     return len(where.context.flags) > loop.flags or any(
-        literal.condition.operator not in (">", ">=", "completes") and not mentions(frozenset({literal}), "%")
+        literal.condition.operator not in (">", ">=", "completes")
+        and not mentions(frozenset({literal}), "%")
+        and not (_is_mode(literal) and is_local)
         for literal in where.path - loop.start - where.assured
     )
+
+
+def _is_mode(literal: Literal) -> bool:
+    """Whether a condition says that a setting is on."""
+    condition = literal.condition
+    is_setting = isinstance(condition.subject, Symbol) and condition.subject.parts[0] in _SETTINGS
+    return condition.operator == "truth" and literal.holds and is_setting
+
+
+_SETTINGS = ("attribute", "field", "parameter")
 
 
 _MUCH = frozenset({"config", "experiment", "file", "files", "filename", "fold", "path", "run", "seed", "task", "trial"})
