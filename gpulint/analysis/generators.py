@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpulint.analysis.control import Halts
 from gpulint.analysis.values import NONE, Arguments, Bound, Function, Object, Partial
 from gpulint.places import Site
 
@@ -19,6 +18,10 @@ _SLOW = (
     *("tensorflow.keras.preprocessing.image.load_img", "tensorflow.keras.utils.load_img"),
 )
 """Beginnings of the names of functions that read a file or compute much, on the host."""
+
+
+MAX_STEPS = 2_000
+"""Expressions and statements of a generator that are evaluated."""
 
 
 class Work:
@@ -49,12 +52,10 @@ def for_samples(interp: Interpreter, arguments: Arguments, site: Site) -> Site |
     function = interp.choose(arguments.get("generator", 0) or NONE)
     if not isinstance(function, (Function, Partial, Bound, Object)):
         return None
-    before = interp.context, interp.generator
+    before = interp.generator
     interp.generator = work = Work()
-    interp.context = interp.context._replace(devices=(), scopes=(), replica=None, traced=None, loops=())
-    try:
+    with interp.aside(MAX_STEPS):
+        interp.context = interp.context._replace(devices=(), scopes=(), replica=None, traced=None, loops=())
         interp.call(function, Arguments(open=True), site)
-    except Halts:
-        pass
-    interp.context, interp.generator = before
+    interp.generator = before
     return work.for_samples()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from gpulint.analysis import calls, expressions, statements
@@ -247,6 +248,22 @@ class Interpreter:
         if one or not self.extensions:
             raise Exhausted
         self._extend(Site(self.plan.path, 0))
+
+    @contextmanager
+    def aside(self, steps: int) -> Iterator[None]:
+        """Run something for what it shows: it may take so many steps, which count for nobody, and changes nothing."""
+        path, context, branches, active = self.path, self.context, self.branches, len(self.active)
+        limit, extensions, started = self.step_limit, self.extensions, self.steps
+        self.step_limit, self.extensions = min(limit, self.steps + steps), 0
+        mark = self.state.mark()
+        try:
+            yield
+        except (Halts, Exhausted):
+            pass
+        self.state.take_back(mark)
+        self.path, self.context, self.branches, self.diverged = path, context, branches, []
+        del self.active[active:]
+        self.step_limit, self.extensions = limit + self.steps - started, extensions
 
     def execute(self, block: Sequence[ir.Statement]) -> int:
         """Run statements until one does not fall through.
