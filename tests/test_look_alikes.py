@@ -885,6 +885,20 @@ GROWING = [
         """,
         set(),
     ),
+    (
+        "begun by the first batch of several",
+        """
+        for step in range(n):
+            for j in range(len(pieces)):
+                found = taken(pieces[j])
+                if j == 0:
+                    sums = found
+                else:
+                    sums = [s + g for s, g in zip(sums, found)]
+            optimizer.apply_gradients(zip(sums, variables))
+        """,
+        set(),
+    ),
     ("of two losses", PIECES + "    sums = [a + b for a, b in zip(taken(x), taken(-x))]\n" + USE, set()),
     ("with decay", PIECES + "    sums = [g + 0.01 * v for g, v in zip(taken(x), variables)]\n" + USE, set()),
     ("momentum", PIECES + GROW.replace("s + g", "0.9 * s + g") + USE, set()),

@@ -115,15 +115,14 @@ class AccumulateApplies(Rule):
     def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> Iterator[Report]:
         self._updates[id(event.target)].append(event)
         if event.is_move and event.gradient is not None and event.gradient.gradient is not None:
-            self._note_sum(event, event.gradient.gradient)
+            self._note_sums(event, [event.gradient.gradient])
         return iter(())
 
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
         self._applied.append(event)
+        self._note_sums(event, [tensor.gradient for tensor in event.gradients if tensor.gradient is not None])
         for tensor in event.gradients:
             gradient = tensor.gradient
-            if gradient is not None:
-                self._note_sum(event, gradient)
             if gradient is None or gradient.accumulated:
                 self._accumulates.add(event.site)
             elif problem := self._problem(event.where, gradient):
@@ -138,12 +137,18 @@ class AccumulateApplies(Rule):
                 )
         return iter(())
 
-    def _note_sum(self, event: events.Event, gradient: values.Gradient) -> None:
-        """A sum that grows from round to round of a loop, and is applied in each."""
+    def _note_sums(self, event: events.Event, found: list[values.Gradient]) -> None:
+        """A sum that grows from round to round of a loop, and is applied in each. What an inner loop adds up grows only
+        if nothing begins anew there (`if j == 0:`)."""
         where = event.where
+        of_inner_loop = any(len(one.where.context.loops) > len(where.context.loops) for one in found)
         for earlier, summands in self._sums[event.site]:
             loop = _later_round(earlier, where)
-            if loop is not None and summands < gradient.summands and _is_always(where, loop):
+            growing = [one for one in found if summands < one.summands]
+            if of_inner_loop and len(growing) < len(found):
+                continue
+            if loop is not None and growing and _is_always(where, loop):
+                gradient = growing[0]
                 report = Report(
                     event.site,
                     "the sum of gradients is applied at every micro-step while it grows",
@@ -151,8 +156,7 @@ class AccumulateApplies(Rule):
                     related=((gradient.site, "they are taken here"), (loop.site, "the sum grows in this loop")),
                 )
                 self._repeated.setdefault(event.site, report)
-        if gradient.summands:
-            self._sums[event.site].append((where, gradient.summands))
+        self._sums[event.site] += [(where, gradient.summands) for gradient in found if gradient.summands]
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         yield from self._repeated.values()
