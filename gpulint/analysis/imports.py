@@ -8,7 +8,7 @@ from gpulint.analysis import removed
 from gpulint.analysis.control import NORMAL
 from gpulint.analysis.relevance import calls_at_import
 from gpulint.analysis.state import MISSING
-from gpulint.analysis.values import Constant, External, Imported, ModuleValue, Unknown, Value
+from gpulint.analysis.values import Constant, External, Imported, ModuleValue, Namespace, Unknown, Value
 from gpulint.knowledge import canonical, fact
 from gpulint.syntax import ir
 
@@ -130,6 +130,8 @@ def resolve(interp: Interpreter, imported: Imported) -> Value:
 
 def module_attribute(interp: Interpreter, module: ModuleValue, name: str) -> Value:
     value = module.scope.globals.get(name, MISSING)
+    if name == "__dict__":
+        return Namespace(module.scope)
     if value is MISSING:
         submodule = interp.project.find_relative(name, 1, module.scope.path)
         if submodule is not None and module.scope.path.endswith("__init__.py"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from gpulint.analysis.contexts import Caller, Where, callers
 from gpulint.analysis.events import (
@@ -79,21 +79,32 @@ def _trains(event: Event) -> bool:
     return isinstance(event, ModelFitted) or is_update(event)
 
 
-def _may_train(event: Event) -> bool:
+def may_train(event: Event) -> bool:
     """Also a `fit` of what is not known."""
     return _trains(event) or isinstance(event, UnknownFitted)
 
 
-def left_on(plan: Plan, switches: Mapping[str, str]) -> Iterator[LibraryCalled]:
-    """The calls that switch something on for the whole run of a program that trains.
+def may_train_or_evaluate(event: Event) -> bool:
+    """Also evaluations, and predictions in a loop."""
+    if isinstance(event, ModelCalled):
+        return event.how == "evaluate" or (event.how == "predict" and bool(event.where.context.loops))
+    return may_train(event)
+
+
+def left_on(
+    plan: Plan, switches: Mapping[str, str], works: Callable[[Event], bool] = may_train
+) -> Iterator[LibraryCalled]:
+    """The calls that switch something on for the whole run of a program that does the work that matters: trains, by
+    default.
 
     `switches` are what switches on by what takes it back: another name, or the same one with False. Calls under a
-    condition, with an argument that is not known, and those in functions that nobody calls and that do not train do
+    condition, with an argument that is not known, and those in functions that nobody calls and that do no such work do
     not count.
     """
     called = [event for event in plan.events if isinstance(event, LibraryCalled)]
-    trained = max((index for index, event in enumerate(plan.events) if _may_train(event)), default=-1)
-    before = [event for event in plan.events[: trained + 1] if isinstance(event, LibraryCalled)]
+    last = max((index for index, event in enumerate(plan.events) if works(event)), default=-1)
+    before = [event for event in plan.events[: last + 1] if isinstance(event, LibraryCalled)]
+    work = [event.where for event in plan.events if works(event)]
     for event in before:
         if event.name not in switches or _turns(event) is False:
             continue
@@ -103,7 +114,7 @@ def left_on(plan: Plan, switches: Mapping[str, str]) -> Iterator[LibraryCalled]:
             continue
         taken_back = any(one.name == off and (not same or _turns(one) is False) for one in called)
         reached = [one.where for one in before if one.name == event.name and one.site == event.site]
-        if not taken_back and _is_certain(event.where, reached, plan):
+        if not taken_back and _is_certain(event.where, reached, work):
             yield event
 
 
@@ -112,14 +123,13 @@ def _turns(event: LibraryCalled) -> object:
     return known(next(iter(event.arguments.all()), None))
 
 
-def _is_certain(where: Where, reached: Iterable[Where], plan: Plan) -> bool:
-    """Whether a place is reached in every run that trains, from what the program itself runs or from an entry point
-    that trains. `reached` are all the ways to it: of each training, one is on no condition that it is not under."""
-    trained = [event.where for event in plan.events if _may_train(event)]
+def _is_certain(where: Where, reached: Iterable[Where], work: Iterable[Where]) -> bool:
+    """Whether a place is reached in every run that does some work, from what the program itself runs or from an entry
+    point that does. `reached` are all the ways to it: for each work, one is on no condition that it is not under."""
     root = _root(where)
-    if not root.known and all(_root(one) is not root for one in trained):
+    if not root.known and all(_root(one) is not root for one in work):
         return False
-    return all(any(_is_implied(one, training) for one in reached) for training in trained)
+    return all(any(_is_implied(one, done) for one in reached) for done in work)
 
 
 def _is_implied(where: Where, other: Where) -> bool:

@@ -19,7 +19,7 @@ MAX_IMPORT_DEPTH = 4
 """How far imports are followed to see whether a program is relevant."""
 
 
-PICKS = frozenset({"getattr", "globals", "eval"})
+PICKS = frozenset({"__dict__", "eval", "getattr", "globals"})
 """Words of code that uses definitions without naming them."""
 
 MAX_PACKAGES = 5

@@ -43,6 +43,7 @@ ALIASES = {
     _DISTRIBUTE + "experimental.CentralStorageStrategy": _DISTRIBUTE + "CentralStorageStrategy",
     _DISTRIBUTE + "experimental.ParameterServerStrategy": _DISTRIBUTE + "ParameterServerStrategy",
     _DISTRIBUTE + "experimental.CollectiveAllReduceStrategy": _DISTRIBUTE + "MultiWorkerMirroredStrategy",
+    "tensorflow.keras.losses.LossFunctionWrapper": "tensorflow.keras.Loss",
     "tensorflow.config.experimental.set_visible_devices": "tensorflow.config.set_visible_devices",
     "tensorflow.config.experimental.get_visible_devices": "tensorflow.config.get_visible_devices",
     "tensorflow.config.experimental.list_physical_devices": "tensorflow.config.list_physical_devices",

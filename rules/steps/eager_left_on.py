@@ -15,6 +15,7 @@ from gpulint.api import (
     events,
     known,
     left_on,
+    may_train_or_evaluate,
     statements,
     unsafe,
 )
@@ -55,8 +56,8 @@ class EagerLeftOn(Rule):
     ```
 
     ## What is not reported
-    Calls under a condition or with a flag as argument, calls that are taken back later, tests, programs that do not
-    train.
+    Calls under a condition or with a flag as argument, calls that are taken back later, tests, programs that neither
+    train nor evaluate nor predict in a loop.
 
     ## Fix
     Unsafe: takes the call or the argument out. Python code in functions and layers (prints, breakpoints) then runs
@@ -89,7 +90,7 @@ class EagerLeftOn(Rule):
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        for event in left_on(plan, SWITCHES):
+        for event in left_on(plan, SWITCHES, may_train_or_evaluate):
             yield Report(
                 event.site,
                 f"`{event.name.rpartition('.')[2]}` is left on",

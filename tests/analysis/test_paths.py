@@ -10,6 +10,7 @@ from gpulint.analysis.paths import Condition, Literal, Path, compatible, is_comp
 from gpulint.analysis.symbols import Symbol, distance, symbol
 
 N = symbol(("name", "n"))
+TRAIN, EVAL = symbol(("external", "modes.Mode.TRAIN")), symbol(("external", "modes.Mode.EVAL"))
 
 
 def path(*literals: tuple[str, object, bool]) -> Path:
@@ -24,6 +25,9 @@ def path(*literals: tuple[str, object, bool]) -> Path:
         ([("==", 1, True)], [("==", 2, True)], False),
         ([("==", "a", True)], [("==", "b", True)], False),
         ([("==", 1, False)], [("==", 2, False)], True),
+        ([("==", TRAIN, True)], [("==", EVAL, True)], False),
+        ([("==", symbol(("len", "x")), True)], [("==", symbol(("len", "y")), True)], True),
+        ([("==", symbol(("len", "x")), True)], [("==", 2, True)], True),
         ([(">", 0, True), ("==", 1, False)], [(">", 1, False)], False),
         ([("truth", None, True)], [("is", None, True)], False),
     ],

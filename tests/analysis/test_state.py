@@ -1,0 +1,42 @@
+"""What stands for a value after branches that each gave it another one."""
+
+from __future__ import annotations
+
+from gpulint.analysis.paths import Condition, Literal, Path
+from gpulint.analysis.state import MAX_ALTERNATIVES, join
+from gpulint.analysis.symbols import symbol
+from gpulint.analysis.values import Join, Tensor, Unknown, Value
+from gpulint.places import Site
+
+
+def of_branches(values: list[Value]) -> object:
+    def path(number: int) -> Path:
+        return frozenset({Literal(Condition("==", symbol(("name", "n")), number), True)})
+
+    return join([(path(number), value) for number, value in enumerate(values)], ("joined",))
+
+
+def tensor(number: int, **known: object) -> Tensor:
+    made = Tensor(Site("a.py", number), dtype="float16")
+    for name, value in known.items():
+        setattr(made, name, value)
+    return made
+
+
+def test_few_tensors_stay_apart() -> None:
+    assert isinstance(of_branches([tensor(1), tensor(2)]), Join)
+
+
+def test_many_tensors_become_one_of_which_is_known_what_all_agree_on() -> None:
+    many: list[Value] = [tensor(number, dtype="float32") for number in range(MAX_ALTERNATIVES)]
+    one = of_branches([*many, tensor(99, dtype="float32", on_host=True, single=True)])
+    assert isinstance(one, Tensor)
+    assert (one.dtype, one.on_host, one.single) == ("float32", True, False)
+    other = of_branches([*many, tensor(99)])
+    assert isinstance(other, Tensor)
+    assert other.dtype is None
+
+
+def test_many_things_of_which_one_is_no_tensor_are_not_known() -> None:
+    many: list[Value] = [tensor(number) for number in range(MAX_ALTERNATIVES)]
+    assert type(of_branches([*many, Unknown(("other",))])) is Unknown

@@ -1,0 +1,526 @@
+"""Programs in which what matters turns on one thing: a name, a guard, a setting that is in force, an unknown value.
+Each case stands beside one that looks like it."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import gpulint
+from tests.test_rule_examples import codes_in
+
+STEP = """
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.Adam()
+data = tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4))).batch(64)
+
+
+def eager_step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return loss
+"""
+
+COMPILED = "step = tf.function(eager_step)\n"
+
+STEPS = [
+    (
+        "shapes that are compared with each other",
+        """
+        def check(one, other):
+            if len(one) != len(other):
+                raise ValueError("not of one length")
+
+        def train(x, y, z):
+            check(x, y)
+            check(x, z)
+            for batch in data:
+                eager_step(batch)
+
+        train(read("x"), read("y"), read("z"))
+        """,
+        {"GPU508"},
+    ),
+    (
+        "a function that ends with an error for two of its three callers",
+        """
+        def use(kind):
+            if kind != "gpu":
+                raise ValueError(kind)
+            with tf.device("/gpu:0"):
+                return tf.zeros(3)
+
+        if read(1):
+            use("first")
+        if read(2):
+            use("last")
+        use("gpu")
+        """,
+        {"GPU101"},
+    ),
+    (
+        "an object that has items",
+        """
+        class Options:
+            def __init__(self):
+                self.values = {"limits": None}
+
+            def __getitem__(self, key):
+                return self.values[key]
+
+            def __setitem__(self, key, value):
+                self.values[key] = value
+
+        options = Options()
+        options["limits"] = read()
+        print(options["limits"].shape)
+        for batch in data:
+            eager_step(batch)
+        """,
+        {"GPU508"},
+    ),
+    (
+        "a profiler that is among the built-ins",
+        "@profile\ndef train():\n    for batch in data:\n        eager_step(batch)\n\ntrain()",
+        {"GPU508"},
+    ),
+    (
+        "a decorator that is not known",
+        "from somewhere import profile\n\n@profile\ndef train():\n    for batch in data:\n"
+        "        eager_step(batch)\n\ntrain()",
+        set(),
+    ),
+    (
+        "a read in the condition of an inner loop",
+        "for epoch in range(99):\n    seen = 0\n    while optimizer.iterations.numpy() < 1000:\n"
+        "        step(next(iter(data)))\n        seen += 1",
+        {"GPU501"},
+    ),
+    (
+        "what is a tensor",
+        """
+        def placed(x):
+            if tf.is_tensor(x):
+                return x
+            with tf.device("/gpu:0"):
+                return tf.constant(x)
+
+        placed(tf.zeros(3))
+        """,
+        set(),
+    ),
+    (
+        "what is none",
+        """
+        def placed(x):
+            if tf.is_tensor(x):
+                return x
+            with tf.device("/gpu:0"):
+                return tf.constant(x)
+
+        placed([1.0, 2.0])
+        """,
+        {"GPU101"},
+    ),
+    (
+        "a function that is made anew in each epoch, in a mode",
+        """
+        class Trainer:
+            def __init__(self, options):
+                self.options = options
+
+            def epoch(self):
+                run = eager_step
+                if self.options.compiles:
+                    run = tf.function(run)
+                for batch in data:
+                    run(batch)
+
+        trainer = Trainer(read())
+        for epoch in range(100):
+            trainer.epoch()
+        """,
+        {"GPU505"},
+    ),
+    (
+        "a function that is made where there is none yet",
+        """
+        class Trainer:
+            run = None
+
+            def epoch(self):
+                if self.run is None:
+                    self.run = tf.function(eager_step)
+                for batch in data:
+                    self.run(batch)
+
+        trainer = Trainer()
+        for epoch in range(100):
+            trainer.epoch()
+        """,
+        set(),
+    ),
+]
+
+
+@pytest.mark.parametrize(("case", "code", "expected"), STEPS, ids=[case for case, _, _ in STEPS])
+def test_steps(case: str, code: str, expected: set[str], tmp_path: Path) -> None:
+    before = STEP + (COMPILED if " step(" in code else "")
+    assert codes_in(before + textwrap.dedent(code) + "\n", tmp_path) == expected
+
+
+GIVEN = """
+import tensorflow as tf
+
+
+def fit(model, optimizer, data):
+    {function}
+    def train_step(x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(x) - y) ** 2)
+        grads = tape.gradient(loss, model.trainable_variables)
+        {apply}
+        return loss
+
+    for x, y in data:
+        loss = train_step(x, y)
+        {after}
+"""
+
+APPLY = "optimizer.apply_gradients(zip(grads, model.trainable_variables))"
+
+
+@pytest.mark.parametrize(
+    ("function", "apply", "after", "expected"),
+    [
+        ("", APPLY, "pass", {"GPU508"}),
+        ("@tf.function", APPLY, "print(float(loss))", {"GPU501"}),
+        ("@tf.function", APPLY, "pass", set()),
+        ("@tf.function", "optimizer.note(grads)", "print(float(loss))", set()),
+        ("@tf.function", "optimizer.apply_gradients(model.pairs)", "print(float(loss))", set()),
+    ],
+    ids=["eager", "read", "compiled", "no update", "gradients of others"],
+)
+def test_an_optimizer_that_is_given(function: str, apply: str, after: str, expected: set[str], tmp_path: Path) -> None:
+    """It may scale losses, too: GPU601 says nothing of it."""
+    program = GIVEN.format(function=function, apply=apply, after=after)
+    in_float16 = "\n\ntf.keras.mixed_precision.set_global_policy('mixed_float16')\n"
+    assert codes_in(program, tmp_path) == codes_in(program + in_float16, tmp_path) == expected
+
+
+STRATEGIES = [
+    (
+        "one strategy of several",
+        """
+        import sys
+
+        def get(device=None):
+            if isinstance(device, str):
+                if "CPU" in device.upper():
+                    return tf.distribute.get_strategy(), "CPU"
+                elif "tpu" in device.lower():
+                    return tf.distribute.TPUStrategy(read()), "TPU"
+            if tf.config.list_physical_devices("GPU"):
+                return tf.distribute.MirroredStrategy(devices=device), "GPU"
+            return tf.distribute.get_strategy(), "CPU"
+
+        class Trainer:
+            def __init__(self, device):
+                self.strategy, self.kind = get(device)
+                if len(read()) > 3 and self.kind:
+                    self.more = read()
+                with self.strategy.scope():
+                    self.model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+                    self.optimizer = tf.keras.optimizers.Adam()
+                    self.seen = tf.keras.metrics.Mean()
+
+            @tf.function
+            def train_step(self, x):
+                def replica_step(x):
+                    with tf.GradientTape() as tape:
+                        loss = tf.nn.compute_average_loss(self.model(x)[:, 0] ** 2, global_batch_size=64)
+                    gradients = tape.gradient(loss, self.model.trainable_variables)
+                    self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
+                    self.seen.update_state(loss)
+
+                self.strategy.run(replica_step, args=(x,))
+
+        trainer = Trainer(sys.argv[1] if len(sys.argv) > 1 else None)
+        data = tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(64)
+        for x in trainer.strategy.experimental_distribute_dataset(data):
+            trainer.train_step(x)
+        """,
+        set(),
+    ),
+    (
+        "two strategies",
+        """
+        first, second = tf.distribute.MirroredStrategy(), tf.distribute.MirroredStrategy()
+        with first.scope():
+            model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+        with second.scope():
+            model.compile("sgd", "mse")
+        """,
+        {"GPU210"},
+    ),
+    *(
+        (
+            f"a batch of data named {name}",
+            f"""
+            strategy = tf.distribute.MirroredStrategy()
+            {name} = tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(64)
+            for x in strategy.experimental_distribute_dataset({name}):
+                print(strategy.experimental_local_results(x))
+            """,
+            expected,
+        )
+        for name, expected in [("train_data", {"GPU209"}), ("test_data", set()), ("train_val_data", {"GPU209"})]
+    ),
+]
+
+
+@pytest.mark.parametrize(("case", "code", "expected"), STRATEGIES, ids=[case for case, _, _ in STRATEGIES])
+def test_strategies(case: str, code: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in("import tensorflow as tf\n" + textwrap.dedent(code) + "\n", tmp_path) == expected
+
+
+SET = """
+import os
+
+import tensorflow as tf
+
+
+def configure(visible, grows):
+    os.environ["CUDA_VISIBLE_DEVICES"] = visible
+    for gpu in tf.config.list_physical_devices("GPU"):
+        tf.config.experimental.set_memory_growth(gpu, grows)
+
+
+for fold in range(5):
+    configure({visible}, {grows})
+    {between}
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+    tf.keras.backend.clear_session()
+"""
+
+
+@pytest.mark.parametrize(
+    ("visible", "grows", "expected"),
+    [
+        ('"0"', "True", set()),
+        ("os.environ['MINE']", "True", set()),
+        ("str(fold)", "True", {"GPU302"}),
+        ('"0"', "fold > 2", {"GPU301"}),
+    ],
+    ids=["the same", "the same, unknown", "another GPU", "another setting"],
+)
+def test_settings_that_are_in_force(visible: str, grows: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(SET.format(visible=visible, grows=grows, between="pass"), tmp_path) == expected
+
+
+@pytest.mark.parametrize(("pin", "expected"), [("", {"GPU301"}), ("tensorflow==2.5.0", set())])
+def test_optimizers_make_no_variables_in_old_releases(pin: str, expected: set[str], tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text(pin)
+    code = """
+    import tensorflow as tf
+
+    optimizer = tf.keras.optimizers.Adam()
+    for gpu in tf.config.list_physical_devices("GPU"):
+        tf.config.experimental.set_memory_growth(gpu, True)
+    """
+    assert codes_in(textwrap.dedent(code), tmp_path) == expected
+
+
+@pytest.mark.parametrize(("pin", "expected"), [("", {"GPU703"}), ("tensorflow==2.9.1", set())])
+def test_keras_2_lets_the_chief_alone_write(pin: str, expected: set[str], tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text(pin)
+    code = """
+    import os
+
+    import tensorflow as tf
+
+    os.environ["TF_CONFIG"] = open("cluster.json").read()
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    with strategy.scope():
+        model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+    data = tf.data.Dataset.from_tensor_slices((tf.zeros((640, 4)), tf.zeros((640, 1))))
+    data = data.batch(64 * strategy.num_replicas_in_sync)
+    model.fit(data, callbacks=[tf.keras.callbacks.ModelCheckpoint("model.keras")])
+    """
+    assert codes_in(textwrap.dedent(code), tmp_path) & {"GPU703"} == expected
+
+
+VERSIONS = """
+import tensorflow as tf
+from packaging import version
+
+NOW = version.parse(tf.__version__)
+IS_TWO = {check}
+
+
+def seed(number):
+    if IS_TWO:
+        tf.random.set_seed(number)
+    else:
+        tf.random.set_random_seed(number)
+
+
+seed(1)
+"""
+
+
+@pytest.mark.parametrize("check", ['version.parse("2.0.0") <= NOW', 'NOW >= version.parse("2.0.0")'])
+def test_a_check_of_the_version_in_either_order(check: str, tmp_path: Path) -> None:
+    assert codes_in(VERSIONS.format(check=check), tmp_path) == set()
+
+
+TIMED = """
+import timeit
+
+import tensorflow as tf
+
+
+def on_cpu():
+    with tf.device("/cpu:0"):
+        return tf.matmul(tf.random.normal((999, 999)), tf.random.normal((999, 999)))
+
+
+def on_gpu():
+    with tf.device("/gpu:0"):
+        return tf.{what}(tf.random.normal((999, 999)), tf.random.normal((999, 999)))
+
+
+print(timeit.timeit(on_cpu, number=9), timeit.timeit(on_gpu, number=9))
+on_cpu()
+on_gpu()
+"""
+
+
+@pytest.mark.parametrize(("what", "expected"), [("matmul", set()), ("subtract", {"GPU101"})])
+def test_a_gpu_is_compared_with_the_cpu(what: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(TIMED.format(what=what), tmp_path) == expected
+
+
+EAGER = """
+import tensorflow as tf
+
+tf.config.run_functions_eagerly(True)
+model = tf.keras.models.load_model("model.keras")
+"""
+
+
+@pytest.mark.parametrize(
+    ("work", "expected"),
+    [
+        ("model.evaluate(tf.zeros((640, 4)), tf.zeros((640, 1)))", {"GPU506"}),
+        ("for x in read():\n    print(model.predict(x))", {"GPU506"}),
+        ("print(model.predict(read()))", set()),
+        ("model.save('again.keras')", set()),
+        ("tf.config.run_functions_eagerly(False)\nmodel.evaluate(tf.zeros((640, 4)), tf.zeros((640, 1)))", set()),
+    ],
+    ids=["evaluated", "many predictions", "one prediction", "saved", "taken back"],
+)
+def test_an_eager_mode_of_programs_that_do_not_train(work: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(EAGER + work + "\n", tmp_path) == expected
+
+
+PICKED = """
+import tensorflow as tf
+
+import nets
+
+for name in open("names"):
+    model = nets.{pick}(name)
+    model.fit(tf.zeros((64, 4)), tf.zeros((64, 1)))
+"""
+
+
+def test_what_a_module_has_under_a_name(tmp_path: Path) -> None:
+    (tmp_path / "nets.py").write_text(NETS)
+    assert codes_in(PICKED.format(pick="__dict__[open('kind').read()]"), tmp_path) == {"GPU305"}
+    assert codes_in(PICKED.format(pick="__doc__[open('kind').read()]"), tmp_path) == set()
+
+
+NETS = """
+import tensorflow as tf
+
+
+def small(name):
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)], name=name)
+    model.compile("sgd", "mse")
+    return model
+
+
+def large(name):
+    return small(name)
+"""
+
+LOOKED_FOR = """
+import os
+
+import tensorflow as tf
+
+wanted = int(open("wanted").read())
+for name in os.listdir("models"):
+    if {condition}:
+        model = tf.keras.models.load_model(name)
+        model.fit(tf.zeros((64, 4)), tf.zeros((64, 1)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("int(name.split('_')[1]) == wanted", set()),
+        ("name == 'best.keras'", set()),
+        ("name.endswith('.keras')", {"GPU305"}),
+        ("wanted == 3", {"GPU305"}),
+    ],
+)
+def test_a_model_that_a_loop_looks_for(condition: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(LOOKED_FOR.format(condition=condition), tmp_path) == expected
+
+
+@pytest.mark.parametrize(("options", "expected"), [("", {"GPU503"}), (", batch_size=16", set())])
+def test_an_element_that_is_predicted_in_batches(options: str, expected: set[str], tmp_path: Path) -> None:
+    code = f"""
+    import tensorflow as tf
+
+    model = tf.keras.models.load_model("model.keras")
+    for volume in tf.data.Dataset.list_files("*.volume").map(read):
+        print(model.predict(volume{options}))
+    """
+    assert codes_in(textwrap.dedent(code), tmp_path) == expected
+
+
+def test_a_script_that_names_no_tensorflow_runs_what_trains(tmp_path: Path) -> None:
+    """The optimizer and the data are known there alone."""
+    (tmp_path / "agent.py").write_text(LEARN)
+    (tmp_path / "run.py").write_text("import agent\n\nagent.learn(agent.made(), 1000)\n")
+    found = gpulint.check_paths([tmp_path / "run.py", tmp_path / "agent.py"]).findings
+    assert {finding.code for finding in found} == {"GPU508"}
+
+
+LEARN = """
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+
+
+def made():
+    return {"optimizer": tf.keras.optimizers.Adam()}
+
+
+def learn(settings, rounds):
+    for _ in range(rounds):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(tf.zeros((8, 4))) ** 2)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        settings["optimizer"].apply(gradients, model.trainable_variables)
+"""
