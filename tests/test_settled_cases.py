@@ -101,6 +101,25 @@ STEPS = [
         "        step(next(iter(data)))\n        seen += 1",
         {"GPU501"},
     ),
+    *(
+        (
+            f"a counter on the device, {case}",
+            f"""
+            count = tf.Variable(0, dtype=tf.int64)
+
+            counted = tf.function(lambda: count.assign_add(2))
+            while count.numpy() < 1000:
+                step(tf.zeros((8, 4)))
+                {change}
+            """,
+            expected,
+        )
+        for case, change, expected in [
+            ("by eager code", "count.assign_add(1)", {"GPU501"}),
+            ("by compiled code", "counted()", set()),
+            ("by what is computed", "count.assign(tf.cast(tf.reduce_sum(model(tf.zeros((8, 4)))), tf.int64))", set()),
+        ]
+    ),
     (
         "what is a tensor",
         """

@@ -324,11 +324,13 @@ MOVES = frozenset({"assign_add", "assign_sub", "scatter_add", "scatter_sub"})
 @dataclass(frozen=True, slots=True)
 class StateUpdated(Event):
     """A variable or metric changes: `assign`, `assign_add`, `update_state` … (`method`). `gradient` is the
-    gradient that a variable is given, if it is one."""
+    gradient that a variable is given, if it is one; `by_number`: eager code gives it a number that stands in the
+    program."""
 
     target: Variable | Metric
     method: str
     gradient: Tensor | None = None
+    by_number: bool = False
 
     @property
     def is_move(self) -> bool:

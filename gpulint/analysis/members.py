@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -344,10 +344,14 @@ def call_object(interp: Interpreter, receiver: Object, arguments: Arguments, sit
 
 
 def updated(
-    interp: Interpreter, target: Variable | Metric, method: str, site: Site, gradient: Tensor | None = None
+    interp: Interpreter, target: Variable | Metric, method: str, site: Site, given: Iterable[Value] = ()
 ) -> None:
-    """A variable or metric changes."""
-    interp.emit(events.StateUpdated(site, interp.where(), target, method, gradient))
+    """A variable or metric changes; a variable is given one of those."""
+    given = tuple(given)
+    gradient = next((one for one in given if isinstance(one, Tensor) and one.gradient is not None), None)
+    by_number = bool(given) and all(isinstance(known(one), (int, float)) for one in given)
+    eager = not interp.context.may_be_traced
+    interp.emit(events.StateUpdated(site, interp.where(), target, method, gradient, by_number and eager))
 
 
 # ------------------------------------------------------------------------------ escaping

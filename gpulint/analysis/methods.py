@@ -110,8 +110,7 @@ def _variable(interp: Interpreter, receiver: Variable, name: str, arguments: Arg
         for value in arguments.all():
             tensors.read_at(interp, value, "assign", site)
         given = alternatives(arguments.positional[0], interp.path) if arguments.positional else []
-        gradients = (value for _, value in given if isinstance(value, Tensor) and value.gradient is not None)
-        members.updated(interp, receiver, name, site, next(gradients, None))
+        members.updated(interp, receiver, name, site, (value for _, value in given))
         return receiver
     if name == "numpy":
         tensors.read_at(interp, receiver, name, site)

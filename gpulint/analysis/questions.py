@@ -218,6 +218,8 @@ def way_to_start(plan: Plan, since: Site) -> tuple[Site, ...]:
 
 
 def is_test(path: str) -> bool:
-    """Whether a file is a test by its name."""
-    name = path.replace("\\", "/").rpartition("/")[2]
-    return name.startswith("test_") or name.endswith("_test.py")
+    """Whether a file is a test by its name, or by part of it where the directory says so, too."""
+    directory, _, name = path.replace("\\", "/").rpartition("/")
+    if name.startswith("test_") or name.endswith("_test.py"):
+        return True
+    return directory.rpartition("/")[2] in ("test", "tests") and "test" in name.lower()

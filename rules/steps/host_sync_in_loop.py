@@ -105,6 +105,8 @@ class HostSyncInLoop(Rule):
         self._reads: dict[Site, list[events.TensorRead]] = defaultdict(list)
         self._needed: dict[Site, set[Site]] = defaultdict(set)
         """For each read, the loops around the places where the host works with it."""
+        self._added: dict[int, list[bool]] = defaultdict(list)
+        """For each variable, whether the changes of it are by numbers that eager code has."""
 
     def on_tensor_read(self, event: events.TensorRead, plan: Plan) -> Iterator[Report]:
         self._reads[event.site].append(event)
@@ -115,6 +117,10 @@ class HostSyncInLoop(Rule):
             self._needed[read].update(loop.site for loop in event.where.context.loops)
         return iter(())
 
+    def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> Iterator[Report]:
+        self._added[event.target.serial].append(event.by_number)
+        return iter(())
+
     def on_end(self, plan: Plan) -> Iterator[Report]:
         loops, steps = (step_loops(plan), updates(plan)) if self._reads else (frozenset(), [])
         for event in (event for alike in self._reads.values() for event in alike):
@@ -122,7 +128,7 @@ class HostSyncInLoop(Rule):
             loop = every_step(event, loops, steps, alike)
             if loop is None or not in_every_turn(event, loop, alike):
                 continue
-            if loop.site in self._needed[event.site] and not _counts_steps(event.tensor):
+            if loop.site in self._needed[event.site] and not self._counts(event.tensor.state):
                 continue
             if has_compiled_way(event.where, plan):
                 continue
@@ -133,10 +139,13 @@ class HostSyncInLoop(Rule):
                 related=((loop.site, "the step loop"), (event.tensor.site, "the tensor comes from here")),
             )
 
-
-def _counts_steps(tensor: values.Tensor) -> bool:
-    """Whether Python could count as well what is read: the steps of an optimizer."""
-    return tensor.state is not None and tensor.state.counts_steps
+    def _counts(self, variable: values.Variable | None) -> bool:
+        """Whether Python could count as well what a variable counts: the steps of an optimizer, or numbers that eager
+        code adds."""
+        if variable is None:
+            return False
+        added = self._added.get(variable.serial, [])
+        return variable.counts_steps or (bool(added) and all(added))
 
 
 _HOW = {
