@@ -101,6 +101,29 @@ STEPS = [
         "        step(next(iter(data)))\n        seen += 1",
         {"GPU501"},
     ),
+    (
+        "numbers of which there may be none",
+        """
+        class Evaluator:
+            count = 0
+
+            def update(self, loss):
+                self.count += 1
+                self.loss = loss
+
+            def get(self):
+                if self.count == 0:
+                    return 0
+                return self.loss, self.loss / self.count
+
+        evaluator = Evaluator()
+        for batch in data:
+            loss = step(batch)
+            evaluator.update(loss)
+            print("{:.3f} {:.3f}".format(*evaluator.get()))
+        """,
+        {"GPU501"},
+    ),
     *(
         (
             f"a counter on the device, {case}",
@@ -424,6 +447,26 @@ on_gpu()
 @pytest.mark.parametrize(("what", "expected"), [("matmul", set()), ("subtract", {"GPU101"})])
 def test_a_gpu_is_compared_with_the_cpu(what: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(TIMED.format(what=what), tmp_path) == expected
+
+
+IN_PYTHON = """
+import tensorflow as tf
+
+
+def read(name, label):
+    return tf.io.decode_png(tf.io.read_file(name)), label, name
+
+
+names = tf.data.Dataset.list_files("*.png").map(lambda name: (name, 1), num_parallel_calls=tf.data.AUTOTUNE)
+data = names.map(lambda name, label: tf.py_function(read, [name, label], [{types}, tf.int64, tf.string])).batch(8)
+model = tf.keras.models.load_model("model.keras")
+model.fit(data)
+"""
+
+
+@pytest.mark.parametrize(("types", "expected"), [("tf.float32", {"GPU402", "GPU404"}), ("tf.int32", set())])
+def test_what_python_gives_with_a_name(types: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(IN_PYTHON.format(types=types), tmp_path) == expected
 
 
 EAGER = """

@@ -27,15 +27,18 @@ def of_object(interp: Interpreter, receiver: Object, name: str, site: Site) -> N
 
 
 def of_op(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> None:
-    """A library function is called that may be one. A Python function that gives texts, as file names are, is "names":
-    what they name is read by others."""
+    """A library function is called that may be one. A Python function that gives texts, as file names are, and nothing
+    that was computed is "names": what they name is read by others."""
     if (kind := effect_of(name)) is not None:
         types = leaves_on(interp.path, arguments.get("Tout", 2) or NONE) if kind == "python" else ()
-        note(interp, "names" if any(_is_text(one) for one in types) else kind, name, site)
+        named = [one.name if isinstance(one, External) else "" for one in types]
+        note(interp, "names" if _are_names(named) else kind, name, site)
 
 
-def _is_text(dtype: Value) -> bool:
-    return isinstance(dtype, External) and dtype.name == "tensorflow.string"
+def _are_names(types: list[str]) -> bool:
+    """Whether what Python gives are names and labels: a text first, or one among whole numbers."""
+    text = "tensorflow.string"
+    return text in types and (types[0] == text or not any("float" in one for one in types))
 
 
 def of_layer(interp: Interpreter, layer: Object, site: Site) -> None:

@@ -163,7 +163,9 @@ def arguments(interp: Interpreter, nodes: tuple[ir.Argument, ...]) -> Arguments:
     for node in nodes:
         value = interp.choose(interp.evaluate(node.value))
         if node.star == "*":
-            items = value.items if isinstance(value, Items) else None
+            several = [one for _, one in value.alternatives] if isinstance(value, Join) else [value]
+            able = [one for one in several if not isinstance(one, Constant) or isinstance(one.value, str)]
+            items = able[0].items if len(able) == 1 and isinstance(able[0], Items) else None
             if items is None:
                 is_open = True
             else:
