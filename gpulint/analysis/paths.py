@@ -43,8 +43,8 @@ class Literal:
     """The paths of which it says that none holds."""
 
     def __new__(cls, condition: Condition, holds: bool) -> Literal:
-        known = _LITERALS.get((condition, holds))
-        return known if known is not None else _made(condition, holds)
+        known = _LITERALS.get((_key(condition), holds))
+        return known if known is not None and known.condition == condition else _made(condition, holds)
 
     def __repr__(self) -> str:
         return f"Literal({self.condition!r}, {self.holds})"
@@ -59,15 +59,20 @@ class _Group:
         self.literals: list[Literal] = []
 
 
-_LITERALS: WeakValueDictionary[tuple[Condition, bool], Literal] = WeakValueDictionary()
+_LITERALS: WeakValueDictionary[tuple[Hashable, bool], Literal] = WeakValueDictionary()
 _GROUPS: WeakValueDictionary[Hashable, _Group] = WeakValueDictionary()
+
+
+def _key(condition: Condition) -> Hashable:
+    """What a condition is known by: never literals, which would hold each other there for ever."""
+    return hash(condition.operand) if condition.operator == "any" else condition
 
 
 def _made(condition: Condition, holds: bool) -> Literal:
     """A new pair of literals for a condition; the one that is asked for."""
     subject = condition.subject
     if condition.operator == "any":
-        subject = condition.operand
+        subject = _key(condition)
     elif isinstance(subject, Symbol) and subject.parts[0] == "len":
         subject = subject.parts[1]
     group = _GROUPS.setdefault(subject, _Group())
@@ -75,7 +80,7 @@ def _made(condition: Condition, holds: bool) -> Literal:
     for literal, value, other in ((pair[0], True, pair[1]), (pair[1], False, pair[0])):
         literal.condition, literal.holds, literal.negation = condition, value, other
         literal.group, literal.compounds, literal.ways = group, [], ()
-        _LITERALS[condition, value] = literal
+        _LITERALS[_key(condition), value] = literal
     group.literals += pair
     if condition.operator == "any" and isinstance(condition.operand, frozenset):
         pair[1].ways = tuple(condition.operand)
@@ -194,6 +199,13 @@ def has_one_replica(path: Path) -> bool:
             if head == "replicas" or (head == "len" and isinstance(rest[0], Symbol) and rest[0].parts[0] == "devices"):
                 return True
     return False
+
+
+def forget() -> None:
+    """Let go of the paths that were asked about."""
+    _agree.cache_clear()
+    has_one_replica.cache_clear()
+    words_of.cache_clear()
 
 
 def mentions(path: Path, word: str) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpulint.analysis import paths
 from gpulint.analysis.modules import Outlines
 from gpulint.linting.engine import Checker, collecting_seldom
 from gpulint.linting.examined import Examined
@@ -111,6 +112,7 @@ def _serve(task: Task, given: Mapping[str, bytes], limits: Limits, pipe: Connect
         try:
             if checker is not None and checker.files.kept > KEPT_BYTES:
                 checker = None
+                paths.forget()
                 gc.collect()
             checker = checker or Checker(task.finder, task.catalogue(), outlines)
             checker.give_up(order.lost)

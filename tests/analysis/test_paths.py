@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,6 +40,16 @@ def test_conditions_on_one_thing_can_exclude_each_other(
 ) -> None:
     assert compatible(path(*one), path(*other)) is possible
     assert compatible(path(*other), path(*one)) is possible
+
+
+def test_conditions_that_nobody_has_are_let_go() -> None:
+    part = Literal(Condition("truth", symbol(("name", "of nobody else"))), True)
+    whole = Literal(Condition("any", "", frozenset({frozenset({part})})), False)
+    assert Literal(whole.condition, False) is whole
+    known = weakref.ref(whole), weakref.ref(part)
+    del part, whole
+    gc.collect()
+    assert [one() for one in known] == [None, None]
 
 
 def test_an_empty_list_has_no_second_element() -> None:
