@@ -51,22 +51,26 @@ def _of(interp: Interpreter, meant: Value | None, site: Site) -> Value | None:
     if meant.name == "tensorflow.Tensor":
         return Tensor(site)
     known = fact(meant.name)
-    now = interp.where()
-    elsewhere = Where(Context(maybe_scoped=True), now.path, now.caller, now.graph_mode)
     if known is not None and known.kind is Kind.MODEL:
-        return Model(site, elsewhere, meant.name)
+        return Model(site, _elsewhere(interp), meant.name)
     if meant.name in _OPTIMIZERS:
         return optimizer(interp, site)
-    return Optimizer(site, elsewhere, meant.name) if known is not None and known.kind is Kind.OPTIMIZER else None
+    if known is not None and known.kind is Kind.OPTIMIZER:
+        return Optimizer(site, _elsewhere(interp), meant.name)
+    return None
 
 
 def optimizer(interp: Interpreter, site: Site) -> Optimizer:
     """An optimizer that was made elsewhere, of any kind."""
-    now = interp.where()
-    elsewhere = Where(Context(maybe_scoped=True), now.path, now.caller, now.graph_mode)
-    made = Optimizer(site, elsewhere, "tensorflow.keras.optimizers.Optimizer")
+    made = Optimizer(site, _elsewhere(interp), "tensorflow.keras.optimizers.Optimizer")
     made.scales = None
     return made
+
+
+def _elsewhere(interp: Interpreter) -> Where:
+    """Where something was made that the program is given: perhaps in a scope."""
+    now = interp.where()
+    return Where(Context(maybe_scoped=True), now.path, now.caller, now.graph_mode)
 
 
 _OPTIMIZERS = frozenset({"tensorflow.keras.optimizers.Optimizer", "tensorflow.keras.optimizers.legacy.Optimizer"})

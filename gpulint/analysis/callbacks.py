@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from gpulint.analysis import calls
 from gpulint.analysis.contexts import Loop
-from gpulint.analysis.control import Halts
 from gpulint.analysis.events import LoopEntered
 from gpulint.analysis.nesting import leaves_on
 from gpulint.analysis.values import NONE, Arguments, Function, Instance, Model, UserClass
@@ -35,14 +34,9 @@ def fitted(interp: Interpreter, model: Model, arguments: Arguments, site: Site) 
 
 
 def _call(interp: Interpreter, callback: Instance, cls: UserClass, method: Function, site: Site) -> None:
-    before = interp.context
-    interp.context = before._replace(loops=())
-    begins(interp, cls, method)
-    try:
+    with interp.within(interp.context._replace(loops=())):
+        begins(interp, cls, method)
         calls.call_method(interp, callback, method, Arguments((), {}, True), site)
-    except Halts:
-        pass
-    interp.context = before
 
 
 def begins(interp: Interpreter, cls: UserClass, method: Function) -> None:

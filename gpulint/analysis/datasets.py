@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpulint.analysis import events, generators, members, removed, runtime
-from gpulint.analysis.control import Halts
 from gpulint.analysis.effects import of_layer
 from gpulint.analysis.state import alternatives
 from gpulint.analysis.tensors import element_of, flattened
@@ -203,13 +202,8 @@ def _run_mapped(interp: Interpreter, arguments: Arguments, site: Site) -> tuple[
     if isinstance(function, (Layer, Model)) and function.cls is None:
         of_layer(interp, function, site)
     elif isinstance(function, (Function, Traced, Partial, Bound, Object)):
-        before = interp.context
-        interp.context = before._replace(devices=(), scopes=(), replica=None, traced=site, loops=())
-        try:
+        with interp.within(interp.context._replace(devices=(), scopes=(), replica=None, traced=site, loops=())):
             interp.call(function, Arguments((Tensor(site), Tensor(site))), site)
-        except Halts:
-            pass
-        interp.context = before
     found = tuple(interp.effects[mark:])
     del interp.effects[mark:]
     return found

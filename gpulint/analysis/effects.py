@@ -27,8 +27,8 @@ def of_object(interp: Interpreter, receiver: Object, name: str, site: Site) -> N
 
 
 def of_op(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> None:
-    """A library function is called that may be one. A Python function that gives texts, as file names are, and nothing
-    that was computed is "names": what they name is read by others."""
+    """A library function is called that may be one. A Python function that gives names of files, with labels perhaps,
+    is "names": what they name is read by others."""
     if (kind := effect_of(name)) is not None:
         types = leaves_on(interp.path, arguments.get("Tout", 2) or NONE) if kind == "python" else ()
         named = [one.name if isinstance(one, External) else "" for one in types]

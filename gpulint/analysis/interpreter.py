@@ -250,6 +250,16 @@ class Interpreter:
         self._extend(Site(self.plan.path, 0))
 
     @contextmanager
+    def within(self, context: Context) -> Iterator[None]:
+        """Run something in another context: where a path ends in it, nothing around it does."""
+        before, self.context = self.context, context
+        try:
+            yield
+        except Halts:
+            pass
+        self.context = before
+
+    @contextmanager
     def aside(self, steps: int) -> Iterator[None]:
         """Run something for what it shows: it may take so many steps, which count for nobody, and changes nothing."""
         path, context, branches, active = self.path, self.context, self.branches, len(self.active)

@@ -102,9 +102,9 @@ def left_on(
     not count.
     """
     called = [event for event in plan.events if isinstance(event, LibraryCalled)]
-    last = max((index for index, event in enumerate(plan.events) if works(event)), default=-1)
-    before = [event for event in plan.events[: last + 1] if isinstance(event, LibraryCalled)]
-    work = [event.where for event in plan.events if works(event)]
+    done = [index for index, event in enumerate(plan.events) if works(event)]
+    before = [event for event in plan.events[: done[-1] + 1 if done else 0] if isinstance(event, LibraryCalled)]
+    work = [plan.events[index].where for index in done]
     for event in before:
         if event.name not in switches or _turns(event) is False:
             continue

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint.analysis.contexts import Loop
-from gpulint.analysis.control import Halts
 from gpulint.analysis.events import LoopEntered
 from gpulint.analysis.values import Arguments, Unknown, known
 from gpulint.places import Site
@@ -53,14 +52,11 @@ def _run(interp: Interpreter, search: Search, arguments: Arguments, site: Site) 
     function = arguments.get(search.function, 0)
     if function is None:
         return
-    before = interp.context
-    if known(arguments.get(*search.trials)) != 1:
-        loop = Loop(site, None, False, start=interp.path, entry=interp.steps, flags=len(before.flags))
-        interp.context = before._replace(loops=(*before.loops, loop))
-        interp.emit(LoopEntered(site, interp.where(), loop))
+    context = interp.context
+    loop = Loop(site, None, False, start=interp.path, entry=interp.steps, flags=len(context.flags))
+    is_loop = known(arguments.get(*search.trials)) != 1
     trial = Arguments((Unknown(("trial", site)),))
-    try:
+    with interp.within(context._replace(loops=(*context.loops, loop)) if is_loop else context):
+        if is_loop:
+            interp.emit(LoopEntered(site, interp.where(), loop))
         interp.each(function, lambda option: interp.call(option, trial, site), site)
-    except Halts:
-        pass
-    interp.context = before

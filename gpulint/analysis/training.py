@@ -18,7 +18,6 @@ from gpulint.analysis import (
     tensors,
 )
 from gpulint.analysis.contexts import Replica
-from gpulint.analysis.control import Halts
 from gpulint.analysis.nesting import leaves_on
 from gpulint.analysis.values import (
     NONE,
@@ -135,19 +134,15 @@ def _fit(interp: Interpreter, model: Model, arguments: Arguments, site: Site) ->
 
 def _train_step(interp: Interpreter, model: Model, step: Value, data: Value, site: Site) -> None:
     """Keras traces `train_step`, or its own around `call`, under the strategy that the model was made in."""
-    before = interp.context
     strategy = model.where.context.strategy
-    replica = Replica(site, strategy) if strategy is not None and strategy.is_multi_replica else before.replica
-    interp.context = before._replace(traced=site, replica=replica, loops=())
+    here = interp.context
+    replica = Replica(site, strategy) if strategy is not None and strategy.is_multi_replica else here.replica
     element = data.element if isinstance(data, Dataset) and data.element is not None else Tensor(site)
-    try:
+    with interp.within(here._replace(traced=site, replica=replica, loops=())):
         result = calls.call_method(interp, model, step, Arguments((element,)), site)
         if step is not None and model.cls is not None and model.cls.find("train_step") is None:
             interp.state.write(model.attributes, precision.OUTPUTS, interp.choose(result))
             precision.fitted(interp, model, site)
-    except Halts:
-        pass
-    interp.context = before
 
 
 def optimizer_method(interp: Interpreter, optimizer: Optimizer, name: str, arguments: Arguments, site: Site) -> Value:
