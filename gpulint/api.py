@@ -26,6 +26,7 @@ from gpulint.analysis.precision import computes_in
 from gpulint.analysis.questions import (
     blamed,
     chain,
+    computes_in_loop,
     confidence,
     has_cluster,
     is_run_by_program,
@@ -43,6 +44,7 @@ from gpulint.analysis.questions import (
 from gpulint.analysis.rounds import (
     changing_number,
     differ_in_numbers,
+    is_drawn,
     is_given,
     is_observed,
     is_single,
@@ -143,6 +145,7 @@ __all__ = [
     "changing_number",
     "compatible",
     "computes_in",
+    "computes_in_loop",
     "confidence",
     "constants_in",
     "differ_in_numbers",
@@ -156,6 +159,7 @@ __all__ = [
     "has_gpu_kernel",
     "in_every_turn",
     "is_complete",
+    "is_drawn",
     "is_given",
     "is_observed",
     "is_rare",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from gpulint.analysis.contexts import Caller, Where, callers
 from gpulint.analysis.events import (
+    DatasetConsumed,
     EnvironmentSet,
     Event,
     LayerBuilt,
@@ -14,10 +15,12 @@ from gpulint.analysis.events import (
     ModelBuilt,
     ModelCalled,
     ModelFitted,
+    OpCalled,
     OptimizerBuilt,
     RuntimeConfigured,
     RuntimeInitialised,
     StrategyBuilt,
+    TracedCalled,
     UnknownFitted,
     VariableBuilt,
 )
@@ -89,6 +92,12 @@ def may_train_or_evaluate(event: Event) -> bool:
     if isinstance(event, ModelCalled):
         return event.how == "evaluate" or (event.how == "predict" and bool(event.where.context.loops))
     return may_train(event)
+
+
+def computes_in_loop(event: Event) -> bool:
+    """Whatever TensorFlow computes there."""
+    kinds = (DatasetConsumed, ModelCalled, OpCalled, TracedCalled)
+    return isinstance(event, kinds) and bool(event.where.context.loops)
 
 
 def left_on(

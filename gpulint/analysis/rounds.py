@@ -99,6 +99,23 @@ def _is_single(name: Symbol) -> bool:
     return called in ("preprocess_input", "asarray", "float32") and isinstance(first, Symbol) and _is_single(first)
 
 
+def is_drawn(value: Value) -> bool:
+    """Whether a value is a part of one record among those that are drawn from a collection, as a state of a replay
+    memory is."""
+    return type(value) is Unknown and _is_drawn(value.symbol)
+
+
+def _is_drawn(name: Symbol) -> bool:
+    deep = 0
+    while name.parts[0] in ("item", "turn"):
+        deep += name.parts[0] == "item"
+        name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
+    return deep == 2 and name.parts[0] == "call" and _call(name)[0] in _DRAWS
+
+
+_DRAWS = frozenset({"sample", "choices"})
+
+
 def _is_constant(name: Any) -> bool:
     return isinstance(name, Symbol) and name.parts[0] in ("constant", "unary")
 

@@ -11,6 +11,7 @@ from gpulint.api import (
     Severity,
     Site,
     calls,
+    computes_in_loop,
     confidence,
     events,
     known,
@@ -26,7 +27,8 @@ class EagerLeftOn(Rule):
 
     ## What it does
     Finds `tf.config.run_functions_eagerly(True)`, `compile(run_eagerly=True)`, `model.run_eagerly = True` and
-    `tf.data.experimental.enable_debug_mode()` that nothing guards in a program that trains.
+    `tf.data.experimental.enable_debug_mode()` that nothing guards in a program that trains, evaluates or computes
+    in a loop.
 
     ## Why is this bad
     They are for finding errors. Nothing is compiled then: measured, `fit` takes 8 to 10 times as long, a function
@@ -57,7 +59,7 @@ class EagerLeftOn(Rule):
 
     ## What is not reported
     Calls under a condition or with a flag as argument, calls that are taken back later, tests, programs that neither
-    train nor evaluate nor predict in a loop.
+    train nor evaluate nor compute anything in a loop.
 
     ## Fix
     Unsafe: takes the call or the argument out. Python code in functions and layers (prints, breakpoints) then runs
@@ -90,7 +92,8 @@ class EagerLeftOn(Rule):
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        for event in left_on(plan, SWITCHES, may_train_or_evaluate):
+        trains = any(may_train_or_evaluate(event) for event in plan.events)
+        for event in left_on(plan, SWITCHES, may_train_or_evaluate if trains else computes_in_loop):
             yield Report(
                 event.site,
                 f"`{event.name.rpartition('.')[2]}` is left on",

@@ -166,7 +166,7 @@ class EagerTrainStep(Rule):
             functions = [caller.definition for one in (event, taken) for caller in callers(one.where.caller)]
             if self._wrapped.intersection(function for function in functions if function is not None):
                 continue
-            moments = sorted((event.where, taken.where, taken.tape.where), key=lambda where: where.caller.depth)
+            moments = sorted((taken.tape.where, taken.where, event.where), key=lambda where: where.caller.depth)
             inside = [_called_in_loop(where) for where in moments]
             place = next((function for function in inside if function is not None), taken.tape.site)
             step = (of_step[-1].site, taken.where.caller.definition or place)

@@ -17,6 +17,7 @@ from gpulint.api import (
     events,
     goes_over_data,
     in_every_turn,
+    is_drawn,
     is_given,
     is_observed,
     is_rare,
@@ -111,7 +112,7 @@ class PredictInLoop(Rule):
         fitted_on_samples = {
             loop.site
             for event in self._calls
-            if any(is_single(value) for value in _given(event))
+            if any(_is_one(value) for value in _given(event))
             for loop in (_loop(event),)
             if loop.site in self._fits and not any(words(name) & _ROUNDS for name in loop.names)
         }
@@ -122,7 +123,7 @@ class PredictInLoop(Rule):
             if not in_every_turn(event, loop, self._calls) or self._waits(event, loop):
                 continue
             given = _given(event)
-            one = any(is_single(value) for value in given)
+            one = any(_is_one(value) for value in given)
             batch = event.arguments.get("batch_size") is None and any(
                 isinstance(value, values.Tensor) and value.from_data for value in given
             )
@@ -164,6 +165,10 @@ class PredictInLoop(Rule):
 def _loop(event: events.ModelCalled) -> Loop:
     around = event.where.context.loops
     return next((one for one in reversed(around) if rounds(one) != 1), around[-1])
+
+
+def _is_one(value: values.Value) -> bool:
+    return is_single(value) or is_drawn(value)
 
 
 def _given(event: events.ModelCalled) -> list[values.Value]:
