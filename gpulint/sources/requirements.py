@@ -6,7 +6,7 @@ import os
 import re
 
 FILES = re.compile(
-    r"(?:.*requirements?.*\.(?:txt|in|pip)|(?:.*env|conda).*\.ya?ml|pyproject\.toml|pipfile|setup\.(?:py|cfg))",
+    r"(?:.*requirements?.*\.(?:txt|in|pip)|(?:.*env|conda).*\.ya?ml|pyproject\.toml|pipfile|pkg-info|setup\.(?:py|cfg))",
     re.IGNORECASE,
 )
 """Names of files in which projects say what they need."""
@@ -18,6 +18,8 @@ _LISTS = (".txt", ".in", ".pip", ".yml", ".yaml")
 """Files with one requirement a line."""
 _ASIDE = re.compile(r"(?:^|[^a-z])(?:tests?|dev|docs?|ci|examples?|lint)(?:[^a-z]|$)", re.I)
 """In names of files for those who work on a project."""
+_CONSTANT = re.compile(r"""^(\w+)[ \t]*=[ \t]*["']([^"'\n]*)["'][ \t]*(?:#.*)?$""", re.M)
+_PLACE = re.compile(r"\{(\w+)\}")
 _VERSION_KEY = re.compile(r"""version\s*=\s*["']([^"']*)""")
 _CONDA = re.compile(r"=\s*(\d+(?:\.\d+)*)")
 
@@ -56,6 +58,9 @@ def _wanted(path: str) -> list[str]:
             text = file.read()
     except OSError:
         return []
+    if path.endswith(".py"):
+        constants = dict(_CONSTANT.findall(text))
+        text = _PLACE.sub(lambda place: constants.get(place[1], place[0]), text)
     asked = [found["wanted"].strip() for found in _ASKED.finditer(text)]
     return [*asked, *("" for _ in _ANY.finditer(text))] if path.lower().endswith(_LISTS) else asked
 

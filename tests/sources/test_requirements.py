@@ -51,6 +51,9 @@ NEWEST = "2.21"
         ("setup.py", 'install_requires=["numpy", "tensorflow<2.9"],', "2.8"),
         ("setup.cfg", "install_requires =\n    tensorflow (>=2.2,<2.4)\n", "2.3"),
         ("setup.py", 'name="some-tensorflow"', None),
+        ("setup.py", 'TF = "2.11"  # and no other\ninstall_requires = [f"tensorflow=={TF}"]', "2.11"),
+        ("setup.py", 'install_requires = [f"tensorflow=={read()}"]', ""),
+        ("PKG-INFO", "Requires-Dist: numpy\nRequires-Dist: tensorflow (<2.13,>=2.4)", "2.12"),
     ],
 )
 def test_what_a_file_pins(name: str, text: str, expected: str | None, tmp_path: Path) -> None:
