@@ -310,6 +310,21 @@ STRATEGIES = [
         """,
         {"GPU210"},
     ),
+    (
+        "one of more builders than are gone through",
+        """
+        def small():
+            return tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+
+        builders = {"a": small, "b": small, "c": small, "d": small, "e": small, "f": small, "g": small, "h": small,
+                    "i": tf.keras.applications.VGG16, "j": tf.keras.applications.VGG19}
+        model = builders[open("kind").read()]()
+        with tf.distribute.MirroredStrategy().scope():
+            model.compile("sgd", "mse")
+        model.fit(tf.zeros((640, 4)), tf.zeros((640, 1)))
+        """,
+        {"GPU201"},
+    ),
     *(
         (
             f"a batch of data named {name}",
@@ -482,13 +497,79 @@ model = tf.keras.models.load_model("model.keras")
         ("model.evaluate(tf.zeros((640, 4)), tf.zeros((640, 1)))", {"GPU506"}),
         ("for x in read():\n    print(model.predict(x))", {"GPU506"}),
         ("print(model.predict(read()))", set()),
+        ("for x in read():\n    print(tf.reduce_sum(x))", {"GPU506"}),
+        ("print(tf.reduce_sum(read()))", set()),
         ("model.save('again.keras')", set()),
         ("tf.config.run_functions_eagerly(False)\nmodel.evaluate(tf.zeros((640, 4)), tf.zeros((640, 1)))", set()),
     ],
-    ids=["evaluated", "many predictions", "one prediction", "saved", "taken back"],
+    ids=["evaluated", "many predictions", "one prediction", "many sums", "one sum", "saved", "taken back"],
 )
 def test_an_eager_mode_of_programs_that_do_not_train(work: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(EAGER + work + "\n", tmp_path) == expected
+
+
+REPLAY = """
+import random
+from collections import deque
+
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(2)])
+memory = deque(maxlen=2000)
+memory.append(read())
+for state, action, reward in {drawn}:
+    print(model.predict(state), action, reward)
+"""
+
+
+@pytest.mark.parametrize(
+    ("drawn", "expected"),
+    [
+        ("random.sample(memory, 32)", {"GPU503"}),
+        ("zip(*random.sample(memory, 3))", set()),
+        ("read()", set()),
+    ],
+)
+def test_records_that_are_drawn_from_a_memory(drawn: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(REPLAY.format(drawn=drawn), tmp_path) == expected
+
+
+OPTION = """
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.models.load_model("model.keras")
+
+
+def predicted(x, batches=None, many=False):
+    if {test}:
+        return model.predict({first})
+    else:
+        return model.predict({second})
+
+
+for x in read():
+    print(predicted(np.expand_dims(x, 0){given}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "one_is_second", "given", "expected"),
+    [
+        ("many", True, "", {"GPU503"}),
+        ("batches is not None", True, "", {"GPU503"}),
+        ("batches is None", False, "", {"GPU503"}),
+        ("not many", False, "", set()),
+        ("many", False, ", many=True", set()),
+        ("batches is not None", False, ", batches=3", set()),
+    ],
+)
+def test_options_that_nobody_uses(
+    test: str, one_is_second: bool, given: str, expected: set[str], tmp_path: Path
+) -> None:
+    first, second = ("read()", "x") if one_is_second else ("x", "read()")
+    program = OPTION.format(test=test, first=first, second=second, given=given)
+    assert codes_in(program, tmp_path) == expected
 
 
 PICKED = """

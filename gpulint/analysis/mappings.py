@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from gpulint.analysis.paths import Condition, Literal, Path
@@ -9,11 +10,18 @@ from gpulint.analysis.state import MISSING, join
 from gpulint.analysis.values import (
     NONE,
     Arguments,
+    Bound,
     Constant,
+    External,
+    Function,
+    Imported,
     Items,
     Join,
     Mapping,
+    Partial,
+    Traced,
     Unknown,
+    UserClass,
     Value,
     symbol_of,
 )
@@ -23,7 +31,10 @@ if TYPE_CHECKING:
     from gpulint.analysis.interpreter import Interpreter
 
 MAX_CHOICES = 8
-"""Entries of a dict that a key which is not known chooses between; of a larger one the entry is unknown."""
+"""Entries of a dict that a key which is not known chooses between. The first ones stand for all in a larger dict of
+functions and classes; in another the entry is unknown."""
+
+_CALLABLE = (Bound, External, Function, Imported, Partial, Traced, UserClass)
 
 
 def key_of(key: Value) -> Any:
@@ -48,14 +59,17 @@ def entry(interp: Interpreter, container: Mapping, key: Value, default: Value | 
         return made
     if isinstance(key, Constant):
         return default if complete else None
-    if isinstance(key, Join) or not complete or not 0 < len(entries) <= MAX_CHOICES:
+    if isinstance(key, Join) or not complete or not entries:
+        return None
+    if len(entries) > MAX_CHOICES and not all(isinstance(value, _CALLABLE) for value in entries.values()):
         return None
     if any(isinstance(value, Constant) for value in entries.values()):
         return None
     subject = symbol_of(key)
-    chosen = [Literal(Condition("==", subject, one), True) for one in entries]
+    meant = list(islice(entries.items(), MAX_CHOICES))
+    chosen = [Literal(Condition("==", subject, one), True) for one, _ in meant]
     ways: list[tuple[Path, Value]] = [
-        (frozenset({literal}), interp.choose(value)) for literal, value in zip(chosen, entries.values(), strict=True)
+        (frozenset({literal}), interp.choose(value)) for literal, (_, value) in zip(chosen, meant, strict=True)
     ]
     if default is not None:
         ways.append((frozenset(literal.negation for literal in chosen), default))

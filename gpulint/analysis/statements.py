@@ -155,7 +155,8 @@ def if_(interp: Interpreter, node: ir.If) -> int:
     if yes is None or no is None:
         guard, block = (yes, node.body) if yes is not None else (no, node.orelse)
         interp.path |= guard or frozenset()
-        if not block or not (_is_of_moment(node.test) or _changes(block, node.test)):
+        is_option = _is_of_moment(node.test) and not _is_unused(interp, node, block)
+        if not block or not (is_option or _changes(block, node.test)):
             return interp.execute(block)
         flags = interp.context.flags
         interp.context = interp.context._replace(flags=(*flags, interp.site(node)))
@@ -206,6 +207,22 @@ def _is_of_moment(test: ir.Expr) -> bool:
             isinstance(part, ir.Binary) and part.operator == "%" for part in (test.left, right)
         )
     return isinstance(test, ir.Binary) and test.operator == "%"
+
+
+def _is_unused(interp: Interpreter, node: ir.If, block: Sequence[ir.Statement]) -> bool:
+    """Whether a block is what happens without the option of the running function that its test asks for."""
+    test, definition = node.test, interp.frame.definition
+    name = test.left if isinstance(test, ir.Compare) else test
+    if not isinstance(name, ir.Name) or not isinstance(definition, ir.FunctionDef):
+        return False
+    default = next((one.default for one in definition.parameters if one.name == name.id), None)
+    if not isinstance(default, ir.Constant) or default.value:
+        return False
+    if not isinstance(test, ir.Compare):
+        return block is node.orelse
+    sign, other = test.rest[0]
+    is_none = isinstance(other, ir.Constant) and other.value is None is default.value
+    return is_none and (sign == "is") == (block is node.body)
 
 
 def _changes(block: Sequence[ir.Statement], test: ir.Expr) -> bool:
