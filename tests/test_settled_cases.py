@@ -85,6 +85,58 @@ STEPS = [
         {"GPU508"},
     ),
     (
+        "a read once for all steps of a loop inside",
+        """
+        for image in tf.data.Dataset.from_tensor_slices(tf.zeros((100, 64, 4))):
+            for x in tf.data.Dataset.from_tensor_slices(image).batch(16):
+                loss = step(x)
+            print(loss.numpy())
+        """,
+        set(),
+    ),
+    (
+        "a read in each step of a loop around another",
+        """
+        for x in data:
+            loss = step(x)
+            for one in range(20):
+                step(x + one)
+            print(loss.numpy())
+        """,
+        {"GPU501"},
+    ),
+    (
+        "a model anew where another is asked for",
+        """
+        current = open("present").read()
+        for name in open("names"):
+            if name != current:
+                current = name
+                small = tf.keras.models.load_model(name)
+            print(small.predict(read()))
+        """,
+        set(),
+    ),
+    (
+        "models that show the layers of another",
+        """
+        for layer in model.layers:
+            shown = tf.keras.Model(inputs=model.inputs, outputs=layer.output)
+            print(shown.predict(read()))
+        """,
+        set(),
+    ),
+    (
+        "models of parts of others",
+        """
+        for name in open("names"):
+            whole = tf.keras.models.load_model(name)
+            part = tf.keras.Model(inputs=whole.inputs, outputs=whole.layers[3].output)
+            print(part.predict(read()))
+        """,
+        {"GPU305"},
+    ),
+    (
         "a profiler that is among the built-ins",
         "@profile\ndef train():\n    for batch in data:\n        eager_step(batch)\n\ntrain()",
         {"GPU508"},
@@ -309,6 +361,25 @@ STRATEGIES = [
             model.compile("sgd", "mse")
         """,
         {"GPU210"},
+    ),
+    (
+        "a strategy in a tuple with names",
+        """
+        import collections
+
+        class Settings(collections.namedtuple("Settings", ["strategy", "epochs"])):
+            def __new__(cls, strategy=None, epochs=3):
+                return super().__new__(cls, strategy, epochs)
+
+        def train(settings):
+            with settings.strategy.scope():
+                model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+            model.compile("sgd", "mse")
+            model.fit(tf.zeros((640, 4)), tf.zeros((640, 1)), epochs=settings.epochs)
+
+        train(Settings(strategy=tf.distribute.MirroredStrategy()))
+        """,
+        {"GPU202"},
     ),
     (
         "one of more builders than are gone through",

@@ -36,7 +36,8 @@ def namespace(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
 
 
 def fill(interp: Interpreter, cls: UserClass, made: Object, arguments: Arguments, site: Site) -> None:
-    """What the constructor does that nobody wrote: fields in the order of their annotations, those of bases first."""
+    """What the constructor does that nobody wrote: fields in the order of their annotations, those of bases first. With
+    a base that is not known, such as a `namedtuple(…)`, what it is given by keyword is taken for fields."""
     for position, name in enumerate(_names(cls)):
         value = arguments.get(name, position)
         if value is None and not arguments.open:
@@ -47,6 +48,9 @@ def fill(interp: Interpreter, cls: UserClass, made: Object, arguments: Arguments
         if not isinstance(value, Value):
             value = Unknown(("field", made.symbol, name))
         interp.state.write(made.attributes, name, value)
+    if cls.is_open:
+        for name, value in arguments.keywords.items():
+            interp.state.write(made.attributes, name, value)
     if (after := cls.find("__post_init__")) is not None:
         calls.call_method(interp, made, after[0], Arguments((), {}, arguments.open), site)
 

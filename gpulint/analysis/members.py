@@ -113,8 +113,8 @@ def instantiate(interp: Interpreter, cls: UserClass, arguments: Arguments, site:
         calls.call_method(interp, made, constructor[0], arguments, site)
     else:
         fields.fill(interp, cls, made, arguments, site)
-        for value in arguments.all():
-            if not isinstance(made, Instance) or libraries:
+        if not isinstance(made, Instance) or libraries or cls.is_open:
+            for value in arguments.all():
                 escaped(interp, value, "passed", site)
     return made
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
@@ -17,6 +18,14 @@ from gpulint.syntax.outline import Outline, outline
 from gpulint.syntax.parse import CannotParse, parse
 
 T = TypeVar("T")
+
+
+KEPT_CHARACTERS = 3_000_000
+"""Size of the files of which a project remembers the syntax from program to program, some 80,000 lines."""
+
+
+MANY_MODULES = 50
+"""Modules that one program imported after which the garbage collector is worth its time: it runs seldom by itself."""
 
 
 class ModuleScope:
@@ -74,6 +83,8 @@ class Project:
         self._read = read
         self._watched = watched
         self._syntax: dict[str, ir.Module | None] = {}
+        self._kept = 0
+        """Characters of the files that were parsed for it."""
         self._outlines: dict[str, Outline | None] = {}
         self._shared: Outlines = outlines if outlines is not None else {}
         self.definition_words: dict[int, frozenset[str]] = {}
@@ -89,12 +100,19 @@ class Project:
 
     def forget(self) -> None:
         """Forget what programs made of the modules, which can depend on their order, and what they looked at; keep
-        what the files say."""
+        what the files say, unless that is too much."""
+        are_many = len(self.scopes) > MANY_MODULES
         for scope, _, _ in self.scopes.values():
             scope.release()
         self.scopes.clear()
+        if are_many:
+            gc.collect()
         self.consulted.clear()
         self.finder.asked.clear()
+        if self._kept > KEPT_CHARACTERS:
+            self._kept = 0
+            for of_syntax in (self._syntax, self.definition_words, self.formulas):
+                of_syntax.clear()
 
     def remembered(self, key: Hashable, find: Callable[[], T]) -> T:
         """What `find` gives, found out once: it must follow from what the files say. What was looked at for it is taken
@@ -128,6 +146,7 @@ class Project:
             source = self._read(path)
             syntax: ir.Module | None = None
             if source is not None:
+                self._kept += len(source.text)
                 with self._watched(source), suppress(CannotParse):
                     syntax = parse(source)
             self._syntax[path] = syntax  # which is open where memory ran out

@@ -7,6 +7,7 @@ neither has one nor names a function that does.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -70,10 +71,13 @@ def speaking_imports(project: Project, path: str, words: frozenset[str]) -> froz
 
 
 def _is_used(project: Project, path: str, words: frozenset[str]) -> bool:
-    """Whether a file has one of the words, names a definition of its imports that does, or runs one by importing."""
+    """Whether a file has one of the words, names a definition of its imports that does, or runs one by importing. What
+    a package only imports is checked where it is written."""
     outline = project.outline_of(path)
     if outline is None:
         return True
+    if os.path.basename(path) == "__init__.py" and outline.only_imports:
+        return False
     own = outline.words
     if not own.isdisjoint(words):
         return True

@@ -44,9 +44,9 @@ def training_loops(plan: Plan) -> frozenset[Site]:
 
 
 def step_loops(plan: Plan) -> frozenset[Site]:
-    """The loops that take one training step a round: the innermost ones around a step, and those that go over a
-    dataset. A loop over epochs is none, though its body may be one step, and a loop that takes one of the steps of a
-    loop inside it, to begin with, is none."""
+    """The loops that take one training step a round: the innermost ones around a step, of all and of those that go
+    over a dataset. A loop over epochs is none, though its body may be one step, and a loop that takes one of the steps
+    of a loop inside it, to begin with, is none."""
     found = set(_batch_methods(plan))
     taken: dict[Site, set[Site]] = defaultdict(set)
     inside: dict[Site, set[Site]] = defaultdict(set)
@@ -59,7 +59,7 @@ def step_loops(plan: Plan) -> frozenset[Site]:
                 taken[inner.site].add(event.site)
                 for loop in loops[: loops.index(inner)]:
                     inside[loop.site].add(event.site)
-            found.update(loop.site for loop in loops if goes_over_data(loop.iterable))
+            found.update([loop.site for loop in loops if goes_over_data(loop.iterable)][-1:])
             if any(_is_of_steps(loop) for loop in loops):
                 chunked.update(loop.site for loop in loops if not loop.is_traced)
     found.update(loop for loop, sites in taken.items() if not sites <= inside[loop])

@@ -69,6 +69,11 @@ class Outline(NamedTuple):
         """Whether importing the module calls something that can matter, or puts something where others find it."""
         return bool(self.registered) or any(word.endswith("(") and word not in _HARMLESS for word in self.body)
 
+    @property
+    def only_imports(self) -> bool:
+        """Whether the module neither calls nor defines anything."""
+        return not any(word.endswith("(") for word in self.words)
+
 
 @lru_cache(maxsize=64)
 def in_any_form(words: frozenset[str]) -> frozenset[str]:

@@ -15,6 +15,7 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
+    Symbol,
     Where,
     are_few,
     callers,
@@ -90,6 +91,7 @@ class ModelInLoop(Rule):
     def __init__(self) -> None:
         self._built: list[events.ModelBuilt] = []
         self._used: set[int] = set()
+        self._fitted: set[int] = set()
         self._kept: set[int] = set()
         self._cleared: set[Site] = set()
 
@@ -100,6 +102,7 @@ class ModelInLoop(Rule):
 
     def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
         self._used.add(id(event.model))
+        self._fitted.add(id(event.model))
         return iter(())
 
     def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
@@ -129,6 +132,8 @@ class ModelInLoop(Rule):
             if (
                 is_sought(event, loop, self._built)
                 or _is_ensemble(loop, event.where)
+                or any(_is_change(one.where) for one in self._built if one.site == event.site)
+                or self._is_view(event)
                 or any(one.site in self._cleared for one in event.where.context.loops)
             ):
                 continue
@@ -145,6 +150,21 @@ class ModelInLoop(Rule):
                 related=((loop.site, around), (event.site, "the model is made here")),
                 fix=unsafe("Clear the session in each round: older models go", _cleared, loop.site),
             )
+
+    def _is_view(self, event: events.ModelBuilt) -> bool:
+        """Whether a model only shows what another one computes on the way, which is there before the loop."""
+        part_of = event.model.attributes.get(".part_of")
+        if part_of is None or id(event.model) in self._fitted:
+            return False
+        return all(one.model.symbol != symbol_of(part_of) for one in self._built)
+
+
+def _is_change(where: Where) -> bool:
+    """Whether something has to differ from something else that is not known either: from what was there before."""
+    return any(
+        literal.condition.operator == "==" and not literal.holds and isinstance(literal.condition.operand, Symbol)
+        for literal in where.path - where.context.loops[-1].start
+    )
 
 
 def _is_ensemble(loop: Loop, where: Where) -> bool:

@@ -18,7 +18,10 @@ from gpulint.api import (
     left_on,
     may_train_or_evaluate,
     statements,
+    together,
     unsafe,
+    words,
+    words_of,
 )
 
 
@@ -102,8 +105,13 @@ class EagerLeftOn(Rule):
             )
         fitted = {id(event.model) for event in plan.events if isinstance(event, events.ModelFitted)}
         for index, (chosen, place, eager) in enumerate(self._set):
-            later = any(other.model is chosen.model for other, _, _ in self._set[index + 1 :])
-            if eager is not True or later or chosen.where.context.guards or chosen.where.path:
+            others = [(other, later) for other, _, later in self._set if other.model is chosen.model]
+            is_chosen = any(later is not True and not together(other.where, chosen.where) for other, later in others)
+            later = any(
+                other.model is chosen.model and together(other.where, chosen.where)
+                for other, _, _ in self._set[index + 1 :]
+            )
+            if eager is not True or later or is_chosen or _is_guarded(chosen):
                 continue
             if id(chosen.model) in fitted:
                 yield Report(
@@ -119,6 +127,17 @@ class EagerLeftOn(Rule):
                     if isinstance(chosen, events.ModelCompiled)
                     else None,
                 )
+
+
+def _is_guarded(event: events.ModelCompiled | events.EagerModeSet) -> bool:
+    """Whether what is under a condition may be for finding errors only."""
+    if isinstance(event, events.EagerModeSet):
+        return bool(event.where.context.guards or event.where.path)
+    return any(not words(name).isdisjoint(_FINDS_ERRORS) for name in words_of(event.where.path))
+
+
+_FINDS_ERRORS = frozenset({"debug", "debugging", "eager", "eagerly"})
+"""Words in conditions under which a program is looked into."""
 
 
 SWITCHES = {
