@@ -39,7 +39,6 @@ from gpulint.analysis.values import (
     Function,
     Instance,
     Items,
-    Join,
     Manager,
     Mapping,
     Object,
@@ -283,7 +282,7 @@ def call_function(
     is_plain = all(isinstance(leaf, _PLAIN) for leaf in leaves_on(interp.path, result))
     history.idle += interp.noted == noted and isinstance(result, _PLAIN)
     history.makes |= not is_plain
-    history.computes &= is_plain and interp.happened == happened and type(result) is not Join
+    history.computes &= is_plain and interp.happened == happened
     history.last = run
     return result
 

@@ -341,13 +341,15 @@ class StateUpdated(Event):
 @dataclass(frozen=True, slots=True)
 class GradientTaken(Event):
     """`policy` is the global dtype policy then in force; `written` are the places in the function that take a gradient
-    of a tape of that name, on whatever path, where the tape is persistent."""
+    of a tape of that name, on whatever path, where the tape is persistent. `is_of_moved`: of something that the
+    gradient of an earlier round was added to, as an image that is optimised."""
 
     loss: Value
     result: Value
     tape: Tape | None
     policy: Value
     written: tuple[Site, ...] = ()
+    is_of_moved: bool = False
 
 
 @dataclass(frozen=True, slots=True)

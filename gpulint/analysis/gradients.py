@@ -10,6 +10,7 @@ from gpulint.analysis.paths import EVERYWHERE, Path
 from gpulint.analysis.state import join
 from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.analysis.values import (
+    NONE,
     NOTHING_SUMMED,
     Gradient,
     Items,
@@ -82,6 +83,10 @@ def taken(interp: Interpreter, loss: Value, sources: Value | None, site: Site, t
             tape,
             interp.choose(interp.policy["global"]),
             _written(interp.frame.definition, site) if tape is not None and tape.is_persistent else (),
+            any(
+                isinstance(one, Tensor) and one.gradient is not None and one.gradient.site == site
+                for one in leaves_on(EVERYWHERE, sources or NONE)
+            ),
         )
     )
     return result

@@ -13,7 +13,6 @@ _GRAPH_ONLY = frozenset(
         "variable_scope",
         "global_variables_initializer",
         "MonitoredTrainingSession",
-        "InteractiveSession",
         "EstimatorSpec",
         "TPUEstimatorSpec",
         "get_or_create_global_step",

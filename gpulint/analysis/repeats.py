@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from gpulint.analysis.paths import Path
-from gpulint.analysis.values import Effect, Value
+from gpulint.analysis.values import Effect, Join, Value
 
 MAX_REPEATS = 2
 """Runs of one function with the same arguments in the same context; later ones reuse the result."""
@@ -69,5 +69,8 @@ class History:
         return self.computes and self.steps >= MAX_COMPUTING_STEPS
 
     def alike(self, earlier: list[Run]) -> Run | None:
-        """The run that stands for another one: the last of those like it, or the last of one that only computes."""
-        return earlier[-1] if earlier else self.last if self.computes else None
+        """The run that stands for another one: the last of those like it, or the last of one that only computes, unless
+        that gave something under conditions of its own."""
+        if earlier:
+            return earlier[-1]
+        return self.last if self.computes and self.last is not None and type(self.last.result) is not Join else None

@@ -266,15 +266,18 @@ def is_rare(where: Where, loop: Loop) -> bool:
 
 
 def _is_settled(name: object) -> bool:
-    """Whether a value is the same in all rounds of a loop: a parameter, a field that was given, an option."""
+    """Whether a value is the same in all rounds of a loop: a parameter, a field that was given, an option, a setting of
+    an object."""
     if not isinstance(name, Symbol):
         return False
     head, *rest = name.parts
-    return head in ("field", "parameter") or (
-        head == "attribute"
-        and isinstance(rest[0], Symbol)
-        and rest[0].parts[0] == "call"
-        and "parse_args" in rest[0].words
+    if head in ("field", "parameter"):
+        return True
+    owner = rest[0] if rest and isinstance(rest[0], Symbol) else name
+    return head in ("attribute", "item") and (
+        (head == "attribute" and owner.parts[0] == "object")
+        or (owner.parts[0] == "call" and "parse_args" in owner.words)
+        or "sys.argv" in owner.words
     )
 
 

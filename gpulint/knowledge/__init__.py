@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 from functools import lru_cache
 
-from gpulint.knowledge.facts import Fact, Kind
+from gpulint.knowledge.facts import Fact, Initialises, Kind
 from gpulint.knowledge.names import canonical
 from gpulint.knowledge.runtime import RUNTIME
 from gpulint.knowledge.strategies import STRATEGIES
@@ -25,8 +25,8 @@ __all__ = [
     "telling_words",
 ]
 
-OTHER_LIBRARIES = {"tensorflow_datasets.load": Fact(Kind.DATASET, ("name", "split"))}
-"""Names of other libraries whose values TensorFlow programs train on."""
+OTHER_LIBRARIES = {"tensorflow_datasets.load": Fact(Kind.DATASET, ("name", "split"), initialises=Initialises.YES)}
+"""Names of other libraries whose values TensorFlow programs train on. Loading one makes a dataset of file names."""
 
 LEGACY_OPTIMIZERS = "tensorflow.keras.optimizers.legacy."
 """Optimizers of Keras before 2.11: their variables are made late, under the strategy that is then in force."""

@@ -46,6 +46,8 @@ RUNTIME = {
     "tensorflow.test.is_gpu_available": _asks("legacy", Initialises.MAYBE),
     "tensorflow.test.gpu_device_name": _asks("legacy", Initialises.MAYBE),
     "tensorflow.python.client.device_lib.list_local_devices": _asks("legacy", Initialises.MAYBE),
+    "tensorflow.compat.v1.InteractiveSession": _asks("session", Initialises.DRIVER),
+    "tensorflow.compat.v1.Session": _asks("session", Initialises.DRIVER),
     "tensorflow.Variable": Fact(
         Kind.VARIABLE,
         ("initial_value", "trainable", "validate_shape", "caching_device", "name", "variable_def", "dtype"),

@@ -180,16 +180,22 @@ def _directory(event: events.LibraryCalled) -> values.Value | None:
 def _is_guarded(path: Path, started: Where) -> bool:
     """Whether a condition may let only one worker through: any that is not about which step it is, and that the workers
     did not start under."""
-    return any(not _is_about_steps(literal) for literal in path - started.path)
+    return any(not _is_same_for_all(literal) for literal in path - started.path)
 
 
-def _is_about_steps(literal: Literal) -> bool:
+def _is_same_for_all(literal: Literal) -> bool:
+    """Whether a condition is about the step or a library's release, and so the same on each worker."""
     condition = literal.condition
     if condition.operator == "completes":
         return True
     named = _named(condition.subject) | _named(condition.operand)
     spoken = frozenset().union(*map(words, named))
-    return "%" in named or (not spoken.isdisjoint(_STEPS) and spoken.isdisjoint(_RANKS))
+    is_common = not spoken.isdisjoint(_STEPS) or any(release in name for name in named for release in _RELEASES)
+    return "%" in named or (is_common and spoken.isdisjoint(_RANKS))
+
+
+_RELEASES = (".__version__", ".version_info", ".VERSION")
+"""What the names of releases of libraries contain."""
 
 
 def _is_of_worker(path: values.Value, where: Where) -> bool:

@@ -105,8 +105,7 @@ class EagerLeftOn(Rule):
             )
         fitted = {id(event.model) for event in plan.events if isinstance(event, events.ModelFitted)}
         for index, (chosen, place, eager) in enumerate(self._set):
-            others = [(other, later) for other, _, later in self._set if other.model is chosen.model]
-            is_chosen = any(later is not True and not together(other.where, chosen.where) for other, later in others)
+            is_chosen = any(how is not True and not together(one.where, chosen.where) for one, _, how in self._set)
             later = any(
                 other.model is chosen.model and together(other.where, chosen.where)
                 for other, _, _ in self._set[index + 1 :]

@@ -18,6 +18,7 @@ from gpulint.api import (
     confidence,
     events,
     has_compiled_way,
+    leaves,
     loops,
     possible,
     unsafe,
@@ -108,6 +109,9 @@ class EagerTrainStep(Rule):
     def on_gradient_taken(self, event: events.GradientTaken, plan: Plan) -> Iterator[Report]:
         if event.tape is not None:
             self._gradients[event.site] = event
+            if event.is_of_moved:
+                found = [one for leaf in possible(event.result, event.where) for one in leaves(leaf)]
+                self._note(event, tuple(one for one in found if isinstance(one, values.Tensor)))
         return iter(())
 
     def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:

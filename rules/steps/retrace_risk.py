@@ -28,8 +28,8 @@ class RetraceRisk(Rule):
     """tf.function called with ever new Python values
 
     ## What it does
-    Finds calls of a `tf.function` in a loop with a Python number that changes, a lambda made on the spot, or a list of
-    changing numbers.
+    Finds calls of a `tf.function` in a loop with a Python number that changes, a lambda made on the spot, a function
+    that each round defines anew, or a list of changing numbers.
 
     ## Why is this bad
     A function is traced again for each new Python value: ten calls with ten numbers give ten traces, also with
@@ -83,6 +83,7 @@ class RetraceRisk(Rule):
 
     def __init__(self) -> None:
         self._before: dict[tuple[object, ...], list[tuple[int, Symbol]]] = defaultdict(list)
+        self._functions: dict[tuple[object, ...], list[tuple[int, values.Function]]] = defaultdict(list)
 
     def on_traced_called(self, event: events.TracedCalled, plan: Plan) -> Iterator[Report]:
         loop = next((loop for loop in reversed(event.where.context.loops) if not loop.unrolled), None)
@@ -99,6 +100,8 @@ class RetraceRisk(Rule):
                     for position, leaf in enumerate(leaves(value))
                 ):
                     what = "other Python numbers" if isinstance(value, values.Items) else "another Python number"
+                elif (made_in := self._made_in(event, key, value)) is not None:
+                    what, loop = "a new function", made_in
                 else:
                     continue
                 yield Report(
@@ -107,6 +110,20 @@ class RetraceRisk(Rule):
                     confidence=confidence(event.where),
                     related=((event.wrapped_at, "traced here"), (loop.site, "the loop")),
                 )
+
+    def _made_in(self, event: events.TracedCalled, key: int | str, value: values.Value) -> Loop | None:
+        """The loop in each round of which a `def` inside another makes the function anew that is given."""
+        if not isinstance(value, values.Function) or not value.closure:
+            return None
+        found: Loop | None = None
+        for loop in event.where.context.loops:
+            before = self._functions[event.site, key, loop.site, loop.entry]
+            others = [one for turn, one in before if turn != loop.turn]
+            before.append((loop.turn, value))
+            alike = any(one.definition is value.definition for one in others)
+            if not loop.unrolled and alike and all(one is not value for one in others):
+                found = loop
+        return found
 
     def _changes(self, place: tuple[object, ...], loop: Loop, value: values.Value) -> bool:
         """Whether a value is a Python number that is another one than in the round before."""
