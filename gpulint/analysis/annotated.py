@@ -60,6 +60,11 @@ def _of(interp: Interpreter, meant: Value | None, site: Site) -> Value | None:
     return None
 
 
+def model(interp: Interpreter, site: Site) -> Model:
+    """A model that was made elsewhere, of any kind."""
+    return Model(site, _elsewhere(interp), "tensorflow.keras.Model")
+
+
 def optimizer(interp: Interpreter, site: Site) -> Optimizer:
     """An optimizer that was made elsewhere, of any kind."""
     made = Optimizer(site, _elsewhere(interp), "tensorflow.keras.optimizers.Optimizer")

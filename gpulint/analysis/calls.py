@@ -22,12 +22,12 @@ from gpulint.analysis import (
 from gpulint.analysis.contexts import Caller, Context
 from gpulint.analysis.control import NORMAL, Exhausted, Halts
 from gpulint.analysis.events import FunctionEntered, FunctionHandedOver, FunctionTraced, TracedCalled, UnknownFitted
-from gpulint.analysis.nesting import leaves_on, rebuilt
+from gpulint.analysis.nesting import leaves, leaves_on, rebuilt
 from gpulint.analysis.paths import EVERYWHERE, compatible
 from gpulint.analysis.repeats import MAX_FORMULA_RUNS, MAX_IDLE_RUNS, MAX_REPEATS, History, Run
 from gpulint.analysis.rounds import differ_in_numbers
 from gpulint.analysis.state import common_path, join
-from gpulint.analysis.symbols import Symbol
+from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.analysis.values import (
     NONE,
     Arguments,
@@ -41,6 +41,7 @@ from gpulint.analysis.values import (
     Items,
     Manager,
     Mapping,
+    Model,
     Object,
     Partial,
     Tape,
@@ -116,6 +117,9 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
         searches.method_called(interp, called.package, method, arguments, site)
     if method == "apply_gradients":
         _applied(interp, called, arguments, site)
+    model = _compiled(interp, called, method, arguments, site)
+    if model is not None:
+        return methods.call(interp, model, method, arguments, site)
     if method == "fit" and called.package not in _OTHER_LEARNERS:
         interp.emit(UnknownFitted(site, interp.where()))
         datasets.consumed(interp, interp.choose(arguments.get("x", 0) or NONE), "fit", site, None)
@@ -127,6 +131,19 @@ def _applied(interp: Interpreter, called: Symbol, arguments: Arguments, site: Si
     if gradients.within(arguments.get("grads_and_vars", 0)):
         optimizer = interp.optimizers.setdefault(called, annotated.optimizer(interp, site))
         training.optimizer_method(interp, optimizer, "apply_gradients", arguments, site)
+
+
+def _compiled(interp: Interpreter, called: Symbol, method: str, arguments: Arguments, site: Site) -> Model | None:
+    """The model that something unknown is which is compiled as only Keras's are, here or before."""
+    owner = symbol(called.parts[1]) if method else called
+    given = arguments.keywords.keys()
+    is_keras = method == "compile" and ("run_eagerly" in given or {"optimizer", "loss"} <= given)
+    if is_keras and owner not in interp.models:
+        interp.models[owner] = annotated.model(interp, site)
+    return interp.models.get(owner) if method in _OF_MODELS else None
+
+
+_OF_MODELS = frozenset({"compile", "evaluate", "fit", "predict", "predict_on_batch", "save", "train_on_batch"})
 
 
 def merged(first: Arguments, second: Arguments) -> Arguments:
@@ -305,6 +322,7 @@ def _is_idle(interp: Interpreter, history: History, function: Function, argument
         and not (isinstance(definition, ir.FunctionDef) and definition.name == "__init__")
         and interp.words_of(definition).isdisjoint(telling_words())
         and all(isinstance(value, _PLAIN) or type(value) is Instance for value in arguments.all())
+        and not any(isinstance(leaf, Tensor) for value in arguments.all() for leaf in leaves(value))
     )
 
 
@@ -420,7 +438,9 @@ def bind(names: dict[str, Value], function: Function, arguments: Arguments, symb
         elif name in rest:
             value = rest.pop(name)
         if value is None:
-            value = function.defaults.get(name) if not (arguments.open or function.injected) else None
+            value = function.defaults.get(name) if not arguments.open else None
+            if function.injected and not isinstance(value, (External, Function, Traced, UserClass)):
+                value = None  # what is configured is mostly a number, or a name
             if type(value) is Constant and type(value.value) is str:
                 value = Constant(value.value, value.origin, value.named, True)
             if value is None:

@@ -146,7 +146,9 @@ def method(interp: Interpreter, receiver: Dataset, name: str, arguments: Argumen
     """`dataset.method(…)`."""
     if name == "apply":
         return _applied(interp, receiver, arguments, site)
-    if name == "get_next":
+    if name == "__iter__":
+        return receiver
+    if name in ("get_next", "__next__", "next"):
         consumed(interp, receiver, "next", site, None)
         return element_of(interp, receiver, ir.Pass(site.node))
     before = interp.operations

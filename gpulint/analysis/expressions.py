@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpulint.analysis import access, builtin, events, gradients, members, tensors
+from gpulint.analysis import access, builtin, events, gradients, mappings, members, tensors
 from gpulint.analysis.contexts import Loop
 from gpulint.analysis.control import Halts
 from gpulint.analysis.paths import Path
@@ -435,7 +435,10 @@ def comprehension(interp: Interpreter, node: ir.Comprehension) -> Value:
     symbol = (node.kind, interp.site(node), *(symbol_of(value) for value in collected[:1]))
     if node.kind == "dict":
         known = {key.value: value for key, value in zip(keys, collected, strict=True) if isinstance(key, Constant)}
-        return Mapping(known if exact else {}, exact and len(known) == len(keys), symbol)
+        if exact:
+            return Mapping(known, len(known) == len(keys), symbol)
+        unknown = not known and not any(isinstance(value, Constant) for value in collected)
+        return Mapping({mappings.key_of(keys[0]): collected[0]} if unknown and keys else {}, False, symbol)
     if exact:
         return Items(node.kind, tuple(collected), None, symbol)
     one = collected[0] if collected else None
@@ -508,9 +511,7 @@ def iterate(interp: Interpreter, iterable: Value, node: ir.Node) -> tuple[list[V
         if iterable.items is not None and len(iterable.items) <= MAX_UNROLL:
             return list(iterable.items), True
         element = iterable.element or (iterable.items[0] if iterable.items else None)
-        if iterable.items and not all(type(item) is type(iterable.items[0]) for item in iterable.items):
-            element = None
-        if isinstance(element, Constant):
+        if isinstance(element, Constant) or (iterable.items and not _are_alike(iterable.items)):
             element = None
         if iterable.kind == "generator" and element is not None:
             element = tensors.as_data(element)
@@ -528,6 +529,12 @@ def iterate(interp: Interpreter, iterable: Value, node: ir.Node) -> tuple[list[V
     return [Unknown(("item", symbol_of(iterable), interp.site(node)))], False
 
 
+def _are_alike(elements: Sequence[Value]) -> bool:
+    """Whether the first of several elements can stand for all of them."""
+    first = elements[0]
+    return not isinstance(first, Constant) and all(type(one) is type(first) for one in elements)
+
+
 def _any_of(interp: Interpreter, iterable: Join, node: ir.Node) -> Value:
     """What stands for the elements of whichever of several values a loop goes over: none of an empty one."""
     unknown = Unknown(("item", symbol_of(iterable), interp.site(node)))
@@ -535,7 +542,7 @@ def _any_of(interp: Interpreter, iterable: Join, node: ir.Node) -> Value:
     for guard, option in iterable.alternatives:
         elements, _ = iterate(interp, option, node)
         if elements:
-            ways.append((guard, elements[0] if len(elements) == 1 else unknown))
+            ways.append((guard, elements[0] if len(elements) == 1 or _are_alike(elements) else unknown))
     value = join(ways, unknown.symbol)
     return value if isinstance(value, Value) else unknown
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from gpulint.analysis import removed
@@ -109,14 +110,20 @@ def _star(interp: Interpreter, path: str, dotted: str) -> None:
 
 
 def from_star(interp: Interpreter, name: str) -> Value | None:
-    """A name that one of the star imports of libraries brought, if the library is known to have it."""
+    """A name that one of the star imports of libraries brought: one that the library is known to have, or any has."""
     stars = interp.frame.module.globals.get(STAR)
     if isinstance(stars, Constant) and isinstance(stars.value, tuple):
         for module in stars.value:
             dotted = canonical(f"{module}.{name}")
             if fact(dotted) is not None:
                 return External(dotted)
+        if any(module.partition(".")[0] not in sys.stdlib_module_names for module in stars.value):
+            return External(_USUAL[name]) if name in _USUAL else None
     return None
+
+
+_USUAL = {"np": "numpy", "plt": "matplotlib.pyplot", "tf": "tensorflow"}
+"""What these names are in a program that binds them nowhere and takes all of a library that is not known."""
 
 
 def resolve(interp: Interpreter, imported: Imported) -> Value:

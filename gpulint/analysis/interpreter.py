@@ -28,6 +28,7 @@ from gpulint.analysis.values import (
     Effect,
     Function,
     Join,
+    Model,
     Object,
     Optimizer,
     Traced,
@@ -158,6 +159,8 @@ class Interpreter:
         self.active: list[object] = []
         self.entered: set[int] = set()
         self.executions: dict[Any, list[Run]] = {}
+        self.models: dict[Symbol, Model] = {}
+        """Those that are not known, but compiled as only Keras's are, by what they are called."""
         self.optimizers: dict[Symbol, Optimizer] = {}
         """Those that are not known, by the name of the method that applies gradients."""
         self.generator: Work | None = None

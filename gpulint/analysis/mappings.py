@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpulint.analysis.paths import Condition, Literal, Path
 from gpulint.analysis.state import MISSING, join
+from gpulint.analysis.symbols import Symbol
 from gpulint.analysis.values import (
     NONE,
     Arguments,
@@ -57,6 +58,8 @@ def entry(interp: Interpreter, container: Mapping, key: Value, default: Value | 
         made.around = container.around
         interp.state.write(entries, key_of(key), made)
         return made
+    if (alike := one_of_unknown_keys(container)) is not None:
+        return interp.choose(alike)
     if isinstance(key, Constant):
         return default if complete else None
     if isinstance(key, Join) or not complete or not entries:
@@ -77,6 +80,14 @@ def entry(interp: Interpreter, container: Mapping, key: Value, default: Value | 
     return interp.choose(found) if isinstance(found, Value) else None
 
 
+def one_of_unknown_keys(container: Mapping) -> Value | None:
+    """What stands for all entries of a dict that a comprehension makes under keys that are not known."""
+    if container.state["complete"] or len(container.entries) != 1:
+        return None
+    ((key, value),) = container.entries.items()
+    return value if isinstance(key, Symbol) else None
+
+
 def method(interp: Interpreter, receiver: Mapping, name: str, arguments: Arguments, site: Site) -> Value:
     """`receiver.name(…)` of a dict."""
     key = arguments.get("", 0)
@@ -91,6 +102,9 @@ def method(interp: Interpreter, receiver: Mapping, name: str, arguments: Argumen
         return Items("list", tuple(receiver.entries.values()))
     if name == "keys" and complete:
         return Items("list", tuple(Constant(k) for k in receiver.entries))
+    if name in ("items", "values") and (alike := one_of_unknown_keys(receiver)) is not None:
+        row = Items("tuple", (Unknown(("key", symbol_of(receiver))), alike)) if name == "items" else alike
+        return Items("list", None, row, (name, symbol_of(receiver)))
     if name == "update":
         if isinstance(key, Mapping):
             for k, v in key.entries.items():

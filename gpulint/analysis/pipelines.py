@@ -44,13 +44,20 @@ def read_by_training(plan: Plan) -> Iterator[DatasetConsumed]:
 
 
 def is_toy(dataset: Dataset) -> bool:
-    """Whether a dataset goes over a few elements that stand in the source."""
+    """Whether a dataset goes over a few elements that stand in the source, and no step makes many of one."""
+    names = [step.name for step in dataset.steps]
+    if not _MULTIPLIES.isdisjoint(names) or ("unbatch" in names and "batch" not in names):
+        return False
     given = dataset.arguments.positional[:1]
     first = given[0] if given else None
     if dataset.source.endswith(".range"):
         return isinstance(first, Constant) and isinstance(first.value, int) and first.value <= MAX_TOY
     items = first.items if isinstance(first, Items) and first.kind == "list" else None
     return items is not None and len(items) <= MAX_TOY and all(_is_number(item) for item in items)
+
+
+_MULTIPLIES = frozenset({"flat_map", "interleave"})
+"""Steps that make a dataset of each element."""
 
 
 def _is_number(value: Value) -> bool:

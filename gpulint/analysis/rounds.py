@@ -17,6 +17,7 @@ _ROUND = frozenset({"item", "index", "turn"})
 """Heads of the symbols of what a loop goes over."""
 
 _ADDS_AXIS = frozenset({"expand_dims", "atleast_2d"})
+_MAKES = frozenset({"zeros", "ones", "full", "empty", "normal", "uniform", "standard_normal", "random", "randint"})
 _GATHERS = frozenset({"array", "asarray", "stack"})
 _SHAPES = _ADDS_AXIS | _GATHERS | {"reshape", "astype"}
 _NUMERIC = frozenset({"min", "max", "abs", "round", "pow", "float", "int"})
@@ -93,6 +94,10 @@ def _is_single(name: Symbol) -> bool:
         return len(first.parts) == 2 and isinstance(first.parts[1], tuple) and len(first.parts[1]) == 1
     if called == "reshape":
         return any(_starts_with_one(part) for part in given[:2])
+    if called in _MAKES:
+        return any(_starts_with_one(part) and part != _ONE for part in given)
+    if called in ("rand", "randn"):
+        return len(given) > 1 and given[0] == _ONE
     if called in ("astype", "copy") and isinstance(rest[0], (Symbol, tuple)):
         owner = symbol(rest[0]).parts[1]
         return isinstance(owner, Symbol) and _is_single(owner)

@@ -16,10 +16,10 @@ from gpulint.analysis.events import (
     UnknownFitted,
 )
 from gpulint.analysis.names import words
-from gpulint.analysis.nesting import counted_in, gone_over
+from gpulint.analysis.nesting import counted_in, gone_over, leaves
 from gpulint.analysis.paths import Literal, Path, compatible, is_complete, mentions, words_of
 from gpulint.analysis.plan import Plan
-from gpulint.analysis.symbols import Symbol
+from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.analysis.values import Dataset, Items, Tensor, Value, known, symbol_of
 from gpulint.places import Site
 
@@ -54,7 +54,9 @@ def step_loops(plan: Plan) -> frozenset[Site]:
     for event in plan.events:
         if is_update(event):
             loops = event.where.context.loops
-            inner = next((loop for loop in reversed(loops) if not loop.unrolled), None)
+            inner = next(
+                (loop for loop in reversed(loops) if not loop.unrolled and not _goes_over_gradients(loop)), None
+            )
             if inner is not None and not is_over_epochs(inner):
                 taken[inner.site].add(event.site)
                 for loop in loops[: loops.index(inner)]:
@@ -64,6 +66,16 @@ def step_loops(plan: Plan) -> frozenset[Site]:
                 chunked.update(loop.site for loop in loops if not loop.is_traced)
     found.update(loop for loop, sites in taken.items() if not sites <= inside[loop])
     return frozenset(found - chunked)
+
+
+def _goes_over_gradients(loop: Loop) -> bool:
+    """Whether a loop goes over the gradients of one step, and what they are of."""
+    return any(
+        isinstance(leaf, Tensor) and leaf.gradient is not None
+        for one in counted_in(loop.iterable)
+        if isinstance(one, Items)
+        for leaf in leaves(one)
+    )
 
 
 def _is_of_steps(loop: Loop) -> bool:
@@ -273,12 +285,17 @@ def _is_settled(name: object) -> bool:
     head, *rest = name.parts
     if head in ("field", "parameter"):
         return True
-    owner = rest[0] if rest and isinstance(rest[0], Symbol) else name
-    return head in ("attribute", "item") and (
-        (head == "attribute" and owner.parts[0] == "object")
-        or (owner.parts[0] == "call" and "parse_args" in owner.words)
-        or "sys.argv" in owner.words
-    )
+    if head == "attribute" and isinstance(rest[0], Symbol) and rest[0].parts[0] == "object":
+        return True
+    while name.parts[0] in ("attribute", "item") and not isinstance(name.parts[-1], Site):
+        name = symbol(name.parts[1])
+    return (name.parts[0] == "call" and not _LOADS.isdisjoint(name.words)) or name.parts == ("external", "sys.argv")
+
+
+_LOADS = frozenset(
+    {"parse_args", "json.load", "toml.load", "tomli.load", "tomllib.load", "yaml.load", "yaml.safe_load"}
+)
+"""What reads the settings of a program."""
 
 
 def has_compiled_way(where: Where, plan: Plan) -> bool:

@@ -182,7 +182,9 @@ def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: S
         gradient,
         result.scope,
         name in _SHAPES or _all_shapes(name, inputs),
-        on_host=dtype == "string" or name.startswith(_ON_HOST) or _only_host_values(name, inputs),
+        on_host=dtype == "string"
+        or name.startswith(_ON_HOST)
+        or (interp.context.traced is None and _only_host_values(name, inputs)),
         symbolic=result.symbolic,
         scaled=any(isinstance(value, Tensor) and value.scaled for value in inputs),
         single=(name == "tensorflow.expand_dims" and known(arguments.of("axis", fact.params)) == 0)
@@ -390,12 +392,15 @@ def _weighs(factor: Value | None) -> bool:
 
 
 def _own_name(value: Value) -> tuple[str, ...]:
-    """What an attribute, a field or a parameter is called; nothing for what is computed."""
+    """What an attribute, a field, a parameter or an option of a library is called; nothing for what is computed."""
     head, *_, last = symbol_of(value).parts
-    return (last,) if head in ("attribute", "field", "parameter") and isinstance(last, str) else ()
+    is_named = head in ("attribute", "external", "field", "parameter") and isinstance(last, str)
+    return (last.rpartition(".")[2],) if is_named else ()
 
 
-_OF_WEIGHTS = frozenset({"weight", "weights", "lambda", "lam", "lmbda", "alpha", "beta", "gamma", "coef", "coeff"})
+_OF_WEIGHTS = frozenset(
+    {"weight", "weights", "lambda", "lam", "lmbda", "alpha", "beta", "gamma", "coef", "coeff", "cost"}
+)
 _OF_SCALES = frozenset({"scale", "scaling", "size", "count", "num", "gpus", "workers", "devices", "world", "norm"})
 
 
