@@ -9,6 +9,7 @@ from gpulint.analysis import effects, events, gradients, host, runtime
 from gpulint.analysis.contexts import DeviceScope
 from gpulint.analysis.names import words
 from gpulint.analysis.nesting import leaves, rebuilt
+from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.analysis.values import (
     Arguments,
     Constant,
@@ -235,14 +236,22 @@ def _all_shapes(name: str, inputs: tuple[Value, ...]) -> bool:
 
 
 def _is_of_weights(inputs: tuple[Value, ...]) -> bool:
-    """Whether nothing but variables is computed with."""
+    """Whether nothing but variables is computed with, and penalties of a model for its weights."""
     tensors = [value for value in inputs if isinstance(value, (Tensor, Variable, PerReplica, Unknown))]
     return bool(tensors) and all(
         isinstance(value, Variable)
         or (isinstance(value, Tensor) and value.of_weights)
         or (isinstance(value, Unknown) and not value.symbol.words.isdisjoint(_VARIABLES))
+        or (isinstance(value, Unknown) and _is_penalty(value.symbol))
         for value in tensors
     )
+
+
+def _is_penalty(name: Symbol) -> bool:
+    """Whether something is what a model or layer has in `losses`."""
+    while name.parts[0] in ("item", "turn"):
+        name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
+    return bool(name.parts[0] == "attribute" and name.parts[-1] == "losses")
 
 
 _VARIABLES = frozenset({"trainable_variables", "trainable_weights", "variables", "weights", "kernel", "bias"})

@@ -19,6 +19,7 @@ from gpulint.api import (
     Site,
     Symbol,
     Where,
+    callers,
     calls,
     confidence,
     constants_in,
@@ -239,12 +240,18 @@ def _is_checked(where: Where) -> bool:
         return True
     if any(literal.condition.operator in ("handler", "completes") for literal in where.path):
         return True
+    if any(_OF_FIRST.search(caller.function) for caller in callers(where.caller)):
+        return True
     return any(
         word.startswith(_CHECKS) or _VERSION_FLAG.search(word)
         for literal in where.path
         if not _says_two(literal)
         for word in words_of(frozenset({literal}))
     )
+
+
+_OF_FIRST = re.compile(r"(?:^|_)tf_?v?1(?![0-9])", re.IGNORECASE)
+"""In the name of a function that another one stands beside for TensorFlow 2."""
 
 
 def _says_two(literal: Literal) -> bool:

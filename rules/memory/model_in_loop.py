@@ -160,10 +160,20 @@ class ModelInLoop(Rule):
 
 
 def _is_change(where: Where) -> bool:
-    """Whether something has to differ from something else that is not known either: from what was there before."""
+    """Whether something has to differ from something else that is not known either, from what was there before, or
+    there has to be none yet."""
     return any(
-        literal.condition.operator == "==" and not literal.holds and isinstance(literal.condition.operand, Symbol)
+        not literal.holds
+        and (
+            (condition.operator == "==" and isinstance(condition.operand, Symbol))
+            or (
+                condition.operator == "truth"
+                and isinstance(condition.subject, Symbol)
+                and condition.subject.parts[0] in ("len", "list")
+            )
+        )
         for literal in where.path - where.context.loops[-1].start
+        for condition in (literal.condition,)
     )
 
 
