@@ -361,6 +361,25 @@ def _isinstance(interp: Interpreter, values: list[Value], arguments: Arguments, 
     return _unknown("isinstance", arguments)
 
 
+def _type(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    if len(values) == 1:
+        value = values[0]
+        if isinstance(value, Object) and value.cls is not None:
+            return value.cls
+        name = (
+            "dict"
+            if isinstance(value, Mapping)
+            else value.kind
+            if isinstance(value, Items)
+            else type(value.value).__name__
+            if isinstance(value, Constant)
+            else ""
+        )
+        if f"builtins.{name}" in _CONTAINERS or name in ("bool", "float", "int", "str"):
+            return External(f"builtins.{name}")
+    return _unknown("type", arguments)
+
+
 def _super(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
     frame = interp.frame
     receiver = values[1] if len(values) == 2 else frame.receiver
@@ -411,6 +430,7 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "eval": _eval,
     "setattr": _setattr,
     "isinstance": _isinstance,
+    "type": _type,
     "super": _super,
     "any": _any,
     "property": _property,

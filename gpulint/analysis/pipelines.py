@@ -46,7 +46,8 @@ def read_by_training(plan: Plan) -> Iterator[DatasetConsumed]:
 def is_toy(dataset: Dataset) -> bool:
     """Whether a dataset goes over a few elements that stand in the source, and no step makes many of one."""
     names = [step.name for step in dataset.steps]
-    if not _MULTIPLIES.isdisjoint(names) or ("unbatch" in names and "batch" not in names):
+    is_split = "unbatch" in names and "batch" not in names[: names.index("unbatch")]
+    if is_split or not _MULTIPLIES.isdisjoint(names):
         return False
     given = dataset.arguments.positional[:1]
     first = given[0] if given else None

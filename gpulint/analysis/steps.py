@@ -279,11 +279,11 @@ def is_rare(where: Where, loop: Loop) -> bool:
 
 def _is_settled(name: object) -> bool:
     """Whether a value is the same in all rounds of a loop: a parameter, a field that was given, an option, a setting of
-    an object."""
+    an object, a name that nothing binds."""
     if not isinstance(name, Symbol):
         return False
     head, *rest = name.parts
-    if head in ("field", "parameter"):
+    if head in ("field", "name", "parameter"):
         return True
     if head == "attribute" and isinstance(rest[0], Symbol) and rest[0].parts[0] == "object":
         return True

@@ -162,9 +162,16 @@ def _identity(left: Value, right: Value) -> bool | None:
             return False
         if isinstance(other, Constant) and other.value is None and isinstance(one, External) and _is_definition(one):
             return False
+    if isinstance(left, External) and isinstance(right, External):
+        if left.name.startswith(_BUILT_IN) and right.name.startswith(_BUILT_IN):
+            return left.name == right.name
     if left is right and isinstance(left, (Object, Function, UserClass)):
         return True
     return None
+
+
+_BUILT_IN = "builtins."
+"""What the names of Python's own types begin with: each is one object."""
 
 
 def _membership(left: Value, sign: str, right: Value) -> Value:
