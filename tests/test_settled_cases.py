@@ -85,6 +85,186 @@ STEPS = [
         {"GPU508"},
     ),
     (
+        "losses in a dict of which no key is known",
+        """
+        @tf.function
+        def parts(x):
+            with tf.GradientTape() as tape:
+                losses = read(model(x))
+                loss = tf.add_n(list(losses.values()))
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+            return {name: tf.reduce_mean(value) for name, value in losses.items()}
+
+        for x in data:
+            losses = parts(x)
+            print(float(losses["total"]))
+            for name, value in losses.items():
+                print("{}: {:.2f}".format(name, value))
+        """,
+        {"GPU501"},
+    ),
+    (
+        "numbers in a dict of which no key is known",
+        """
+        for x in data:
+            step(x)
+            counts = {name: 1 for name in read()}
+            print(float(counts["total"]), ["{:.2f}".format(count) for count in counts.values()])
+        """,
+        set(),
+    ),
+    *(
+        (
+            f"a list or a number told apart by {test}",
+            f"""
+            def listed(value):
+                if {test}:
+                    value = [value]
+                return value
+
+            for x in data:
+                loss = step(x)
+                print(listed(loss)[0].numpy())
+            """,
+            {"GPU501"},
+        )
+        for test in ("type(value) != list", "not isinstance(value, list)", "type(value) is not list")
+    ),
+    (
+        "lists of one kind on both ways",
+        """
+        def results(x):
+            first, second = step(x), step(x + 1)
+            return [first, second] if read() else [second, first]
+
+        for x in data:
+            print([one.numpy() for one in results(x)])
+        """,
+        {"GPU501"},
+    ),
+    (
+        "a loop over the gradients of a step",
+        """
+        @tf.function
+        def gradients_of(x):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(x) ** 2)
+            return loss, tape.gradient(loss, model.trainable_variables)
+
+        for x in data:
+            loss, gradients = gradients_of(x)
+            for gradient, variable in zip(gradients, model.trainable_variables):
+                optimizer.apply_gradients([(gradient, variable)])
+            print(loss.numpy())
+        """,
+        {"GPU501"},
+    ),
+    (
+        "a helper that is first given numbers, then a tensor",
+        """
+        def first(values):
+            return values[0]
+
+        print(first([1]), first([2]), first([3]))
+        for x in data:
+            loss = step(x)
+            print(first([loss]).numpy())
+        """,
+        {"GPU501"},
+    ),
+    (
+        "an image that is optimised",
+        """
+        image = tf.random.uniform((1, 4))
+        for number in range(100):
+            with tf.GradientTape() as tape:
+                tape.watch(image)
+                score = tf.reduce_mean(model(image))
+            image += 10.0 * tape.gradient(score, image)
+        """,
+        {"GPU508"},
+    ),
+    (
+        "what each image says of its pixels",
+        """
+        for x in data:
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                score = tf.reduce_mean(model(x))
+            save(tape.gradient(score, x))
+        """,
+        set(),
+    ),
+    *(
+        (
+            f"a function made {case} for a compiled one",
+            f"""
+            def measure_of(width):
+                def measure(x):
+                    return x / width
+                return measure
+
+            @tf.function
+            def measured(x, measure):
+                return measure(x)
+
+            {before}
+            for number in range(100):
+                {inside}
+                for x in data:
+                    measured(x, measure)
+            """,
+            expected,
+        )
+        for case, before, inside, expected in [
+            ("anew", "", "measure = measure_of(3)", {"GPU504"}),
+            ("once", "measure = measure_of(3)", "", set()),
+        ]
+    ),
+    *(
+        (
+            f"a model by {case}",
+            f"""
+            import json
+            import sys
+
+            import numpy as np
+
+            def small():
+                return tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+
+            def large():
+                return tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(9)])
+
+            builders = {{"small": small, "large": large}}
+            net = builders[{key}]()
+            for sample in np.zeros((1000, 4)):
+                print(net.predict(np.expand_dims(sample, 0)))
+            """,
+            {"GPU503"},
+        )
+        for case, key in [("an argument", "sys.argv[1]"), ("a settings file", 'json.load(open("f"))["net"]["kind"]')]
+    ),
+    *(
+        (
+            f"a prediction of {made}",
+            f"""
+            import numpy as np
+
+            for number in range(1000):
+                print(model.predict({made}))
+            """,
+            expected,
+        )
+        for made, expected in [
+            ("np.random.normal(0, 1, (1, 4))", {"GPU503"}),
+            ("np.random.randn(1, 4)", {"GPU503"}),
+            ("np.zeros((1, 4)) + number", {"GPU503"}),
+            ("np.random.randn(64, 4)", set()),
+            ("np.zeros((number, 1))", set()),
+        ]
+    ),
+    (
         "a read once for all steps of a loop inside",
         """
         for image in tf.data.Dataset.from_tensor_slices(tf.zeros((100, 64, 4))):
@@ -361,6 +541,57 @@ STRATEGIES = [
             model.compile("sgd", "mse")
         """,
         {"GPU210"},
+    ),
+    *(
+        (
+            f"penalties from {where}",
+            f"""
+            strategy = tf.distribute.MirroredStrategy()
+            with strategy.scope():
+                model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+                optimizer = tf.keras.optimizers.SGD()
+
+            def step(x):
+                with tf.GradientTape() as tape:
+                    loss = read(model(x)) + tf.reduce_sum([tf.reduce_sum(one) for one in {where}])
+                optimizer.apply_gradients(
+                    zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+                )
+
+            @tf.function
+            def train(x):
+                strategy.run(step, args=(x,))
+
+            for x in strategy.experimental_distribute_dataset(read()):
+                train(x)
+            """,
+            expected,
+        )
+        for where, expected in [("model.losses", set()), ("[model(x)]", {"GPU208"})]
+    ),
+    (
+        "a weight of a loss from the command line",
+        """
+        from absl import flags
+
+        strategy = tf.distribute.MirroredStrategy()
+        with strategy.scope():
+            model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+            optimizer = tf.keras.optimizers.SGD()
+
+        def step(x):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(x)) * flags.FLAGS.voltage_cost
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
+        @tf.function
+        def train(x):
+            strategy.run(step, args=(x,))
+
+        for x in strategy.experimental_distribute_dataset(read()):
+            train(x)
+        """,
+        {"GPU208"},
     ),
     (
         "a strategy in a tuple with names",
@@ -737,3 +968,174 @@ def learn(settings, rounds):
         gradients = tape.gradient(loss, model.trainable_variables)
         settings["optimizer"].apply(gradients, model.trainable_variables)
 """
+
+
+ELSEWHERE = """
+import numpy as np
+import tensorflow as tf
+from segments import unet
+
+model = unet(3)
+model.compile({compiled})
+model.fit(np.zeros((64, 4)), np.zeros((64, 1)))
+for row in np.load("rows.npy"):
+    print(model.predict(np.expand_dims(row, 0)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("compiled", "expected"),
+    [
+        ('optimizer=tf.keras.optimizers.Adam(), loss="mse"', {"GPU503"}),
+        ('optimizer="adam", loss="mse", run_eagerly=True', {"GPU503", "GPU506"}),
+        ('"gcc"', set()),
+    ],
+)
+def test_a_model_of_a_library_that_is_not_known(compiled: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(ELSEWHERE.format(compiled=compiled), tmp_path) == expected
+
+
+@pytest.mark.parametrize(("module", "expected"), [("helpers.everything", {"GPU101"}), ("tkinter", set())])
+def test_all_that_a_library_brings(module: str, expected: set[str], tmp_path: Path) -> None:
+    program = f"from {module} import *  # tensorflow\n\nwith tf.device('/gpu:0'):\n    x = tf.zeros(3)\n"
+    assert codes_in(program, tmp_path) == expected
+
+
+SAVED = """
+import tensorflow as tf
+
+strategy = tf.distribute.MultiWorkerMirroredStrategy(tf.distribute.cluster_resolver.SlurmClusterResolver())
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+model.fit(read(), steps_per_epoch=9)
+if {condition}:
+    model.save("export")
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ('tf.__version__ == "2.0.0"', {"GPU703"}),
+        ('int(tf.__version__.split(".")[1]) > 3', {"GPU703"}),
+        ('tf.__version__ > "2.3" and strategy.cluster_resolver.task_id == 0', set()),
+    ],
+)
+def test_a_release_is_the_same_on_each_worker(condition: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(SAVED.format(condition=condition), tmp_path) & {"GPU703"} == expected
+
+
+COMPILED_SO = """
+import tensorflow as tf
+
+model = tf.keras.models.load_model("model.keras")
+{compiled}
+model.fit(tf.zeros((640, 4)), tf.zeros((640, 1)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("compiled", "expected"),
+    [
+        ("if read():\n    model.compile('sgd', 'mse', run_eagerly=True)", {"GPU506"}),
+        (
+            "if read() == 'dice':\n    model.compile('sgd', 'mae', run_eagerly=True)\nelse:\n"
+            "    model.compile('sgd', 'mse', run_eagerly=True)",
+            {"GPU506"},
+        ),
+        (
+            "if read():\n    model.compile('sgd', 'mse', run_eagerly=True)\nelse:\n    model.compile('sgd', 'mse')",
+            set(),
+        ),
+        ("if read().debug:\n    model.compile('sgd', 'mse', run_eagerly=True)", set()),
+        ("model.compile('sgd', 'mse')\nif read():\n    model.run_eagerly = True", set()),
+    ],
+    ids=["under a condition", "on both ways", "on one of two", "to find errors", "later, under a condition"],
+)
+def test_where_a_model_is_compiled_to_run_eagerly(compiled: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(COMPILED_SO.format(compiled=compiled), tmp_path) == expected
+
+
+def test_data_of_tensorflow_datasets_is_loaded_before_devices_are_set(tmp_path: Path) -> None:
+    imports = "import tensorflow as tf\nimport tensorflow_datasets as tfds\n"
+    load = "data = tfds.load('mnist')\n"
+    grow = (
+        "for gpu in tf.config.list_physical_devices('GPU'):\n    tf.config.experimental.set_memory_growth(gpu, True)\n"
+    )
+    assert codes_in(imports + load + grow, tmp_path) == {"GPU301"}
+    assert codes_in(imports + grow + load, tmp_path) == set()
+
+
+ITERATED = """
+import tensorflow as tf
+
+
+def read(name):
+    return [float(part) for part in open(name)]
+
+
+def loaded(name):
+    return tf.py_function(read, [name], tf.float32)
+
+
+model = tf.keras.models.load_model("model.keras")
+iterator = tf.data.Dataset.from_tensor_slices(open("names").readlines()).map(loaded).batch(32).{iterator}
+while True:
+    model.train_on_batch({batch})
+"""
+
+
+@pytest.mark.parametrize(
+    ("iterator", "batch"),
+    [("__iter__()", "iterator.next()"), ("__iter__()", "next(iterator)"), ("repeat()", "next(iter(iterator))")],
+)
+def test_the_ways_to_iterate(iterator: str, batch: str, tmp_path: Path) -> None:
+    assert codes_in(ITERATED.format(iterator=iterator, batch=batch), tmp_path) >= {"GPU404"}
+
+
+MANY_OF_ONE = """
+import tensorflow as tf
+
+
+def samples():
+    while True:
+        yield read()
+
+
+data = tf.data.Dataset.from_tensor_slices([0, 1]).{step}
+data = data.map(lambda x: tf.numpy_function(read, [x], tf.float32)).batch(32)
+model = tf.keras.models.load_model("model.keras")
+for x in data:
+    model.train_on_batch(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        ("interleave(lambda x: read(x))", {"GPU402", "GPU404"}),
+        ("map(read).unbatch()", {"GPU402", "GPU404"}),
+        ("batch(2).unbatch()", set()),
+        ("repeat()", set()),
+    ],
+)
+def test_a_few_elements_of_which_many_are_made(step: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(MANY_OF_ONE.format(step=step), tmp_path) == expected
+
+
+SESSION = """
+import tensorflow as tf
+from tensorflow.compat.v1 import ConfigProto, InteractiveSession
+
+config = ConfigProto()
+config.gpu_options.allow_growth = True
+session = InteractiveSession(config=config)
+
+with tf.device("/gpu:0"):
+    x = tf.zeros(3)
+"""
+
+
+def test_a_session_that_only_configures_the_gpu(tmp_path: Path) -> None:
+    assert codes_in(SESSION, tmp_path) == {"GPU101"}

@@ -58,7 +58,7 @@ TRAINING_WORDS = frozenset(
 POLICY_WORDS = frozenset({"mixed_float16", "LossScaleOptimizer"})
 """Without one of these (names of policies, as strings too) a program computes nothing in float16."""
 
-MODEL_WORDS = frozenset({"Model", "Sequential", "load_model", "applications", "clone_model", "from_config"})
+MODEL_WORDS = frozenset({"Model", "Sequential", "applications", "clone_model", "compile(", "from_config", "load_model"})
 """Without one of these a program has no Keras model."""
 
 OPTION_WORDS = frozenset({"inject_prefetch", "map_parallelization", "apply_default_optimizations", "autotune"})
