@@ -16,6 +16,7 @@ from gpulint.api import (
     events,
     known,
     left_on,
+    may_train,
     may_train_or_evaluate,
     statements,
     together,
@@ -95,8 +96,9 @@ class EagerLeftOn(Rule):
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        trains = any(may_train_or_evaluate(event) for event in plan.events)
-        for event in left_on(plan, SWITCHES, may_train_or_evaluate if trains else computes_in_loop):
+        kinds = (may_train, may_train_or_evaluate, computes_in_loop)
+        work = next((kind for kind in kinds if any(map(kind, plan.events))), may_train)
+        for event in left_on(plan, SWITCHES, work):
             yield Report(
                 event.site,
                 f"`{event.name.rpartition('.')[2]}` is left on",
