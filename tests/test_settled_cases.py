@@ -1139,3 +1139,41 @@ with tf.device("/gpu:0"):
 
 def test_a_session_that_only_configures_the_gpu(tmp_path: Path) -> None:
     assert codes_in(SESSION, tmp_path) == {"GPU101"}
+
+
+EPOCHS = """
+import tensorflow as tf
+
+model = tf.keras.models.load_model("model.keras")
+
+
+def loaded(name):
+    return tf.py_function(read, [name], tf.float32)
+
+
+def data(names):
+    return iter(tf.data.Dataset.from_tensor_slices(names).map(loaded).batch(32).repeat())
+
+
+def evaluate(batches):
+    for number in range(100):
+        print(tf.reduce_mean(model(next(batches))))
+
+
+training, test = {training}, {test}
+for epoch in range(100):
+    for number in range(1000):
+        model.train_on_batch(next(training))
+    evaluate(test)
+"""
+
+
+@pytest.mark.parametrize(
+    ("training", "test", "expected"),
+    [
+        ("data(open('train').readlines())", "read()", {"GPU402", "GPU404"}),
+        ("read()", "data(open('test').readlines())", set()),
+    ],
+)
+def test_a_loop_that_evaluates_in_each_epoch(training: str, test: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(EPOCHS.format(training=training, test=test), tmp_path) == expected

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpulint.analysis.contexts import callers
 from gpulint.analysis.events import DatasetConsumed, ModelFitted
+from gpulint.analysis.names import words
 from gpulint.analysis.nesting import datasets_in, leaves
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.steps import training_loops
-from gpulint.analysis.values import Constant, Dataset, Items, Step, Value, known
+from gpulint.analysis.values import EVALUATES, Constant, Dataset, Items, Step, Value, known
 from gpulint.places import Site
 
 INJECTS_PREFETCH = (2, 11)
@@ -34,13 +36,21 @@ def read_by_training(plan: Plan) -> Iterator[DatasetConsumed]:
         return
     loops = training_loops(plan)
     for event in consumed:
-        around = {loop.site for loop in event.where.context.loops}
+        around = [loop.site for loop in event.where.context.loops]
         if (
             event.how == "fit"
             or (event.how == "loop" and event.loop in loops)
-            or (event.how == "next" and around & loops)
+            or (event.how == "next" and not loops.isdisjoint(around) and not _is_evaluation(event, loops))
         ) and not is_toy(event.dataset):
             yield event
+
+
+def _is_evaluation(event: DatasetConsumed, loops: frozenset[Site]) -> bool:
+    """Whether a loop without training steps, of a function that says that it evaluates, reads a pipeline."""
+    innermost = event.where.context.loops[-1].site
+    return innermost not in loops and any(
+        not EVALUATES.isdisjoint(words(caller.function)) for caller in callers(event.where.caller)
+    )
 
 
 def is_toy(dataset: Dataset) -> bool:

@@ -830,12 +830,13 @@ def named(value: Value, name: str) -> Value:
     pipelines whether it says that they are for evaluation."""
     if type(value) is Constant and type(value.value) is int and name not in value.named:
         return value.through(name)
-    if type(value) is Dataset and value.batch is not None and _EVALUATES & words(name) and "train" not in words(name):
+    if type(value) is Dataset and value.batch is not None and EVALUATES & words(name) and "train" not in words(name):
         return value.but(batch=value.batch._replace(evaluates=True))
     return value
 
 
-_EVALUATES = frozenset({"test", "eval", "evaluate", "evaluation", "val", "valid", "validate", "validation", "dev"})
+EVALUATES = frozenset({"test", "eval", "evaluate", "evaluation", "val", "valid", "validate", "validation", "dev"})
+"""Words in names of what is for evaluation."""
 
 
 def known(value: Value | None) -> object:
