@@ -24,8 +24,8 @@ KEPT_CHARACTERS = 3_000_000
 """Size of the files of which a project remembers the syntax from program to program, some 80,000 lines."""
 
 
-MANY_MODULES = 50
-"""Modules that one program imported after which the garbage collector is worth its time: it runs seldom by itself."""
+MANY_MODULES = 1_000
+"""Modules that programs imported after which the garbage collector is worth its time: it runs seldom by itself."""
 
 
 class ModuleScope:
@@ -85,6 +85,8 @@ class Project:
         self._syntax: dict[str, ir.Module | None] = {}
         self._kept = 0
         """Characters of the files that were parsed for it."""
+        self._released = 0
+        """Modules that were run for programs, since the garbage collector ran."""
         self._outlines: dict[str, Outline | None] = {}
         self._shared: Outlines = outlines if outlines is not None else {}
         self.definition_words: dict[int, frozenset[str]] = {}
@@ -101,11 +103,12 @@ class Project:
     def forget(self) -> None:
         """Forget what programs made of the modules, which can depend on their order, and what they looked at; keep
         what the files say, unless that is too much."""
-        are_many = len(self.scopes) > MANY_MODULES
+        self._released += len(self.scopes)
         for scope, _, _ in self.scopes.values():
             scope.release()
         self.scopes.clear()
-        if are_many:
+        if self._released > MANY_MODULES:
+            self._released = 0
             gc.collect()
         self.consulted.clear()
         self.finder.asked.clear()
