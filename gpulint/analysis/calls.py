@@ -135,12 +135,14 @@ def _applied(interp: Interpreter, called: Symbol, arguments: Arguments, site: Si
 
 def _compiled(interp: Interpreter, called: Symbol, method: str, arguments: Arguments, site: Site) -> Model | None:
     """The model that something unknown is which is compiled as only Keras's are, here or before."""
-    owner = symbol(called.parts[1]) if method else called
+    if method not in _OF_MODELS:
+        return None
+    owner = symbol(called.parts[1])
     given = arguments.keywords.keys()
     is_keras = method == "compile" and ("run_eagerly" in given or {"optimizer", "loss"} <= given)
     if is_keras and owner not in interp.models:
         interp.models[owner] = annotated.model(interp, site)
-    return interp.models.get(owner) if method in _OF_MODELS else None
+    return interp.models.get(owner)
 
 
 _OF_MODELS = frozenset({"compile", "evaluate", "fit", "predict", "predict_on_batch", "save", "train_on_batch"})
