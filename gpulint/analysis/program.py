@@ -21,6 +21,7 @@ from gpulint.analysis.values import (
     Constant,
     Descriptor,
     Function,
+    Model,
     Traced,
     Unknown,
     UserClass,
@@ -151,9 +152,15 @@ def _run_entry(interp: Interpreter, function: Function, owner: UserClass | None)
     if id(function.definition) in interp.entered:
         return
     callbacks.begins(interp, owner, function)
+    if isinstance(receiver, Model) and function.name in _TRACED_BY_KERAS:
+        interp.context = interp.context._replace(maybe_traced=True)
     from gpulint.analysis.calls import with_receiver
 
     interp.call_entry(_as_bound(interp, function), with_receiver(receiver, unknown), site, receiver)
+
+
+_TRACED_BY_KERAS = frozenset({"predict_step", "test_step", "train_step"})
+"""Methods of a model that Keras calls, compiled unless told otherwise."""
 
 
 def _as_bound(interp: Interpreter, function: Function) -> Value:
