@@ -1177,3 +1177,62 @@ for epoch in range(100):
 )
 def test_a_loop_that_evaluates_in_each_epoch(training: str, test: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(EPOCHS.format(training=training, test=test), tmp_path) == expected
+
+
+OF_BATCHES = """
+import numpy as np
+import tensorflow as tf
+
+
+def clipped(x):
+    return np.clip(x, 0.0, 1.0).astype("float32")
+
+
+def each_clipped(x):
+    return np.stack([np.clip(one, 0.0, 1.0) for one in x])
+
+
+data = tf.data.Dataset.from_tensor_slices(np.load("x.npy")){before}
+data = data.map(lambda x: tf.numpy_function({function}, [x], tf.float32)){after}
+model = tf.keras.models.load_model("model.keras")
+for x in data:
+    model.train_on_batch(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "function", "after", "expected"),
+    [
+        (".batch(32)", "clipped", "", set()),
+        (".batch(32)", "each_clipped", "", {"GPU402", "GPU404"}),
+        ("", "clipped", ".batch(32)", {"GPU402", "GPU404"}),
+        (".batch(32).unbatch()", "clipped", ".batch(32)", {"GPU402", "GPU404"}),
+    ],
+)
+def test_python_that_takes_whole_batches(
+    before: str, function: str, after: str, expected: set[str], tmp_path: Path
+) -> None:
+    program = OF_BATCHES.format(before=before, function=function, after=after)
+    assert codes_in(program, tmp_path) == expected
+
+
+OVERRIDE = """
+import tensorflow as tf
+
+
+class Gan(tf.keras.Model):
+    def {name}(self, data):
+        for number in range(self.times):
+            self.learn(data)
+
+    def learn(self, data):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(self.generator(data))
+        variables = self.generator.trainable_variables
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+"""
+
+
+@pytest.mark.parametrize(("name", "expected"), [("train_step", set()), ("train", {"GPU508"})])
+def test_what_keras_calls_of_a_model(name: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(OVERRIDE.format(name=name), tmp_path) == expected

@@ -5,9 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpulint.analysis.nesting import leaves_on
-from gpulint.analysis.values import NONE, Arguments, Effect, External, Layer, Model, Object, Value, symbol_of
+from gpulint.analysis.values import (
+    NONE,
+    Arguments,
+    Effect,
+    External,
+    Layer,
+    Model,
+    Object,
+    Value,
+    function_of,
+    symbol_of,
+)
 from gpulint.knowledge.stateful import TABLE_LAYERS, effect_of, is_random_layer
 from gpulint.places import Site
+from gpulint.syntax import ir
 
 if TYPE_CHECKING:
     from gpulint.analysis.interpreter import Interpreter
@@ -29,10 +41,25 @@ def of_object(interp: Interpreter, receiver: Object, name: str, site: Site) -> N
 def of_op(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> None:
     """A library function is called that may be one. A Python function that gives names of files, with labels perhaps,
     is "names": what they name is read by others."""
-    if (kind := effect_of(name)) is not None:
-        types = leaves_on(interp.path, arguments.get("Tout", 2) or NONE) if kind == "python" else ()
+    kind = effect_of(name)
+    if kind == "python":
+        types = leaves_on(interp.path, arguments.get("Tout", 2) or NONE)
         named = [one.name if isinstance(one, External) else "" for one in types]
-        note(interp, "names" if _are_names(named) else kind, name, site)
+        given = interp.choose(arguments.get("func", 0) or NONE)
+        kind = "names" if _are_names(named) else "array" if _is_of_arrays(given) else kind
+    if kind is not None:
+        note(interp, kind, name, site)
+
+
+def _is_of_arrays(value: Value) -> bool:
+    """Whether a Python function takes arrays as they are: it has no loop, and calls nothing but methods and functions
+    of modules."""
+    function = function_of(value)
+    return function is not None and not any(
+        isinstance(node, (ir.Comprehension, ir.For, ir.While))
+        or (isinstance(node, ir.Call) and not isinstance(node.function, ir.Attribute))
+        for node in ir.below(function.definition.body)
+    )
 
 
 def _are_names(types: list[str]) -> bool:

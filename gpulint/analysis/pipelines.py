@@ -122,6 +122,17 @@ def chains(dataset: Dataset) -> Iterator[tuple[Step, ...]]:
     return (one.steps for one in datasets_in(dataset))
 
 
+def goes_over_batches(steps: tuple[Step, ...], step: Step) -> bool:
+    """Whether what a step is given are batches."""
+    before = [one.name for one in steps[: steps.index(step)]]
+    last = max((index for index, name in enumerate(before) if name in BATCHES), default=-1)
+    return last >= 0 and "unbatch" not in before[last:]
+
+
+BATCHES = frozenset({"batch", "padded_batch", "ragged_batch", "bucket_by_sequence_length"})
+"""Steps that make batches of elements."""
+
+
 def after_cache(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """The steps behind the last `cache`: those that every epoch takes."""
     cached = max((index for index, step in enumerate(steps) if step.name == "cache"), default=-1)

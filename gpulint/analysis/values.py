@@ -610,8 +610,8 @@ class Step(NamedTuple):
 
 
 class Effect(NamedTuple):
-    """A stateful operation in a function that is traced: `kind` is "random", "python", "names" (Python that gives
-    texts), "variable" or "other"."""
+    """A stateful operation in a function that is traced: `kind` is "random", "python", "array" (Python that works on
+    arrays as a whole), "names" (Python that gives texts), "variable" or "other"."""
 
     kind: str
     name: str

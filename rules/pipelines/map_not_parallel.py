@@ -98,7 +98,8 @@ class MapNotParallel(Rule):
             parallel = pipelines.parallelizes_maps(event.dataset, plan)
             for chain in pipelines.chains(event.dataset):
                 for step in pipelines.after_cache(chain):
-                    if (message := _sequential(step, parallel)) is not None:
+                    of_batches = pipelines.goes_over_batches(chain, step)
+                    if (message := _sequential(step, parallel, of_batches)) is not None:
                         yield Report(
                             step.site,
                             message,
@@ -127,21 +128,27 @@ def _parallel(step: values.Step, plan: Plan) -> Offer:
 REORDERS = "give it `num_parallel_calls=tf.data.AUTOTUNE`; without a `cycle_length` the order changes"
 
 
-def _sequential(step: values.Step, parallel: bool) -> str | None:
+def _sequential(step: values.Step, parallel: bool, of_batches: bool) -> str | None:
     """Why a step is sequential, None if it is not, or does too little for that to matter."""
     if step.name not in ("map", "interleave") or pipelines.is_parallel(step):
         return None
     if step.name == "interleave":
         return "the sources are read one after the other"
     if step.effects:
-        return None if _is_trivial(step) or _keeps_in_step(step) else "a map of a stateful function stays sequential"
+        return (
+            None
+            if _is_trivial(step, of_batches) or _keeps_in_step(step)
+            else "a map of a stateful function stays sequential"
+        )
     return "the map is sequential with these options" if not parallel and step.operations > TRIVIAL else None
 
 
-def _is_trivial(step: values.Step) -> bool:
-    """Whether a map does next to nothing: a few random numbers, a lookup."""
+def _is_trivial(step: values.Step, of_batches: bool) -> bool:
+    """Whether a map does next to nothing: a few random numbers, a lookup, a NumPy function of whole batches."""
     return step.operations <= TRIVIAL and all(
-        effect.kind == "names" or (effect.name.startswith(LIGHT) and effect.name not in HEAVY)
+        effect.kind == "names"
+        or (effect.kind == "array" and of_batches)
+        or (effect.name.startswith(LIGHT) and effect.name not in HEAVY)
         for effect in step.effects
     )
 

@@ -48,8 +48,8 @@ class PythonInPipeline(Rule):
 
     ## What is not reported
     Generators of whole batches that read and compute next to nothing for each sample, or of names that a parallel map
-    reads, a handful of elements, Python functions that give names (`Tout` has `tf.string`) or are in a map with
-    `num_parallel_calls`, maps before a `cache`, what only evaluation reads.
+    reads, a handful of elements, Python functions that take batches as whole arrays, that give names (`Tout` has
+    `tf.string`) or are in a map with `num_parallel_calls`, maps before a `cache`, what only evaluation reads.
 
     ## At run time
     Steps that wait for input.
@@ -86,7 +86,8 @@ class PythonInPipeline(Rule):
                             related=((one.for_samples, "for each sample, this"), read),
                         )
                 for step in fresh:
-                    called = next((effect for effect in step.effects if effect.kind == "python"), None)
+                    slow = ("python",) if pipelines.goes_over_batches(one.steps, step) else ("array", "python")
+                    called = next((effect for effect in step.effects if effect.kind in slow), None)
                     if called is not None and not pipelines.is_parallel(step):
                         yield Report(
                             called.site,
@@ -108,11 +109,8 @@ def _all(dataset: values.Dataset) -> Iterator[tuple[values.Dataset, bool]]:
     pending = [(dataset, False)]
     while pending:
         one, batched = pending.pop()
-        batched = batched or any(step.name in _BATCHES for step in one.steps)
+        batched = batched or any(step.name in pipelines.BATCHES for step in one.steps)
         if (id(one), batched) not in seen:
             seen.add((id(one), batched))
             yield one, batched
             pending += [(given, batched) for given in reversed(one.inputs)]
-
-
-_BATCHES = frozenset({"batch", "padded_batch", "ragged_batch", "bucket_by_sequence_length"})

@@ -13,6 +13,7 @@ from gpulint.api import (
     chain,
     confidence,
     events,
+    mentions,
     statements,
     together,
     unsafe,
@@ -70,6 +71,8 @@ class DeviceInScope(Rule):
         strategy, device = event.where.context.strategy, event.scope.device
         if strategy is None or not strategy.is_multi_replica or device is None or not device.is_gpu:
             return
+        if event.where.context.replica is None and mentions(event.where.path, "%"):
+            return  # every n-th step, outside of it: something is shown
         if together(event.where, strategy.where):
             yield Report(
                 event.site,
