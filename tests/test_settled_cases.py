@@ -1236,3 +1236,20 @@ class Gan(tf.keras.Model):
 @pytest.mark.parametrize(("name", "expected"), [("train_step", set()), ("train", {"GPU508"})])
 def test_what_keras_calls_of_a_model(name: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(OVERRIDE.format(name=name), tmp_path) == expected
+
+
+PINNED = """
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    for number in range(1000):
+        if {condition}:
+            with tf.device("/gpu:0"):
+                print(tf.reduce_sum(tf.zeros(3)))
+"""
+
+
+@pytest.mark.parametrize(("condition", "expected"), [("number % 100 == 0", set()), ("read(number)", {"GPU104"})])
+def test_a_device_for_what_is_shown_now_and_then(condition: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(PINNED.format(condition=condition), tmp_path) & {"GPU104"} == expected

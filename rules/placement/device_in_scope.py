@@ -51,7 +51,8 @@ class DeviceInScope(Rule):
     ```
 
     ## What is not reported
-    CPU devices (embeddings, tables, input), device scopes outside the strategy, `OneDeviceStrategy`.
+    CPU devices (embeddings, tables, input), device scopes outside the strategy, `OneDeviceStrategy`, what the
+    program does on one GPU every n-th step, outside of the step.
 
     ## Fix
     Unsafe: takes the `with tf.device` away. Each replica then computes on its own GPU.
