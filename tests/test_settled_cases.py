@@ -1253,3 +1253,114 @@ with strategy.scope():
 @pytest.mark.parametrize(("condition", "expected"), [("number % 100 == 0", set()), ("read(number)", {"GPU104"})])
 def test_a_device_for_what_is_shown_now_and_then(condition: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(PINNED.format(condition=condition), tmp_path) & {"GPU104"} == expected
+
+
+CHOSEN = """
+import tensorflow as tf
+
+
+def pick():
+    gpus = tf.config.list_physical_devices("GPU")
+    if len(gpus) == 0:
+        return tf.distribute.OneDeviceStrategy(device="/cpu:0")
+    elif len(gpus) == 1:
+        return tf.distribute.OneDeviceStrategy(device="/gpu:0")
+    else:
+        return tf.distribute.MirroredStrategy()
+
+
+strategy = pick()
+data = tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4)))
+if read("a"):
+    data = data.cache()
+if read("b"):
+    data = data.shuffle(100)
+data = {distributed}
+
+
+@tf.function
+def step(batch):
+    return strategy.run(lambda x: x + 1.0, args=(batch,))
+
+
+for number, batch in enumerate(data, 1):
+    result = step(batch)
+    try:
+        print(result.values[0].numpy())
+    except AttributeError:
+        print(result.numpy())
+"""
+
+
+@pytest.mark.parametrize(
+    ("distributed", "expected"),
+    [
+        ("strategy.experimental_distribute_dataset(data.batch(64 * strategy.num_replicas_in_sync))", set()),
+        ("data.batch(64 * strategy.num_replicas_in_sync)", {"GPU205"}),
+    ],
+)
+def test_one_of_several_strategies_with_one_of_several_pipelines(
+    distributed: str, expected: set[str], tmp_path: Path
+) -> None:
+    assert codes_in(CHOSEN.format(distributed=distributed), tmp_path) & {"GPU205", "GPU214"} == expected
+
+
+NAMES = """
+import numpy as np
+import tensorflow as tf
+
+
+def names():
+    for name in open("names"):
+        yield {{"id": name, "file": name}}
+
+
+data = tf.data.Dataset.from_generator(names, output_types={{"id": tf.{kind}, "file": tf.{kind}}})
+data = data.map(lambda x: tf.numpy_function(np.load, [x["file"]], tf.float32), tf.data.AUTOTUNE).batch(32)
+model = tf.keras.models.load_model("model.keras")
+for x in data:
+    model.train_on_batch(x)
+"""
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("string", set()), ("float32", {"GPU404"})])
+def test_a_generator_of_names_in_a_dict(kind: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(NAMES.format(kind=kind), tmp_path) == expected
+
+
+LATE = """
+import os
+
+import tensorflow as tf
+{before}
+os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+{after}
+"""
+
+
+def test_gpus_are_hidden_too_late(tmp_path: Path) -> None:
+    listed = "gpus = tf.config.list_physical_devices('GPU')"
+    assert codes_in(LATE.format(before=listed, after=""), tmp_path) == {"GPU302"}
+    assert codes_in(LATE.format(before="", after=listed), tmp_path) == set()
+
+
+SCHEDULE = """
+import tensorflow as tf
+
+
+class Piecewise(tf.keras.callbacks.Callback):
+    def on_train_begin(self, logs=None):
+        self.steps = {steps}
+
+    def on_train_batch_begin(self, batch, logs=None):
+        self.steps += 1.0
+        if self.steps >= 100.0:
+            self.model.optimizer.learning_rate = 0.1
+"""
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"), [("tf.cast(read(), tf.float32) + tf.zeros(())", {"GPU501"}), ("0.0", set())]
+)
+def test_a_callback_of_a_library_begins_before_its_batches(steps: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(SCHEDULE.format(steps=steps), tmp_path) == expected

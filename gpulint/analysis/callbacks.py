@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gpulint.analysis import calls
 from gpulint.analysis.contexts import Loop
+from gpulint.analysis.control import Halts
 from gpulint.analysis.events import LoopEntered
 from gpulint.analysis.nesting import leaves_on
-from gpulint.analysis.values import NONE, Arguments, Function, Instance, Model, UserClass
+from gpulint.analysis.values import NONE, Arguments, Function, Instance, Model, UserClass, Value
 from gpulint.places import Site
 
 if TYPE_CHECKING:
@@ -46,6 +48,19 @@ def begins(interp: Interpreter, cls: UserClass, method: Function) -> None:
         loop = Loop(site, None, False, is_batches=True)
         interp.context = interp.context._replace(loops=(loop,), guards=())
         interp.emit(LoopEntered(site, interp.where(), loop))
+
+
+def prepared(interp: Interpreter, callback: Value, method: Function, site: Site) -> None:
+    """What Keras calls before the first batch was called on a callback that nobody gives to `fit` here."""
+    if not isinstance(callback, Instance) or callback.cls is None:
+        return
+    cls = callback.cls
+    if method.name in _OF_BATCHES and _is_callback(cls):
+        for name in ("on_train_begin", "on_epoch_begin"):
+            found = cls.find(name)
+            if found is not None and isinstance(found[0], Function):
+                with suppress(Halts):
+                    _call(interp, callback, cls, found[0], site)
 
 
 def _is_callback(cls: UserClass) -> bool:

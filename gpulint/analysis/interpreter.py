@@ -24,6 +24,7 @@ from gpulint.analysis.values import (
     Arguments,
     Constant,
     ContextManagerFunction,
+    Dataset,
     Descriptor,
     Effect,
     Function,
@@ -473,7 +474,9 @@ class Interpreter:
         if all(same(option, ways[0][1]) for _, option in ways):
             return use(ways[0][1])
         if len(ways) > MAX_FORKS:
-            ways = _grouped(value)
+            ways = _grouped(value, same)
+        if len(ways) > MAX_FORKS:
+            ways = _grouped(value, _are_of_one_kind)
         if len(ways) > MAX_FORKS:  # the last that is run stands for the others
             before, (_, last) = ways[: MAX_FORKS - 1], ways[MAX_FORKS - 1]
             ways = [*before, (frozenset({one_of([guard for guard, _ in before]).negation}), last)]
@@ -513,11 +516,18 @@ def words_in(node: ir.Node) -> Iterator[str]:
             yield present.name
 
 
-def _grouped(value: Join) -> list[tuple[Path, Value]]:
+def _are_of_one_kind(one: Value, other: Value) -> bool:
+    """Whether one of two values can stand for both where there are too many: pipelines that are distributed alike."""
+    if isinstance(one, Dataset) and isinstance(other, Dataset):
+        return one.distributed is other.distributed
+    return same(one, other)
+
+
+def _grouped(value: Join, are_alike: Callable[[Value, Value], bool]) -> list[tuple[Path, Value]]:
     """The alternatives of a value, those that are alike as one."""
     groups: list[tuple[list[Path], Value]] = []
     for path, option in value.alternatives:
-        paths = next((paths for paths, other in groups if same(other, option)), None)
+        paths = next((paths for paths, other in groups if are_alike(other, option)), None)
         if paths is None:
             groups.append(([path], option))
         else:

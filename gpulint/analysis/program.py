@@ -151,6 +151,7 @@ def _run_entry(interp: Interpreter, function: Function, owner: UserClass | None)
     receiver = members.unmade(interp, owner, site)
     if id(function.definition) in interp.entered:
         return
+    callbacks.prepared(interp, receiver, function, site)
     callbacks.begins(interp, owner, function)
     if isinstance(receiver, Model) and function.name in _TRACED_BY_KERAS:
         interp.context = interp.context._replace(maybe_traced=True)

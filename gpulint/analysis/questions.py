@@ -67,7 +67,8 @@ def _of_gpus(event: RuntimeConfigured) -> bool:
 
 def _hides_all_gpus(event: Event) -> bool:
     if isinstance(event, EnvironmentSet):
-        return event.key == "CUDA_VISIBLE_DEVICES" and known(event.value) in ("", "-1")
+        is_late = event.state in ("driver", "yes")
+        return event.key == "CUDA_VISIBLE_DEVICES" and known(event.value) in ("", "-1") and not is_late
     if isinstance(event, RuntimeConfigured) and event.what == "visible_devices":
         return isinstance(event.device, Items) and event.device.items == () and _of_gpus(event)
     return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import TRAINING_WORDS, Plan, Report, Rule, Severity, confidence, pipelines, symbol_of, values
+from gpulint.api import TRAINING_WORDS, Plan, Report, Rule, Severity, confidence, leaves, pipelines, symbol_of, values
 
 
 class PythonInPipeline(Rule):
@@ -99,7 +99,8 @@ class PythonInPipeline(Rule):
 
 def _gives_names(dataset: values.Dataset) -> bool:
     """Whether a generator gives names, for a parallel map to read what they name."""
-    names = any("tensorflow.string" in symbol_of(value).words for value in dataset.arguments.all())
+    given = [leaf for value in dataset.arguments.all() for leaf in leaves(value)]
+    names = any("tensorflow.string" in symbol_of(leaf).words for leaf in given)
     return names and any(step.name == "map" and pipelines.is_parallel(step) for step in dataset.steps)
 
 

@@ -19,6 +19,7 @@ from gpulint.api import (
     leaves,
     loops,
     names,
+    possible,
     unsafe,
     values,
 )
@@ -90,7 +91,7 @@ class DatasetNotDistributed(Rule):
     def on_strategy_run(self, event: events.StrategyRun, plan: Plan) -> Iterator[Report]:
         if not event.strategy.is_multi_replica:
             return
-        given = [part for value in event.arguments for part in leaves(value)]
+        given = [part for value in event.arguments for one in possible(value, event.where) for part in leaves(one)]
         if any(isinstance(value, values.PerReplica) for value in given):
             return
         plain = [value for value in given if isinstance(value, values.Tensor) and value.from_data]

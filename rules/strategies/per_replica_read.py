@@ -51,8 +51,8 @@ class PerReplicaRead(Rule):
 
     ## What is not reported
     Results that are reduced or taken apart with `experimental_local_results`, results that are only stored or given
-    to `tf.print`, results printed by a strategy on named CPU devices or while a `tf.function` is traced, and
-    strategies with one replica.
+    to `tf.print`, results printed by a strategy on named CPU devices or while a `tf.function` is traced, what stands in
+    an `except`, and strategies with one replica.
 
     ## At run time
     The error's text.
@@ -77,7 +77,14 @@ class PerReplicaRead(Rule):
     def on_replica_value_read(self, event: events.ReplicaValueRead, plan: Plan) -> Iterator[Report]:
         value = event.value
         shown = event.how in _SHOWN and (event.where.context.traced is not None or _is_demonstration(value.strategy))
-        if shown or event.how == "bool" or value.site not in self._runs or not value.strategy.is_multi_replica:
+        is_fallback = any(literal.condition.operator == "handler" for literal in event.where.path)
+        if (
+            shown
+            or is_fallback
+            or event.how == "bool"
+            or value.site not in self._runs
+            or not value.strategy.is_multi_replica
+        ):
             return
         if together(event.where, value.strategy.where):
             yield Report(
