@@ -91,7 +91,10 @@ class DatasetNotDistributed(Rule):
     def on_strategy_run(self, event: events.StrategyRun, plan: Plan) -> Iterator[Report]:
         if not event.strategy.is_multi_replica:
             return
-        given = [part for value in event.arguments for one in possible(value, event.where) for part in leaves(one)]
+        options = [possible(value, event.where) for value in event.arguments]
+        if any(type(one) is not type(several[0]) for several in options for one in several):
+            return
+        given = [part for several in options for one in several for part in leaves(one)]
         if any(isinstance(value, values.PerReplica) for value in given):
             return
         plain = [value for value in given if isinstance(value, values.Tensor) and value.from_data]
