@@ -1364,3 +1364,34 @@ class Piecewise(tf.keras.callbacks.Callback):
 )
 def test_a_callback_of_a_library_begins_before_its_batches(steps: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(SCHEDULE.format(steps=steps), tmp_path) == expected
+
+
+PARTS = """
+import numpy as np
+import tensorflow as tf
+
+
+def main():
+    model = tf.keras.models.load_model("model.keras")
+    x = np.load("x.npy")
+    parts = []
+    for i in range(0, len(x), 16):
+        parts.append(x[i:{end}])
+    for part in {gone_over}:
+        print(model.predict({part}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "gone_over", "part", "expected"),
+    [
+        ("i + 16", "parts", "part", {"GPU503"}),
+        ("min(i + 16, len(x))", "parts", "np.expand_dims(part, 3)", {"GPU503"}),
+        ("i + 16", "np.array([x[i:i + 16] for i in range(9999)])", "part.astype('float32')", {"GPU503"}),
+        ("i + 4096", "parts", "part", set()),
+        ("len(x)", "parts", "part", set()),
+        ("i + 16", "parts[:3]", "np.array([x[i:i + 16] for i in range(9999)])", set()),
+    ],
+)
+def test_parts_that_a_list_collects(end: str, gone_over: str, part: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(PARTS.format(end=end, gone_over=gone_over, part=part), tmp_path) == expected

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpulint.analysis import access, builtin, events, gradients, mappings, members, tensors
 from gpulint.analysis.contexts import Loop
 from gpulint.analysis.control import Halts
+from gpulint.analysis.nesting import as_now
 from gpulint.analysis.paths import Path
 from gpulint.analysis.state import MISSING, alternatives, join
 from gpulint.analysis.symbols import Symbol
@@ -469,7 +470,7 @@ def _clauses(
     before = interp.context
     loop = Loop(
         interp.site(clause),
-        iterable,
+        as_now(iterable),
         exact,
         tuple(access.bound_names(clause.target)),
         interp.path,

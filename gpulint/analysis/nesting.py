@@ -67,6 +67,15 @@ def counted_in(value: Value | None) -> Iterator[Value]:
     return each_once(value, lambda one: (one.over or None) if isinstance(one, Items) and one.items is None else None)
 
 
+def as_now(value: Value) -> Value:
+    """What a loop goes over, as it is when the loop begins: what is put into a list is taken back with its path."""
+    if isinstance(value, Join):
+        return Join(tuple((path, as_now(option)) for path, option in value.alternatives))
+    if isinstance(value, Items):
+        return Items(value.kind, value.items, value.element, value.symbol, tuple(map(as_now, value.over)))
+    return value
+
+
 def datasets_in(dataset: Dataset) -> Iterator[Dataset]:
     """A dataset, and each that it goes over."""
     seen: dict[int, Dataset] = {}

@@ -32,13 +32,43 @@ def varies(value: Value) -> bool:
 
 def is_small_part(value: Value) -> bool:
     """Whether a value is the next few rows of a collection: `x[i * 32 : (i + 1) * 32]`, or as many as a batch."""
-    if type(value) is not Unknown or value.symbol.parts[0] != "slice" or len(value.symbol.parts) < 4:
+    return type(value) is Unknown and _is_small_part(value.symbol)
+
+
+def _is_small_part(name: Symbol) -> bool:
+    head, *rest = name.parts
+    if head == "slice" and len(rest) >= 3:
+        first, second = symbol(rest[1]), symbol(rest[2])
+        if first.words.isdisjoint(_ROUND):
+            return False
+        rows = _rows(first, second)
+        return 1 < rows <= MAX_PART if rows is not None else any("batch" in words(word) for word in second.words)
+    if head == "turn":
+        return _is_small_part(symbol(rest[1]))
+    if head == "item":
+        row = _element(symbol(rest[0]))
+        return row is not None and _is_small_part(row)
+    if head != "call":
         return False
-    first, second = symbol(value.symbol.parts[2]), symbol(value.symbol.parts[3])
-    if first.words.isdisjoint(_ROUND):
-        return False
-    rows = distance(first, second)
-    return 1 < rows <= MAX_PART if rows is not None else any("batch" in words(name) for name in second.words)
+    called, given = _call(name)
+    if called in ("array", "asarray", "expand_dims"):
+        return bool(given) and isinstance(given[0], Symbol) and given[0].parts[0] != "list" and _is_small_part(given[0])
+    return called == "astype" and isinstance(rest[0], Symbol) and _is_small_part(symbol(rest[0].parts[1]))
+
+
+def _rows(first: Symbol, second: Symbol) -> int | None:
+    """Rows from the first number to the second, at most: `min(i + 32, count)` is no more than 32 behind `i`."""
+    if second.parts[0] == "call" and symbol(second.parts[1]).parts[-1] == "min":
+        found = [rows for one in _call(second)[1] if (rows := distance(first, symbol(one))) is not None]
+        return min(found, default=None)
+    return distance(first, second)
+
+
+def _element(name: Symbol) -> Symbol | None:
+    """What stands for the elements of a list that a comprehension made, or an array of it."""
+    while name.parts[0] == "call" and _call(name)[0] in ("array", "asarray") and _call(name)[1]:
+        name = symbol(_call(name)[1][0])
+    return symbol(name.parts[2]) if name.parts[0] == "list" and len(name.parts) == 3 else None
 
 
 MAX_PART = 512

@@ -23,7 +23,7 @@ from gpulint.analysis import (
 from gpulint.analysis.contexts import Loop
 from gpulint.analysis.control import NORMAL, STOPS, Halts
 from gpulint.analysis.events import LoopEntered
-from gpulint.analysis.nesting import rebuilt
+from gpulint.analysis.nesting import as_now, rebuilt
 from gpulint.analysis.paths import EVERYWHERE, Literal, Path
 from gpulint.analysis.state import MISSING, Outcome
 from gpulint.analysis.truth import compare
@@ -246,7 +246,7 @@ def _changes(block: Sequence[ir.Statement], test: ir.Expr) -> bool:
 def for_(interp: Interpreter, node: ir.For) -> int:
     iterable = interp.choose(interp.evaluate(node.iterable))
     elements, exact = expressions.iterate(interp, iterable, node.iterable)
-    loop = Loop(interp.site(node), iterable, exact, tuple(access.bound_names(node.target)))
+    loop = Loop(interp.site(node), as_now(iterable), exact, tuple(access.bound_names(node.target)))
     datasets.consumed(interp, iterable, "loop", interp.site(node.iterable), loop.site)
     rounds: list[Value] = elements
     if not exact:
