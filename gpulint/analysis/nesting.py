@@ -69,11 +69,20 @@ def counted_in(value: Value | None) -> Iterator[Value]:
 
 def as_now(value: Value) -> Value:
     """What a loop goes over, as it is when the loop begins: what is put into a list is taken back with its path."""
-    if isinstance(value, Join):
-        return Join(tuple((path, as_now(option)) for path, option in value.alternatives))
-    if isinstance(value, Items):
-        return Items(value.kind, value.items, value.element, value.symbol, tuple(map(as_now, value.over)))
-    return value
+    done: dict[int, Value] = {}
+
+    def of(one: Value) -> Value:
+        if isinstance(one, Join):
+            return Join(tuple([(path, of(option)) for path, option in one.alternatives]))
+        if not isinstance(one, Items):
+            return one
+        if id(one) not in done:
+            done[id(one)] = one
+            over = tuple([of(part) for part in one.over])
+            done[id(one)] = Items(one.kind, one.items, one.element, one.symbol, over)
+        return done[id(one)]
+
+    return of(value)
 
 
 def datasets_in(dataset: Dataset) -> Iterator[Dataset]:
