@@ -45,6 +45,7 @@ from gpulint.analysis.questions import (
 from gpulint.analysis.rounds import (
     changing_number,
     differ_in_numbers,
+    is_array,
     is_drawn,
     is_given,
     is_observed,
@@ -159,6 +160,7 @@ __all__ = [
     "has_compiled_way",
     "has_gpu_kernel",
     "in_every_turn",
+    "is_array",
     "is_complete",
     "is_drawn",
     "is_given",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -84,6 +87,61 @@ def test_a_name_of_which_nothing_is_known_picks_nothing_of_the_program_itself(tm
     (tmp_path / "nets.py").write_text(NETS)
     for pick in ("globals()[name](3)", "eval(name)(3)", "eval(name + '.small')(3)", "getattr(Stages(), name)()"):
         assert codes_in(PICKED.replace("OUTSIDE", OUTSIDE).replace("PICK", pick), tmp_path) == set()
+
+
+IMPORTED = """
+import importlib
+import sys
+from importlib import import_module
+
+import numpy as np
+
+kind = sys.argv[1]
+samples = np.zeros((1000, 4), "float32")
+module = IMPORT
+model = module.small(3)
+for sample in samples:
+    print(model.predict(np.expand_dims(sample, 0)))
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        'import_module("nets.plain")',
+        'import_module("nets." + kind)',
+        'importlib.import_module(f"nets.{kind}")',
+        'import_module("nets.{}".format(kind))',
+        'import_module("nets.%s" % kind)',
+        'import_module("." + kind, "nets")',
+        'import_module(f"tasks.{kind}.nets")',
+        '__import__(f"nets.{kind}", fromlist=["small"])',
+    ],
+)
+def test_a_module_that_is_imported_by_name(call: str, tmp_path: Path) -> None:
+    for name in ("nets/__init__.py", "nets/plain.py", "nets/wide.py", "tasks/__init__.py", "tasks/digits/nets.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("" if name.endswith("__init__.py") else NETS)
+    assert codes_in(IMPORTED.replace("IMPORT", call), tmp_path) == {"GPU503"}
+    elsewhere = call.replace("nets.", "libs.").replace('"nets"', '"libs"').replace("tasks.", "libs.")
+    assert codes_in(IMPORTED.replace("IMPORT", elsewhere), tmp_path) == set()
+
+
+def test_a_module_that_is_put_beside_others_is_found(tmp_path: Path) -> None:
+    (tmp_path / "nets").mkdir()
+    (tmp_path / "nets/__init__.py").write_text("")
+    (tmp_path / "main.py").write_text(IMPORTED.replace("IMPORT", 'import_module("nets." + kind)'))
+    counts = []
+    for _ in range(2):
+        found = subprocess.run(
+            [sys.executable, "-m", "gpulint", "check", "--output-format", "json", "."],
+            cwd=tmp_path,
+            capture_output=True,
+            check=False,
+        )
+        counts.append([finding["code"] for finding in json.loads(found.stdout)])
+        (tmp_path / "nets/plain.py").write_text(NETS)
+    assert counts == [[], ["GPU503"]]
 
 
 TYPED = """

@@ -1395,3 +1395,75 @@ def main():
 )
 def test_parts_that_a_list_collects(end: str, gone_over: str, part: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(PARTS.format(end=end, gone_over=gone_over, part=part), tmp_path) == expected
+
+
+ARRAYS = """
+import numpy as np
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+    optimizer = tf.keras.optimizers.Adam(1e-3 * strategy.num_replicas_in_sync)
+
+
+def step(x, weight=1.0):
+    with tf.GradientTape() as tape:
+        loss = weight * tf.reduce_mean(model(x) ** 2) / strategy.num_replicas_in_sync
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
+
+@tf.function
+def train(*given):
+    strategy.run(step, args=given)
+
+
+states = read("states.npy")
+for _ in range(10000):
+    {given}
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("train(np.array(states))", {"GPU205"}),
+        ("train(np.random.normal(size=(64, 4)))", {"GPU205"}),
+        ("train(np.stack([state for state in states]), 0.5)", {"GPU205"}),
+        ("train(states)", set()),
+        ("train(np.array(0.5))", set()),
+        ("train(states, np.array([0.5]))", set()),
+        ("train(np.random.normal())", set()),
+    ],
+)
+def test_arrays_that_every_replica_gets(given: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(ARRAYS.format(given=given), tmp_path) == expected
+
+
+OUTPUT_GRADIENTS = """
+import numpy as np
+
+
+def train(environment):
+    for x in data:
+        with tf.GradientTape() as tape:
+            actions = model(x)
+        given = {given}
+        gradients = tape.gradient(actions, model.trainable_variables, output_gradients=given)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+
+
+train(read())
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("-np.clip(actions.numpy(), -1.0, 1.0)", {"GPU502", "GPU508"}),
+        ("-tf.clip_by_value(actions, -1.0, 1.0)", {"GPU508"}),
+        ("environment.slopes(actions.numpy())", {"GPU508"}),
+    ],
+)
+def test_gradients_that_a_tape_is_given(given: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(STEP + OUTPUT_GRADIENTS.format(given=given), tmp_path) == expected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +76,9 @@ def load(interp: Interpreter, name: str, node: ir.Node) -> Value:
             return interp.choose(value)
     if name == "__name__":
         return Constant(frame.module.name)
+    if name == "__package__":
+        is_package = os.path.basename(frame.module.path) == "__init__.py"
+        return Constant(frame.module.name if is_package else frame.module.name.rpartition(".")[0])
     if name == "__file__":
         return Unknown(("file", frame.module.path))
     if (starred := imports.from_star(interp, name)) is not None:

@@ -60,6 +60,12 @@ def module(interp: Interpreter, dotted: str) -> Value:
     return External(canonical(dotted), dotted.partition(".")[0])
 
 
+def loaded(interp: Interpreter, dotted: str) -> Value:
+    """The module of that name; one of the project has been run."""
+    found = module(interp, dotted)
+    return resolve(interp, found) if isinstance(found, Imported) else found
+
+
 def import_from(interp: Interpreter, node: ir.ImportFrom) -> int:
     importer = interp.frame.module.path
     if node.level:

@@ -17,6 +17,7 @@ from gpulint.analysis import (
     host,
     imports,
     members,
+    picked,
     precision,
     removed,
     runtime,
@@ -33,7 +34,6 @@ from gpulint.analysis.values import (
     DeviceList,
     External,
     Function,
-    Imported,
     Instance,
     Items,
     Join,
@@ -470,13 +470,23 @@ def _transformation(method: str) -> Handler:
 
 
 def _import_module(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
-    name, package = (known(arguments.get(*one)) for one in (("name", 0), ("package", 1)))
-    if isinstance(name, str) and name.startswith(".") and isinstance(package, str):
-        name = package + name if name[1:2] != "." else ""
-    if isinstance(name, str) and name and not name.startswith("."):
-        module = imports.module(interp, name)
-        return imports.resolve(interp, module) if isinstance(module, Imported) else module
-    return Unknown(("module", site))
+    name, package = arguments.get("name", 0), known(arguments.get("package", 1))
+    first, *rest = name.parts if isinstance(name, Text) else (known(name),)
+    if isinstance(first, str) and first.startswith(".") and isinstance(package, str):
+        first = package + first if first[1:2] != "." else ""
+    if not isinstance(first, str) or not first or first.startswith("."):
+        return Unknown(("module", site))
+    if name is not None and rest:
+        found = picked.module_of(interp, Text((first, *rest), ("module", symbol_of(name))))
+        return found or Unknown(("module", site))
+    return imports.loaded(interp, first)
+
+
+def _import_function(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    """`__import__`: without a `fromlist` it gives the top package."""
+    if known(arguments.get("fromlist", 3)) is None and isinstance(name := known(arguments.get("name", 0)), str):
+        arguments = Arguments((Constant(name.partition(".")[0]),), {})
+    return _import_module(interp, Arguments(arguments.positional[:1], arguments.keywords), site)
 
 
 def _default_dict(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
@@ -566,6 +576,7 @@ SPECIAL: dict[str, Handler] = {
     **dict.fromkeys(("dataclasses.field", "attr.ib", "attr.field", "attrs.field", "pydantic.Field"), fields.field),
     **dict.fromkeys(("attr.Factory", "attrs.Factory"), fields.factory),
     **dict.fromkeys(("types.SimpleNamespace", "argparse.Namespace", "easydict.EasyDict"), fields.namespace),
+    "builtins.__import__": _import_function,
     "importlib.import_module": _import_module,
     **{f"tensorflow.data.experimental.{name}": _transformation(to) for name, to in datasets.TRANSFORMATIONS.items()},
     **dict.fromkeys(("tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.tqdm_notebook"), _passed_on),

@@ -184,6 +184,10 @@ class Project:
         """The file of an absolute module name, looked for beside the importer, then under the roots."""
         return self.finder.find(dotted, importer)
 
+    def names_in(self, package: str, level: int, importer: str) -> list[str]:
+        """The names of what can be imported from a package, by its absolute name or, with a level, by directories."""
+        return self.finder.names_in(package, level, importer)
+
     def find_relative(self, module: str, level: int, importer: str) -> str | None:
         """The file of `from ..module import`, by directories."""
         return self.finder.find_relative(module, level, importer)

@@ -53,6 +53,19 @@ def of_namespace(interp: Interpreter, names: Namespace, key: Value) -> Value | N
     return of_module(interp, names.scope, key, MIN_KNOWN if own else 0)
 
 
+def module_of(interp: Interpreter, dotted: Text) -> Value | None:
+    """One of the modules of a package: `import_module("nets." + name)`; None where the package is not known."""
+    project, importer = interp.project, interp.frame.module.path
+    package, _, beginning = (dotted.parts[0] or "").rpartition(".")
+    ending, dot, below = (dotted.parts[-1] or "").partition(".")
+    if not package:
+        return None
+    modules = {name: f"{package}.{name}{dot}{below}" for name in project.names_in(package, 0, importer)}
+    names = [name for name, module in modules.items() if project.find(module, importer) is not None]
+    rest = Text((beginning, *dotted.parts[1:-1], ending or None), ("rest", dotted.symbol))
+    return _one_of(interp, rest, names, 0, lambda one: imports.loaded(interp, modules[one]))
+
+
 def of_object(interp: Interpreter, owner: Object, name: Value, read: Callable[[str], Value]) -> Value | None:
     """One of the methods of an object whose name begins or ends so."""
     if owner.cls is None:

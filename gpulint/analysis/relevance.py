@@ -177,6 +177,10 @@ def imported_paths(project: Project, importer: str) -> frozenset[str]:
 def _paths(project: Project, importer: str, imported: Imported) -> list[str | None]:
     """The project files that an import may run."""
     module, level, names = imported
+    package, star, below = module.partition("*")
+    if star:
+        picked = [f"{package}{one}{below}" for one in project.names_in(package.removesuffix("."), level, importer)]
+        return [path for one in picked for path in _paths(project, importer, Imported(one, level, ()))]
     deeper = [f"{module}.{name}" if module else name for name in names if name != "*"]
     if level:
         return [project.find_relative(one, level, importer) for one in (module, *deeper)]

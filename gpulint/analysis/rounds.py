@@ -162,6 +162,23 @@ def _call(name: Symbol) -> tuple[str, tuple[Any, ...]]:
     return last.rpartition(".")[2] if isinstance(last, str) else "", given
 
 
+def is_array(value: Value) -> bool:
+    """Whether NumPy made a value of several numbers: `np.array(states)`, `np.random.normal(size=(64, 8))`."""
+    if type(value) is not Unknown or value.symbol.parts[0] != "call":
+        return False
+    made, (_, given) = _external(value.symbol), _call(value.symbol)
+    if made in ("numpy.random.rand", "numpy.random.randn"):
+        return bool(given)
+    is_drawn = made in ("numpy.random.normal", "numpy.random.random", "numpy.random.uniform")
+    return (is_drawn or made in _ARRAYS) and not all(map(_is_constant, given))
+
+
+_ARRAYS = frozenset(
+    f"numpy.{name}" for name in ("array", "asarray", "concatenate", "hstack", "ones", "stack", "vstack", "zeros")
+)
+"""What makes arrays of something that is no number."""
+
+
 def _adds_axis(key: Any) -> bool:
     if isinstance(key, Symbol) and key.parts[0] in ("tuple", "list") and isinstance(key.parts[1], tuple):
         first = key.parts[1][0] if key.parts[1] else None

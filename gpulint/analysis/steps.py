@@ -285,6 +285,9 @@ def _is_settled(name: object) -> bool:
     head, *rest = name.parts
     if head in ("field", "name", "parameter"):
         return True
+    if head in ("module", "rest", "text"):
+        within = [part for one in rest for part in (one if isinstance(one, tuple) else (one,))]
+        return all(_is_settled(part) for part in within if isinstance(part, Symbol))
     if head == "attribute" and isinstance(rest[0], Symbol) and rest[0].parts[0] == "object":
         return True
     while name.parts[0] in ("attribute", "item") and not isinstance(name.parts[-1], Site):

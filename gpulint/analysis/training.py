@@ -37,7 +37,7 @@ from gpulint.analysis.values import (
     symbol_of,
 )
 from gpulint.knowledge import method_params
-from gpulint.knowledge.facts import Kind
+from gpulint.knowledge.facts import Fact, Kind
 from gpulint.places import Site
 
 if TYPE_CHECKING:
@@ -179,9 +179,11 @@ def _minimize(interp: Interpreter, optimizer: Optimizer, arguments: Arguments, s
 
 
 def tape_method(interp: Interpreter, tape: Tape, name: str, arguments: Arguments, site: Site) -> Value:
-    """`tape.name(…)`."""
+    """`tape.name(…)`. It makes tensors of what it is given as `output_gradients`."""
     if name in gradients.METHODS:
         loss = interp.choose(arguments.get("target", 0) or NONE)
+        if name == "gradient" and (given := arguments.get("output_gradients", 2)) is not None:
+            tensors.op(interp, "tensorflow.convert_to_tensor", Fact(Kind.OP), Arguments((given,), {}), site)
         return gradients.taken(interp, loss, arguments.get("sources", 1), site, tape)
     if name in ("watch", "reset", "stop_recording"):
         return NONE

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 
 class Lookup(NamedTuple):
-    """A module that was looked for: its absolute name, or its name below `directory` after a dot."""
+    """A module that was looked for: its absolute name, or its name below `directory` after a dot. `nets.*` asks for the
+    names of all that can be imported from a package, in the order of the alphabet, a space between two."""
 
     name: str
     directory: str
@@ -36,13 +37,20 @@ class ModuleFinder:
         """The file of an absolute module name, looked for beside the importer, then under the roots."""
         return self.look(dotted, self._directory_of(importer))
 
+    def names_in(self, package: str, level: int, importer: str) -> list[str]:
+        """The names of what can be imported from a package, or may: its modules, and the folders below it."""
+        every = f"{package}.*" if package else "*"
+        found = self.find_relative(every, level, importer) if level else self.find(every, importer)
+        return (found or "").split()
+
     def look(self, name: str, directory: str) -> str | None:
-        """The file of a module for the importers in a directory: of an absolute name, or of one after a dot that is
-        looked for there and nowhere else."""
+        """The answer to a `Lookup` for the importers in a directory: the file of a module by its absolute name, or by
+        one after a dot that is looked for there and nowhere else; names for `package.*`."""
         key = Lookup(name, directory)
         if key not in self._found:
             if name.startswith("."):
-                self._found[key] = self._module_file(directory, name[1:].split(".") if name != "." else [])
+                parts = name[1:].split(".") if name != "." else []
+                self._found[key] = self._at(directory, parts)
             else:
                 self._found[key] = self._look(name, directory)
         self._note(key, self._found[key])
@@ -86,9 +94,18 @@ class ModuleFinder:
         if here not in self._packages:
             self._packages[here] = package_root(here)
         for base in (*bases, here, self._packages[here], *self._roots, *self._around(here)):
-            if _is_project(base, here, parts[0]) and (found := self._module_file(base, parts)):
+            if _is_project(base, here, parts[0]) and (found := self._at(base, parts)):
                 return found
         return None
+
+    def _at(self, base: str, parts: Sequence[str]) -> str | None:
+        """The file of a module below a directory, or the names of what a package has there."""
+        return self._names_below(base, parts) if "*" in parts else self._module_file(base, parts)
+
+    def _names_below(self, base: str, parts: Sequence[str]) -> str | None:
+        folder = os.path.join(base, *parts[:-1])
+        names = (name.removesuffix(".py") for name in self._names_in(folder))
+        return " ".join(sorted(name for name in names if name.isidentifier() and not name.startswith("__"))) or None
 
     def _around(self, directory: str) -> Iterator[str]:
         """The directories around one in its project, which programs put on their path or are started from."""

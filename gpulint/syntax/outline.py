@@ -42,7 +42,8 @@ _HARMLESS = frozenset(
 
 
 class Imported(NamedTuple):
-    """One import: `import module` has no names and level 0."""
+    """One import: `import module` has no names and level 0. A module `nets.*`, or `tasks.*.nets`, is any of these,
+    picked by a name that is known only when the program runs."""
 
     module: str
     level: int
@@ -53,9 +54,10 @@ class Outline(NamedTuple):
     """What a first look shows.
 
     Words are those of the text, short strings included: `device(` where a parenthesis follows, else `device`.
-    `imports` are those outside functions and classes; `definitions` the words of each function, class, method and
-    variable of the module by its name; `body` the words of what else an import of the module runs;
-    `registered` those of functions and classes that a decorator may put where others find them; `words` all of these.
+    `imports` are those outside functions and classes, and those by `import_module`; `definitions` the words of each
+    function, class, method and variable of the module by its name; `body` the words of what else an import of the
+    module runs; `registered` those of functions and classes that a decorator may put where others find them; `words`
+    all of these.
     """
 
     imports: tuple[Imported, ...]
@@ -114,7 +116,8 @@ def outline(source: Source) -> Outline | None:
                 definitions[name] = definitions.get(name, frozenset()) | words
     rest.append(_between(lines, done, (len(lines) + 1, 0)))
     body = _words("\n".join(rest))
-    return Outline(tuple(_imports(tree.body)), definitions, body, registered, body.union(*definitions.values()))
+    by_name = _by_name(tree) if _BY_NAME.search(source.text) else ()
+    return Outline((*_imports(tree.body), *by_name), definitions, body, registered, body.union(*definitions.values()))
 
 
 def _named(
@@ -192,6 +195,40 @@ def _imports(body: list[ast.stmt]) -> Iterator[Imported]:
                     yield Imported(alias.name, 0, ())
             else:
                 yield Imported(imported.module or "", imported.level, tuple(alias.name for alias in imported.names))
+
+
+_BY_NAME = re.compile(r"\b(import_module|__import__)\b")
+
+
+def _by_name(tree: ast.Module) -> Iterator[Imported]:
+    """What calls of `import_module` import: a module by its name, or any of a package."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and node.args and _BY_NAME.search(ast.unparse(node.func)):
+            beginning, *ending = _ends(node.args[0])
+            package = _ends(node.args[1])[0] if beginning.startswith(".") and len(node.args) > 1 else ""
+            module = package + beginning
+            if ending:
+                package, dot, _ = module.rpartition(".")
+                module = f"{package}.*{''.join(ending[-1].partition('.')[1:])}" if dot else ""
+            if dotted := module.lstrip("."):
+                yield Imported(dotted, len(module) - len(dotted), ())
+
+
+def _ends(node: ast.expr) -> tuple[str, ...]:
+    """A string that is known, or how it begins and how it ends."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return (node.value,)
+    if isinstance(node, ast.JoinedStr) and node.values:
+        return _ends(node.values[0])[0], _ends(node.values[-1])[-1]
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _ends(node.left)[0], _ends(node.right)[-1]
+    template = node.left if isinstance(node, ast.BinOp) else getattr(getattr(node, "func", None), "value", None)
+    if isinstance(template, ast.Constant) and isinstance(template.value, str):
+        return _HOLE.split(template.value)[0], _HOLE.split(template.value)[-1]
+    return "", ""
+
+
+_HOLE = re.compile(r"%s|\{\w*\}")
 
 
 def _import_statements(statement: ast.stmt) -> Iterator[ast.Import | ast.ImportFrom]:

@@ -16,6 +16,7 @@ from gpulint.api import (
     Site,
     confidence,
     events,
+    is_array,
     leaves,
     loops,
     names,
@@ -29,7 +30,7 @@ class DatasetNotDistributed(Rule):
     """Plain data given to every replica
 
     ## What it does
-    Finds `strategy.run` fed from a plain dataset or tensor.
+    Finds `strategy.run` fed from a plain dataset or from arrays of NumPy.
 
     ## Why is this bad
     Every replica gets the same whole batch: N GPUs do the same work (measured on TensorFlow 2.21: 64 and 64 of
@@ -70,7 +71,7 @@ class DatasetNotDistributed(Rule):
     ```
 
     ## What is not reported
-    Distributed datasets and values, `Model.fit`, values that come from somewhere unknown.
+    Distributed datasets and values, arrays outside loops, `Model.fit`, values that come from somewhere unknown.
 
     ## Fix
     Unsafe: distributes the dataset with `strategy.experimental_distribute_dataset`, where it is made or in the
@@ -98,6 +99,14 @@ class DatasetNotDistributed(Rule):
         if any(isinstance(value, values.PerReplica) for value in given):
             return
         plain = [value for value in given if isinstance(value, values.Tensor) and value.from_data]
+        are_arrays = [is_array(value) for value in given if not isinstance(value, values.Constant)]
+        if are_arrays and all(are_arrays) and event.where.context.loops:
+            yield Report(
+                event.site,
+                "`strategy.run` is given arrays, which every replica gets whole",
+                instead="give each replica its part: make a dataset of the arrays, and distribute that",
+                confidence=confidence(event.where, event.strategy.where),
+            )
         if plain:
             yield Report(
                 event.site,
