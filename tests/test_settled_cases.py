@@ -1467,3 +1467,33 @@ train(read())
 )
 def test_gradients_that_a_tape_is_given(given: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(STEP + OUTPUT_GRADIENTS.format(given=given), tmp_path) == expected
+
+
+PRESENT = """
+class Trainer:
+    def __init__(self, critic, clip=None):
+        self.critic = critic
+        self.clip = clip
+
+    def train(self):
+        for x in data:
+            loss = step(x)
+            {test}:
+                print(float(loss))
+
+
+Trainer({critic}).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "critic", "expected"),
+    [
+        ("if self.critic", "tf.keras.Sequential()", {"GPU501"}),
+        ("if self.critic is not None", "tf.keras.Sequential()", {"GPU501"}),
+        ("if self.critic", "True", set()),
+        ("if self.clip is None", "tf.keras.Sequential()", set()),
+    ],
+)
+def test_what_is_asked_of_an_object_that_is_there(test: str, critic: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(STEP + COMPILED + PRESENT.format(test=test, critic=critic), tmp_path) == expected

@@ -33,6 +33,7 @@ from gpulint.analysis.values import (
     Items,
     Join,
     ListedDevice,
+    Object,
     Unknown,
     UserClass,
     Value,
@@ -155,7 +156,11 @@ def if_(interp: Interpreter, node: ir.If) -> int:
     if yes is None or no is None:
         guard, block = (yes, node.body) if yes is not None else (no, node.orelse)
         interp.path |= guard or frozenset()
-        is_option = _is_of_moment(node.test) and not _is_unused(interp, node, block)
+        is_option = (
+            _is_of_moment(node.test)
+            and not _is_unused(interp, node, block)
+            and not (block is node.body and _is_present(interp, node.test))
+        )
         if not block or not (is_option or _changes(block, node.test)):
             return interp.execute(block)
         flags = interp.context.flags
@@ -207,6 +212,13 @@ def _is_of_moment(test: ir.Expr) -> bool:
             isinstance(part, ir.Binary) and part.operator == "%" for part in (test.left, right)
         )
     return isinstance(test, ir.Binary) and test.operator == "%"
+
+
+def _is_present(interp: Interpreter, test: ir.Expr) -> bool:
+    """Whether a test that holds asks for an object that the program made: `if self.critic`, `if clip is not None`."""
+    if isinstance(test, ir.Compare) and test.rest[0][0] == "is not":
+        test = test.left
+    return isinstance(test, (ir.Name, ir.Attribute)) and isinstance(interp.choose(interp.evaluate(test)), Object)
 
 
 def _is_unused(interp: Interpreter, node: ir.If, block: Sequence[ir.Statement]) -> bool:
