@@ -1497,3 +1497,51 @@ Trainer({critic}).train()
 )
 def test_what_is_asked_of_an_object_that_is_there(test: str, critic: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(STEP + COMPILED + PRESENT.format(test=test, critic=critic), tmp_path) == expected
+
+
+TUNED = """
+import keras_tuner as kt
+import tensorflow as tf
+
+
+def examples():
+    for line in open("train.csv"):
+        values = [float(one) for one in line.split(",")]
+        yield values[:-1], values[-1]
+
+
+def build(hp):
+    inner = tf.keras.layers.Dense(hp.Int("units", 8, 64))
+    model = tf.keras.Sequential([tf.keras.Input((4,)), inner, tf.keras.layers.Dense(1)])
+    model.compile("adam", "mse")
+    return model
+
+
+class Hyper(kt.HyperModel):
+    def __init__(self, data):
+        self.data = data
+
+    def build(self, hp):
+        return build(hp)
+
+    def fit(self, hp, model, *args, **kwargs):
+        return model.fit(*args, x=self.data.batch(hp.Int("batch", 8, 64)), **kwargs)
+
+
+data = tf.data.Dataset.from_generator(examples, (tf.float32, tf.float32), ((4,), ()))
+tuner = kt.RandomSearch({model}, objective="loss", max_trials=100)
+tuner.{search}
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "search", "expected"),
+    [
+        ("build", "search(data.batch(32), epochs=9)", {"GPU404"}),
+        ("Hyper(data)", "search(epochs=9)", {"GPU404"}),
+        ("build", "search_space_summary()", set()),
+        ("build", "search(tf.zeros((100, 4)), tf.zeros((100, 1)))", set()),
+    ],
+)
+def test_a_tuner_trains_what_it_builds(model: str, search: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(TUNED.format(model=model, search=search), tmp_path) == expected

@@ -114,7 +114,7 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
         options.added(interp, arguments)
     if method:
         removed.unknown_method(interp, called, method, site)
-        searches.method_called(interp, called.package, method, arguments, site)
+        searches.method_called(interp, symbol(called.parts[1]), method, arguments, site)
     if method == "apply_gradients":
         _applied(interp, called, arguments, site)
     model = _compiled(interp, called, method, arguments, site)

@@ -162,6 +162,8 @@ class Interpreter:
         self.executions: dict[Any, list[Run]] = {}
         self.models: dict[Symbol, Model] = {}
         """Those that are not known, but compiled as only Keras's are, by what they are called."""
+        self.tuners: dict[Symbol, Arguments] = {}
+        """What tuners of KerasTuner were made of, by what they are called."""
         self.optimizers: dict[Symbol, Optimizer] = {}
         """Those that are not known, by the name of the method that applies gradients."""
         self.generator: Work | None = None

@@ -105,10 +105,11 @@ def _unknown(interp: Interpreter, name: str, arguments: Arguments, site: Site) -
     if name.startswith(_LOGS):
         for value in arguments.all():
             tensors.read_at(interp, value, "print", site)
-    else:
+    result = Unknown(("call", ("external", name), tuple(symbol_of(value) for value in arguments.all())))
+    if not name.startswith(_LOGS):
         host.passed(interp, name.rpartition(".")[2], arguments, site)
-        searches.called(interp, name, arguments, site)
-    return Unknown(("call", ("external", name), tuple(symbol_of(value) for value in arguments.all())))
+        searches.called(interp, name, arguments, site, result.symbol)
+    return result
 
 
 _LOGS = ("logging.", "absl.logging.", "loguru.logger.")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpulint.analysis.contexts import Loop
+from gpulint.analysis import calls
+from gpulint.analysis.contexts import Loop, StrategyScope
 from gpulint.analysis.events import LoopEntered
-from gpulint.analysis.values import Arguments, Unknown, known
+from gpulint.analysis.symbols import Symbol
+from gpulint.analysis.values import NONE, Arguments, Bound, Instance, Strategy, Unknown, Value, known
 from gpulint.places import Site
 
 if TYPE_CHECKING:
@@ -35,16 +37,29 @@ _METHODS = {("optuna", "optimize"): Search("func", ("n_trials", 1))}
 """The same of methods, by the package that made the object."""
 
 
-def called(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> None:
+_TUNERS = frozenset(
+    f"{package}.{home}{name}"
+    for package in ("keras_tuner", "kerastuner")
+    for home in ("", "tuners.")
+    for name in ("BayesianOptimization", "GridSearch", "Hyperband", "RandomSearch")
+)
+"""What is made of a function that builds a model, or of a `HyperModel`."""
+
+
+def called(interp: Interpreter, name: str, arguments: Arguments, site: Site, result: Symbol) -> None:
     """A library function of that dotted name is called."""
     if (search := _FUNCTIONS.get(name)) is not None:
         _run(interp, search, arguments, site)
+    elif name in _TUNERS:
+        interp.tuners[result] = arguments
 
 
-def method_called(interp: Interpreter, package: str, method: str, arguments: Arguments, site: Site) -> None:
+def method_called(interp: Interpreter, owner: Symbol, method: str, arguments: Arguments, site: Site) -> None:
     """A method is called of something that a package made."""
-    if (search := _METHODS.get((package, method))) is not None:
+    if (search := _METHODS.get((owner.package, method))) is not None:
         _run(interp, search, arguments, site)
+    elif method == "search" and (tuner := interp.tuners.get(owner)) is not None:
+        _tune(interp, tuner, arguments, site)
 
 
 def _run(interp: Interpreter, search: Search, arguments: Arguments, site: Site) -> None:
@@ -60,3 +75,29 @@ def _run(interp: Interpreter, search: Search, arguments: Arguments, site: Site) 
         if is_loop:
             interp.emit(LoopEntered(site, interp.where(), loop))
         interp.each(function, lambda option: interp.call(option, trial, site), site)
+
+
+def _tune(interp: Interpreter, tuner: Arguments, given: Arguments, site: Site) -> None:
+    """One trial of KerasTuner: it builds a model and fits it, or lets a `HyperModel` of the program do that. It is no
+    round of a loop, for each trial begins with `clear_session`."""
+    context = interp.context
+    strategy = interp.choose(tuner.get("distribution_strategy") or NONE)
+    if isinstance(strategy, Strategy):
+        context = context._replace(scopes=(*context.scopes, StrategyScope(site, strategy)))
+    hyperparameters = Unknown(("trial", site))
+
+    def trial(hypermodel: Value) -> Value:
+        build, fit = (_method(hypermodel, name) for name in ("build", "fit"))
+        model = interp.call(build or hypermodel, Arguments((hyperparameters,)), site)
+        if fit is not None:
+            return interp.call(fit, calls.merged(Arguments((hyperparameters, model)), given), site)
+        return interp.each(model, lambda one: interp.call(Bound(one, "fit"), given, site), site)
+
+    with interp.within(context):
+        interp.each(tuner.get("hypermodel", 0) or NONE, trial, site)
+
+
+def _method(owner: Value, name: str) -> Bound | None:
+    """A method of an object that the program's own class has."""
+    found = owner.cls.find(name) if isinstance(owner, Instance) and owner.cls is not None else None
+    return Bound(owner, found[0]) if found else None
