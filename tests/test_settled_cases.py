@@ -1545,3 +1545,29 @@ tuner.{search}
 )
 def test_a_tuner_trains_what_it_builds(model: str, search: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(TUNED.format(model=model, search=search), tmp_path) == expected
+
+
+NOTED = """
+import numpy as np
+
+losses = {losses}
+for i, x in enumerate(data):
+    loss = step(x)
+    {put}
+"""
+
+
+@pytest.mark.parametrize(
+    ("losses", "put", "expected"),
+    [
+        ("np.zeros((100, 3))", "losses[i, 0] = loss", {"GPU501"}),
+        ("np.zeros((100, 3))", "losses[0, 0] += loss", {"GPU501"}),
+        ("np.empty(100)", "losses[i : i + 1] = loss", {"GPU501"}),
+        ("np.zeros(100)", "if i % 10 == 0: losses[i] = loss", set()),
+        ("np.zeros(100)", "losses[i] = i", set()),
+        ("read()", "losses[i] = loss", set()),
+        ("[None] * 100", "losses[i] = loss", set()),
+    ],
+)
+def test_tensors_that_are_put_into_arrays(losses: str, put: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(STEP + COMPILED + NOTED.format(losses=losses, put=put), tmp_path) == expected

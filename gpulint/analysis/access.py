@@ -20,6 +20,7 @@ from gpulint.analysis import (
     removed,
     runtime,
     symbols,
+    tensors,
 )
 from gpulint.analysis.control import Halts
 from gpulint.analysis.state import MISSING, alternatives, join
@@ -233,6 +234,8 @@ def _assign_item(interp: Interpreter, target: ir.Subscript, value: Value) -> Non
         assign(interp, target.value, Unknown(("updated", symbol_of(container), symbol_of(value))))
     else:
         members.escaped(interp, value, "stored", interp.site(target))
+        if host.is_array(container):
+            tensors.read_at(interp, value, "numpy", interp.site(target))
         if isinstance(target.value, ir.Name) and (array := host.updated(container, value)) is not None:
             assign(interp, target.value, array)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpulint.analysis import events
 from gpulint.analysis.names import words
 from gpulint.analysis.paths import Path
-from gpulint.analysis.symbols import Symbol
+from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.analysis.values import Arguments, Items, Join, Tensor, Unknown, Value, known, symbol_of
 from gpulint.places import Site
 
@@ -145,6 +145,14 @@ def _options_read(value: Value) -> tuple[Symbol, ...]:
     """What a value may be that was computed of what was read from tensors."""
     options = [option for _, option in value.alternatives] if isinstance(value, Join) else [value]
     return tuple(symbol_of(option) for option in options if READ in symbol_of(option).words)
+
+
+def is_array(value: Value) -> bool:
+    """Whether NumPy made a value: what is put into it is read."""
+    name = symbol_of(value)
+    while name.parts[0] in ("call", "updated"):
+        name = symbol(name.parts[1])
+    return name.parts[0] == "external" and str(name.parts[1]).startswith("numpy.")
 
 
 def updated(container: Value, value: Value) -> Value | None:
