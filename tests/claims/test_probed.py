@@ -32,14 +32,19 @@ CONFIRMED = {
 """Program → the codes of those of its expectations that its run confirms, each on its own row."""
 
 LOOK_ALIKES = (
-    "placement/device_beside_strategy.py",
     "placement/layers_round_robin.py",
-    "placement/sharded_inference.py",
     "runtime/official_growth.py",
-    "strategies/autoencoder_nullcontext.py",
     "strategies/keyword_spotter_counted.py",
-    "training/keras3_loss_objects.py",
-    "training/one_card_or_many.py",
+    *(
+        pytest.param(name, marks=pytest.mark.long)
+        for name in (
+            "placement/device_beside_strategy.py",
+            "placement/sharded_inference.py",
+            "strategies/autoencoder_nullcontext.py",
+            "training/keras3_loss_objects.py",
+            "training/one_card_or_many.py",
+        )
+    ),
 )
 """Programs that are right and look as if they were not."""
 

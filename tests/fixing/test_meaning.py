@@ -181,6 +181,7 @@ NOT_RUN = frozenset({"GPU702", "GPU704"})
 def test_a_fixed_example_runs(rule: type, stage: Stage, tmp_path: Path) -> None:
     text = fixed_text(textwrap.dedent(example(rule)), tmp_path)
     claim = Claim(gpus=2, ok=True) if rule.code.startswith("GPU30") else Claim(devices=2, ok=True)
+    text = text.replace("range(20)", "range(2)")  # two trials of GPU305 show what twenty show, in a tenth of the time
     performance = performed(stage, text, tmp_path / "after.py", claim)
     assert performance.raised is None, f"{text}\n{performance.stderr[-3000:]}"
 
