@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import gpulint
 from tests.test_rule_examples import codes_in, findings_in
 
 PICKED = """
@@ -571,3 +572,38 @@ model.fit(tf.zeros((640, 4)), tf.zeros((640, 1)), callbacks=callbacks)
 )
 def test_a_callback_that_one_worker_is_given(callbacks: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(USED_BY_ONE.format(callbacks=callbacks), tmp_path) == expected
+
+
+WRAPPING = """
+import functools
+
+
+def prepared(function):
+    @functools.wraps(function)
+    def wrapper(self, *arguments):
+        self.count = 0
+        function(self, *arguments)
+
+    return wrapper
+"""
+WRAPPED = """
+import tensorflow as tf
+from common import prepared
+
+
+class NAME:
+    @prepared
+    def train(self, strategy):
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        with tf.distribute.MirroredStrategy().scope():
+            model.compile("sgd", "mse")
+"""
+
+
+def test_what_others_wrap_is_not_called_where_they_wrap_something_else(tmp_path: Path) -> None:
+    (tmp_path / "common.py").write_text(WRAPPING)
+    for name in ("First", "Second"):
+        (tmp_path / f"{name.lower()}.py").write_text(WRAPPED.replace("NAME", name))
+    (tmp_path / "main.py").write_text("from first import First\n\nFirst().train(None)\n")
+    found = [one for one in gpulint.check_paths([tmp_path]).findings if one.code == "GPU201"]
+    assert sorted(Path(one.span.path).name for one in found) == ["first.py", "second.py"]

@@ -144,12 +144,13 @@ class Where(NamedTuple):
 NOWHERE = Where(Context(), EVERYWHERE, Caller(None, "", None, True))
 
 
-def entry_point(where: Where) -> Site | None:
-    """The function that nobody in the file calls and that a moment is reached from; None where the file's own body
-    leads there."""
+def entry_point(where: Where, path: str) -> Site | None:
+    """The function that nobody in the file at `path` calls and that a moment is reached from; None where the file's own
+    body leads there. What another file wraps around it, or calls it from, is run for others as well."""
     if where.caller.known:
         return None
-    return next((one.definition for one in reversed(list(callers(where.caller))) if one.definition is not None), None)
+    called = [one.definition for one in reversed(list(callers(where.caller))) if one.definition is not None]
+    return next((one for one in called if one.path == path), called[0] if called else None)
 
 
 def callers(caller: Caller | None) -> Iterator[Caller]:

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
+from typing import NamedTuple
 
 from gpulint.analysis import callbacks, members
 from gpulint.analysis.contexts import Context
@@ -25,7 +26,6 @@ from gpulint.analysis.values import (
     Traced,
     Unknown,
     UserClass,
-    Value,
 )
 from gpulint.places import Site
 from gpulint.sources.source import Source
@@ -75,60 +75,90 @@ def _reset(interp: Interpreter) -> None:
 
 def _run_entries(interp: Interpreter, scope: ModuleScope, words: frozenset[str] | None) -> None:
     """Run functions and methods that the program itself never calls, with unknown arguments."""
-    for function, owner in _entries(interp, scope, words):
-        if id(function.definition) in interp.entered:
+    for entry in _entries(interp, scope, words):
+        if id(entry.own.definition) in interp.entered:
             continue
         mark = interp.state.mark()
         interp.step_limit = min(interp.steps + MAX_ENTRY_STEPS, 2 * MAX_STEPS)
         interp.frame = interp.module_frame.entry()
         interp.state.write(interp.runtime, "state", Unknown(("runtime",)))
         try:
-            _run_entry(interp, function, owner)
+            _run_entry(interp, entry)
         except Exhausted:
             interp.plan.is_complete = False
-            interp.plan.reached("steps", Site(scope.path, function.definition.number))
+            interp.plan.reached("steps", entry.site)
         except Halts:
             pass
         _reset(interp)
         interp.state.take_back(mark)
 
 
-def _entries(
-    interp: Interpreter, scope: ModuleScope, words: frozenset[str] | None
-) -> list[tuple[Function, UserClass | None]]:
+class _Entry(NamedTuple):
+    """A function or method that nobody in the program may call."""
+
+    own: Function
+    """As the file defines it."""
+    called: Function | Traced
+    """What stands in its place when all decorators have been applied."""
+    owner: UserClass | None
+
+    @property
+    def site(self) -> Site:
+        return Site(self.own.module.path, self.own.definition.number)
+
+
+def _entries(interp: Interpreter, scope: ModuleScope, words: frozenset[str] | None) -> list[_Entry]:
     """Functions of the file, those first that no other one names: they are more likely callers than callees."""
-    candidates: list[tuple[Function, UserClass | None]] = []
-    for value in list(scope.globals.values()):
-        if (function := _function_of(value)) is not None and function.module is scope:
-            candidates.append((function, None))
+    candidates = [entry for name, value in scope.globals.items() if (entry := _entry(name, value, None)) is not None]
+    candidates = [entry for entry in candidates if entry.own.module is scope]
     for cls in interp.plan.classes.values():
         if cls.module is scope:
-            candidates += [(function, cls) for function in _methods(cls)]
-    named = {
-        id(function.definition): (function.name, interp.words_of(function.definition)) for function, _ in candidates
-    }
+            candidates += _methods(cls)
+    named = {id(one.own.definition): (one.own.name, interp.words_of(one.own.definition)) for one in candidates}
     if words is not None:
         speaking = words | speaking_imports(interp.project, scope.path, words)
         relevant = spread(named, speaking)
         relevant |= {identity for identity, (name, _) in named.items() if name in words}
-        inheriting = {cls for _, cls in candidates if cls is not None and not _bases(cls).isdisjoint(speaking)}
-        candidates = [pair for pair in candidates if id(pair[0].definition) in relevant or pair[1] in inheriting]
+        inheriting = {one.owner for one in candidates if one.owner and not _bases(one.owner).isdisjoint(speaking)}
+        candidates = [one for one in candidates if id(one.own.definition) in relevant or one.owner in inheriting]
     mentions = Counter(name for _, own in named.values() for name in own)
 
-    def is_named(function: Function) -> bool:
-        own = function.name in named[id(function.definition)][1]
-        return mentions[function.name] > own
+    def is_named(entry: _Entry) -> bool:
+        own = entry.own.name in named[id(entry.own.definition)][1]
+        return mentions[entry.own.name] > own
 
-    return sorted(candidates, key=lambda pair: is_named(pair[0]))
+    return sorted(candidates, key=is_named)
 
 
-def _methods(cls: UserClass) -> Iterator[Function]:
+def _methods(cls: UserClass) -> Iterator[_Entry]:
     """The methods of a class: its own, and those of bases in other files, which may call its own."""
     for one in cls.classes:
         if one is cls or one.module is not cls.module:
             for name, value in one.namespace.items():
-                if (function := _function_of(value)) is not None and (one is cls or cls.find(name) == (value, one)):
-                    yield function
+                entry = _entry(name, value, cls)
+                if entry is not None and (one is cls or cls.find(name) == (value, one)):
+                    yield entry
+
+
+def _entry(name: str, value: object, owner: UserClass | None) -> _Entry | None:
+    """What a module or class has under a name, if that is a function."""
+    if (function := _function_of(value)) is None:
+        return None
+    called = value if isinstance(value, Traced) else function
+    return _Entry(next((one for one in _wrapped(function) if one.name == name), function), called, owner)
+
+
+def _wrapped(function: Function) -> Iterator[Function]:
+    """A function, and those that it was given as the decorator that it is of."""
+    seen: list[Function] = []
+    pending = [function]
+    while pending:
+        one = pending.pop()
+        if not any(one is other for other in seen):
+            seen.append(one)
+            yield one
+            given = one.closure[0].values() if one.closure else ()
+            pending += [inner for value in given if (inner := _function_of(value)) is not None]
 
 
 def _bases(cls: UserClass) -> set[str]:
@@ -142,33 +172,25 @@ def _function_of(value: object) -> Function | None:
     return value if isinstance(value, Function) and isinstance(value.definition, ir.FunctionDef) else None
 
 
-def _run_entry(interp: Interpreter, function: Function, owner: UserClass | None) -> None:
-    site = Site(function.module.path, function.definition.number)
+def _run_entry(interp: Interpreter, entry: _Entry) -> None:
     unknown = Arguments((), {}, True)
-    if owner is None:
-        interp.call_entry(_as_bound(interp, function), unknown, site)
+    if entry.owner is None:
+        interp.call_entry(entry.called, unknown, entry.site)
         return
-    receiver = members.unmade(interp, owner, site)
-    if id(function.definition) in interp.entered:
+    receiver = members.unmade(interp, entry.owner, entry.site)
+    if id(entry.own.definition) in interp.entered:
         return
-    callbacks.prepared(interp, receiver, function, site)
-    callbacks.begins(interp, owner, function)
-    if isinstance(receiver, Model) and function.name in _TRACED_BY_KERAS:
+    callbacks.prepared(interp, receiver, entry.own, entry.site)
+    callbacks.begins(interp, entry.owner, entry.own)
+    if isinstance(receiver, Model) and entry.own.name in _TRACED_BY_KERAS:
         interp.context = interp.context._replace(maybe_traced=True)
     from gpulint.analysis.calls import with_receiver
 
-    interp.call_entry(_as_bound(interp, function), with_receiver(receiver, unknown), site, receiver)
+    interp.call_entry(entry.called, with_receiver(receiver, unknown), entry.site, receiver)
 
 
 _TRACED_BY_KERAS = frozenset({"predict_step", "test_step", "train_step"})
 """Methods of a model that Keras calls, compiled unless told otherwise."""
-
-
-def _as_bound(interp: Interpreter, function: Function) -> Value:
-    """The function as its module or class finally has it: perhaps wrapped in tf.function."""
-    home = function.owner.namespace if function.owner is not None else function.module.globals
-    value = home.get(function.name)
-    return value if isinstance(value, Traced) and _function_of(value) is function else function
 
 
 def run_import(

@@ -51,9 +51,8 @@ def reports_of(plan: Plan, rules: Iterable[type[Rule]]) -> list[Raised]:
         graph_mode, alone = event.where.graph_mode, has_one_replica(event.where.path)
         for instance, method in listening:
             if (instance.in_graph_mode or not graph_mode) and (instance.in_one_replica or not alone):
-                raised += [
-                    Raised(type(instance), report, entry_point(event.where)) for report in method(event, plan) or ()
-                ]
+                entry = entry_point(event.where, plan.path)
+                raised += [Raised(type(instance), report, entry) for report in method(event, plan) or ()]
     for instance in instances:
         raised += [Raised(type(instance), report, _entry_of(report, plan)) for report in instance.on_end(plan)]
     return raised
@@ -62,7 +61,7 @@ def reports_of(plan: Plan, rules: Iterable[type[Rule]]) -> list[Raised]:
 def _entry_of(report: Report, plan: Plan) -> Site | None:
     """The one entry point from which what a report is about is reached."""
     place = report.happens_at or report.site
-    entries = {entry_point(event.where) for event in plan.events if event.site == place}
+    entries = {entry_point(event.where, plan.path) for event in plan.events if event.site == place}
     return entries.pop() if len(entries) == 1 else None
 
 
