@@ -1571,3 +1571,50 @@ for i, x in enumerate(data):
 )
 def test_tensors_that_are_put_into_arrays(losses: str, put: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(STEP + COMPILED + NOTED.format(losses=losses, put=put), tmp_path) == expected
+
+
+FREED = """
+import gc
+import tensorflow as tf
+
+
+def predicted(name, x):
+    model = tf.keras.models.load_model(name)
+    {use}
+    {free}
+
+
+for name in read():
+    predicted(name, read())
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "free", "expected"),
+    [
+        ("print(model.predict(x))", "pass", {"GPU305"}),
+        ("print(model.predict(x))", "gc.collect()", set()),
+        ("model.fit(x)", "gc.collect()", {"GPU305"}),
+        ("model.fit(x)", "tf.keras.backend.clear_session()", set()),
+    ],
+)
+def test_what_frees_a_model(use: str, free: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(FREED.format(use=use, free=free), tmp_path) & {"GPU305"} == expected
+
+
+STATIC = """
+import numpy as np
+import tensorflow as tf
+
+
+class Net(tf.keras.Model):
+    {decorator}
+    def shown(service):
+        for row in read():
+            print(service.predict(np.expand_dims(row, 0)))
+"""
+
+
+@pytest.mark.parametrize(("decorator", "expected"), [("", {"GPU503"}), ("@staticmethod", set())])
+def test_a_static_method_is_given_no_object(decorator: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(STATIC.format(decorator=decorator), tmp_path) == expected

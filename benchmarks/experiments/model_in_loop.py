@@ -2,7 +2,8 @@
 
 Measured on TensorFlow 2.21, 2 cores, MB an iteration for a kernel of 8.4 MB: fit 9.5–10.0, with
 clear_session 8.9–9.2, with gc.collect too 8.9–9.2 — the tf.function around Keras's optimizer keeps the
-variables alive; fit run eagerly 0.1; predict 3.8–4.7, cleared and collected 0.1; one model built once 0.1.
+variables alive; fit run eagerly 0.1; predict 3.8–6.6, collected 0.1, with or without clear_session; one model built
+once 0.1.
 So a fit in a loop needs its own process or one model.
 """
 
@@ -22,6 +23,7 @@ ITERATIONS, WARM = 6, 2
 CASES: list[tuple[str, str]] = [
     ("build", "nothing"),
     ("build, predict", "nothing"),
+    ("build, predict", "collect"),
     ("build, predict", "all"),
     ("build, fit", "nothing"),
     ("build, fit", "clear_session"),
@@ -61,10 +63,10 @@ def measure(way: str, cleaner: str) -> None:
     sizes: list[float] = []
     kept = build() if "once" in way else None
     for _ in range(ITERATIONS):
-        if cleaner != "nothing":
+        if cleaner in ("clear_session", "all"):
             keras.backend.clear_session()
         iterate(kept or build())
-        if cleaner == "all":
+        if cleaner in ("collect", "all"):
             gc.collect()  # the model went with the call of iterate: nothing of ours refers to it
         sizes.append(resident())
     kinds = (keras.Model, keras.Variable, tf.Graph)

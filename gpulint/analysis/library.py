@@ -490,6 +490,11 @@ def _import_function(interp: Interpreter, arguments: Arguments, site: Site) -> V
     return _import_module(interp, Arguments(arguments.positional[:1], arguments.keywords), site)
 
 
+def _collect(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    interp.emit(events.LibraryCalled(site, interp.where(), "gc.collect", arguments))
+    return Unknown(("collected", site))
+
+
 def _default_dict(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     made = Mapping({}, False, ("dict", site))
     factory = arguments.get("default_factory", 0)
@@ -578,6 +583,7 @@ SPECIAL: dict[str, Handler] = {
     **dict.fromkeys(("attr.Factory", "attrs.Factory"), fields.factory),
     **dict.fromkeys(("types.SimpleNamespace", "argparse.Namespace", "easydict.EasyDict"), fields.namespace),
     "builtins.__import__": _import_function,
+    "gc.collect": _collect,
     "importlib.import_module": _import_module,
     **{f"tensorflow.data.experimental.{name}": _transformation(to) for name, to in datasets.TRANSFORMATIONS.items()},
     **dict.fromkeys(("tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.tqdm_notebook"), _passed_on),

@@ -144,6 +144,9 @@ def _entry(name: str, value: object, owner: UserClass | None) -> _Entry | None:
     """What a module or class has under a name, if that is a function."""
     if (function := _function_of(value)) is None:
         return None
+    if isinstance(value, Descriptor):
+        owner = owner if value.kind != "static" else None
+        value = value.function
     called = value if isinstance(value, Traced) else function
     return _Entry(next((one for one in _wrapped(function) if one.name == name), function), called, owner)
 

@@ -6,10 +6,17 @@ import os
 import re
 
 FILES = re.compile(
-    r"(?:.*requirements?.*\.(?:txt|in|pip)|(?:.*env|conda).*\.ya?ml|pyproject\.toml|pipfile|pkg-info|setup\.(?:py|cfg))",
+    r"(?:(?:.*requirement|constraint).*\.(?:txt|in|pip)|.*\.ya?ml|pyproject\.toml|pipfile|pkg-info|setup\.(?:py|cfg))",
     re.IGNORECASE,
 )
 """Names of files in which projects say what they need."""
+_FOLDERS = re.compile(r"conda|envs?|environments?|requirements?", re.IGNORECASE)
+"""Names of folders for such files."""
+_IN_FOLDER = re.compile(r".*\.(?:txt|in|pip|ya?ml)", re.IGNORECASE)
+_ENVIRONMENT = re.compile(r"^dependencies:", re.MULTILINE)
+"""What tells an environment of conda from other YAML."""
+_NAMED = re.compile(r"""["']([\w./-]+\.txt)["']""")
+"""A file that a `setup.py` may read what it needs from."""
 
 _PACKAGE = r"tensorflow(?:[-_](?:cpu|gpu|intel|macos|rocm))?(?:\[[\w,\s-]+\])?"
 _ASKED = re.compile(rf"""^[^#\n]*?(?<![\w.\-/]){_PACKAGE}["']?[ \t]*\(?(?P<wanted>[=~<>!^].*)$""", re.I | re.M)
@@ -34,15 +41,10 @@ def pinned(directory: str, newest: str) -> str | None:
     A file that names one goes before those that take any (`tensorflow>=2.3` in setup.py). None where no file there
     speaks of TensorFlow, or none can be read.
     """
-    try:
-        names = sorted(name for name in os.listdir(directory) if FILES.fullmatch(name))
-    except OSError:
-        return None
+    names = _files(directory)
     present = tuple(map(int, newest.split(".")))
     found = {
-        name: max(_newest(one) or present for one in wanted)
-        for name in names
-        if (wanted := _wanted(os.path.join(directory, name)))
+        name: max(_newest(one) or present for one in wanted) for name in names if (wanted := _wanted(directory, name))
     }
     if not found:
         return None
@@ -51,16 +53,39 @@ def pinned(directory: str, newest: str) -> str | None:
     return ".".join(map(str, release)) if release < present else ""
 
 
-def _wanted(path: str) -> list[str]:
+def _files(directory: str) -> list[str]:
+    """The files, below a directory, in which it or a folder for such files may say what the project needs."""
+    names = _listed(directory)
+    found = [name for name in names if FILES.fullmatch(name)]
+    for folder in names:
+        if _FOLDERS.fullmatch(folder):
+            below = _listed(os.path.join(directory, folder))
+            found += [os.path.join(folder, name) for name in below if _IN_FOLDER.fullmatch(name)]
+    return found
+
+
+def _listed(directory: str) -> list[str]:
+    try:
+        return sorted(os.listdir(directory))
+    except OSError:
+        return []
+
+
+def _wanted(directory: str, name: str) -> list[str]:
     """What a file asks of TensorFlow's version, for each time that it names it; "" for any."""
+    path = os.path.join(directory, name)
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             text = file.read()
     except OSError:
         return []
+    if path.lower().endswith((".yml", ".yaml")) and not _ENVIRONMENT.search(text):
+        return []
     if path.endswith(".py"):
+        read = [wanted for other in _NAMED.findall(text) for wanted in _wanted(directory, other)]
         constants = dict(_CONSTANT.findall(text))
         text = _PLACE.sub(lambda place: constants.get(place[1], place[0]), text)
+        return [found["wanted"].strip() for found in _ASKED.finditer(text)] + read
     asked = [found["wanted"].strip() for found in _ASKED.finditer(text)]
     return [*asked, *("" for _ in _ANY.finditer(text))] if path.lower().endswith(_LISTS) else asked
 

@@ -42,8 +42,8 @@ class ModelInLoop(Rule):
     ## Why is this bad
     The graphs in which a model was trained stay in memory with its variables and the optimizer's. Measured, per
     model with 8.4 MB of weights: 9.5 to 10 MB for `fit`, 3.8 to 4.7 MB for `predict`, in a straight line
-    (`benchmarks/experiments/model_in_loop.py`). After `predict` `clear_session()` gives it back; after `fit` it gives
-    back a tenth, a process gives back all. Each model is traced again, too.
+    (`benchmarks/experiments/model_in_loop.py`). After `predict` `clear_session()` or `gc.collect()` gives it back;
+    after `fit` these give back a tenth, a process all. Each model is traced again, too.
 
     ## Example
     ```python
@@ -68,8 +68,9 @@ class ModelInLoop(Rule):
     ```
 
     ## What is not reported
-    Loops that call `clear_session()`, in a helper too, or leave each round to a process of its own; loops over at most
-    three known configurations; models that are kept on purpose (an ensemble in a list); models that are only called.
+    Loops that call `clear_session()`, in a helper too, or `gc.collect()` where nothing is trained; that leave each
+    round to a process of its own; loops over at most three known configurations; models that are kept on purpose (an
+    ensemble in a list); models that are only called.
 
     ## Fix
     Unsafe: calls `clear_session()` at the start of each round. Models of earlier rounds that are still in use lose
@@ -94,6 +95,7 @@ class ModelInLoop(Rule):
         self._fitted: set[int] = set()
         self._kept: set[int] = set()
         self._cleared: set[Site] = set()
+        self._collected: set[Site] = set()
 
     def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> Iterator[Report]:
         if event.where.context.loops and event.where.context.traced is None:
@@ -118,6 +120,8 @@ class ModelInLoop(Rule):
     def on_library_called(self, event: events.LibraryCalled, plan: Plan) -> Iterator[Report]:
         if event.name in CLEARS_SESSION:
             self._cleared.update(loop.site for loop in event.where.context.loops)
+        elif event.name == "gc.collect":
+            self._collected.update(loop.site for loop in event.where.context.loops)
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -127,6 +131,7 @@ class ModelInLoop(Rule):
             loop = event.where.context.loops[-1]
             if _in_loop(event) in kept or id(event.model) not in self._used:
                 continue
+            freed = self._cleared if id(event.model) in self._fitted else self._cleared | self._collected
             if are_few(event.where.context.loops, FEW) or not in_every_turn(event, loop, self._built):
                 continue
             if (
@@ -134,7 +139,7 @@ class ModelInLoop(Rule):
                 or _is_ensemble(loop, event.where)
                 or any(_is_change(one.where) for one in self._built if one.site == event.site)
                 or self._is_view(event)
-                or any(one.site in self._cleared for one in event.where.context.loops)
+                or any(one.site in freed for one in event.where.context.loops)
             ):
                 continue
             place = _in_loop(event)

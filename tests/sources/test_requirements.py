@@ -39,8 +39,14 @@ NEWEST = "2.21"
         ("notes.txt", "tensorflow==2.1", None),
         ("environment-gpu.yaml", "dependencies:\n  - tensorflow-gpu=1.13.1=h0d30ee6_0\n", "1.13"),
         ("train_env.yml", "dependencies:\n  - tensorflow=2.2.0=gpu_py37h1a511ff_0\n", "2.2"),
-        ("environment.yml", "  - pip:\n    - tensorflow==2.3\n", "2.3"),
-        ("environment.yml", "  - tensorflow\n", ""),
+        ("environment.yml", "dependencies:\n  - pip:\n    - tensorflow==2.3\n", "2.3"),
+        ("environment.yml", "dependencies:\n  - tensorflow\n", ""),
+        ("tf.yaml", "name: tf\ndependencies:\n  - tensorflow=2.4.1=gpu_py37\n", "2.4"),
+        ("chart.yaml", "values:\n  - tensorflow=2.4.1\n", None),
+        ("constraints.txt", "tensorflow==2.8.0", "2.8"),
+        ("env/tf2.yml", "dependencies:\n  - tensorflow=2.10.0\n", "2.10"),
+        ("requirements/base.txt", "tensorflow==2.7", "2.7"),
+        ("notes/base.txt", "tensorflow==2.7", None),
         ("pyproject.toml", '[tool.poetry.dependencies]\ntensorflow = "~2.4"\n', "2.4"),
         ("pyproject.toml", '[tool.poetry.dependencies]\ntensorflow = "^2.4"\n', ""),
         ("pyproject.toml", '[tool.poetry.dependencies]\ntensorflow = {version = "2.4.1", optional = true}\n', "2.4"),
@@ -57,15 +63,25 @@ NEWEST = "2.21"
     ],
 )
 def test_what_a_file_pins(name: str, text: str, expected: str | None, tmp_path: Path) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text(text, encoding="utf-8")
     assert pinned(str(tmp_path), NEWEST) == expected
+
+
+def test_a_setup_file_reads_what_it_needs_from_another(tmp_path: Path) -> None:
+    (tmp_path / "core").mkdir()
+    (tmp_path / "core/needs.txt").write_text("numpy\ntensorflow==2.5.2\n", encoding="utf-8")
+    (tmp_path / "setup.py").write_text('with open("core/needs.txt") as f:\n    needs = f.read()\n', encoding="utf-8")
+    assert pinned(str(tmp_path), NEWEST) == "2.5"
+    (tmp_path / "core/needs.txt").unlink()
+    assert pinned(str(tmp_path), NEWEST) is None
 
 
 @pytest.mark.parametrize(
     ("others", "expected"),
     [
         ({"setup.py": 'install_requires=["tensorflow>=2.3"]'}, "2.3"),
-        ({"environment.yml": "- tensorflow=2.8"}, "2.8"),
+        ({"environment.yml": "dependencies:\n- tensorflow=2.8"}, "2.8"),
         ({"setup.py": 'install_requires=["tensorflow>=2.3"]', "requirements.txt": "numpy"}, ""),
         ({"requirements.txt": "tensorflow==2.21"}, ""),
     ],
@@ -93,9 +109,9 @@ def test_the_nearest_directory_that_says_something_counts(tmp_path: Path) -> Non
     inner = tmp_path / "inner" / "deep"
     inner.mkdir(parents=True)
     assert SettingsFinder().of_directory(str(inner)).target_tensorflow == "2.4"
-    (inner.parent / "environment.yml").write_text("- tensorflow=2.10")
+    (inner.parent / "environment.yml").write_text("dependencies:\n- tensorflow=2.10")
     assert SettingsFinder().of_directory(str(inner)).target_tensorflow == "2.10"
-    (inner.parent / "environment.yml").write_text("- tensorflow")
+    (inner.parent / "environment.yml").write_text("dependencies:\n- tensorflow")
     assert SettingsFinder().of_directory(str(inner)).target_tensorflow == NEWEST
 
 
