@@ -1618,3 +1618,59 @@ class Net(tf.keras.Model):
 @pytest.mark.parametrize(("decorator", "expected"), [("", {"GPU503"}), ("@staticmethod", set())])
 def test_a_static_method_is_given_no_object(decorator: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(STATIC.format(decorator=decorator), tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("losses.mean_squared_error", {"GPU501", "GPU508", "GPU901"}), ("losses.get", {"GPU508"})]
+)
+def test_functions_that_are_gone_give_tensors(name: str, expected: set[str], tmp_path: Path) -> None:
+    loop = f"""
+for x in data:
+    with tf.GradientTape() as tape:
+        loss = tf.{name}(x, model(x))
+    print(loss)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+    assert codes_in(STEP + loop, tmp_path) == expected
+
+
+ONE_BY_ONE = """
+kept = []
+for i, x in enumerate(data):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    {keep}
+    if (i + 1) % 32 == 0:
+        {apply}
+        kept = []
+"""
+
+
+@pytest.mark.parametrize(
+    ("keep", "apply", "expected"),
+    [
+        (
+            "kept.append(tape.gradient(loss, model.trainable_variables))",
+            "for one in kept: optimizer.apply_gradients(zip(one, model.trainable_variables))",
+            {"GPU212"},
+        ),
+        (
+            "kept.append(tape.gradient(loss, model.trainable_variables))",
+            "optimizer.apply_gradients(zip([tf.add_n(one) for one in zip(*kept)], model.trainable_variables))",
+            set(),
+        ),
+        (
+            "kept = tape.gradient(loss, model.trainable_variables)",
+            "for one in zip(kept, model.trainable_variables): optimizer.apply_gradients([one])",
+            set(),
+        ),
+        (
+            "kept = [tape.gradient(one, model.trainable_variables) for one in (loss, 2 * loss)]",
+            "for one in kept: optimizer.apply_gradients(zip(one, model.trainable_variables))",
+            set(),
+        ),
+    ],
+)
+def test_gradients_that_are_applied_one_by_one(keep: str, apply: str, expected: set[str], tmp_path: Path) -> None:
+    found = codes_in(STEP + ONE_BY_ONE.format(keep=keep, apply=apply), tmp_path)
+    assert {one for one in found if one == "GPU212"} == expected

@@ -79,7 +79,8 @@ def as_now(value: Value) -> Value:
         if id(one) not in done:
             done[id(one)] = one
             over = tuple([of(part) for part in one.over])
-            done[id(one)] = Items(one.kind, one.items, one.element, one.symbol, over)
+            copy = done[id(one)] = Items(one.kind, one.items, one.element, one.symbol, over)
+            copy.around = one.around
         return done[id(one)]
 
     return of(value)

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 from functools import lru_cache
 
 from gpulint.knowledge.facts import Fact, Initialises, Kind
@@ -54,7 +55,13 @@ def fact(name: str) -> Fact | None:
     """What is known of a canonical name."""
     if name.startswith(LEGACY_OPTIMIZERS):
         return generated(name.replace(".legacy.", "."))
+    if (of_keras := _EARLIER.sub("tensorflow.keras.", name)) != name and (known := generated(canonical(of_keras))):
+        return known
     return RUNTIME.get(name) or STRATEGIES.get(name) or OTHER_LIBRARIES.get(name) or generated(name)
+
+
+_EARLIER = re.compile(r"^tensorflow\.(?=(?:losses|metrics)\.)")
+"""Modules whose functions the newest release has in Keras alone (`tf.losses.mean_squared_error`)."""
 
 
 _TRACKED_METHODS = frozenset(

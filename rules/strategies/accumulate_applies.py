@@ -169,6 +169,8 @@ class AccumulateApplies(Rule):
 
     def _problem(self, applied: Where, gradient: values.Gradient) -> str:
         loops = applied.context.loops
+        if _one_by_one(applied, gradient.where):
+            return "the gradients of the micro-steps are applied one by one instead of being added up"
         if not loops or gradient.where.context.loops != loops:
             return ""
         if applied.context.guards and applied.context.guards != gradient.where.context.guards:
@@ -179,6 +181,36 @@ class AccumulateApplies(Rule):
         if over_micro_steps or scaled_for:
             return "gradients are applied on every micro-step instead of being added up"
         return ""
+
+
+def _one_by_one(applied: Where, taken: Where) -> bool:
+    """Whether each n-th micro-step goes over the gradients of those before it, which a list keeps, and applies each for
+    itself."""
+    *around, over = applied.context.loops or (None,)
+    steps = taken.context.loops
+    if over is None or not around or [_run(loop) for loop in around] != [_run(loop) for loop in steps]:
+        return False
+    kept = over.iterable
+    if not isinstance(kept, values.Items) or kept.kind != "list" or kept.around is None:
+        return False
+    rows = _rows(kept)
+    is_older = all((_run(loop), loop.turn) != (_run(around[-1]), around[-1].turn) for loop in kept.around)
+    return is_older and bool(rows) and all(map(_has_gradients, rows)) and _every_nth(applied.path - taken.path)
+
+
+def _run(loop: Loop) -> tuple[Site, int]:
+    return loop.site, loop.entry
+
+
+def _rows(kept: values.Items) -> tuple[values.Value | None, ...]:
+    return kept.items if kept.items is not None else (kept.element,)
+
+
+def _has_gradients(row: values.Value | None) -> bool:
+    """Whether something is the list of gradients that a tape gave."""
+    if not isinstance(row, values.Items) or row.kind != "list":
+        return False
+    return any(isinstance(one, values.Tensor) and one.gradient is not None for one in _rows(row))
 
 
 def _misused(applied: events.GradientsApplied, updates: list[events.StateUpdated]) -> Iterator[Report]:
