@@ -28,7 +28,8 @@ class AccumulateApplies(Rule):
     ## What it does
     Finds loops over micro-steps that apply the gradients of each one, steps that take gradients every time but
     apply only those of every n-th one, without ever adding them up, variables for sums that are overwritten instead,
-    and sums (variables, lists, tensors) that are applied at every micro-step while they grow.
+    sums (variables, lists, tensors) that are applied at every micro-step while they grow, and lists of gradients that
+    are applied one by one.
 
     ## Why is this bad
     The effective batch is that of one micro-step: either the optimizer steps n times too often, or n - 1 of n
