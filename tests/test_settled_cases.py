@@ -1674,3 +1674,34 @@ for i, x in enumerate(data):
 def test_gradients_that_are_applied_one_by_one(keep: str, apply: str, expected: set[str], tmp_path: Path) -> None:
     found = codes_in(STEP + ONE_BY_ONE.format(keep=keep, apply=apply), tmp_path)
     assert {one for one in found if one == "GPU212"} == expected
+
+
+GIVEN_NAMES = """
+import tensorflow as tf
+
+
+def names():
+    for line in open("names.txt"):
+        yield line
+
+
+def image(name):
+    return tf.io.decode_png(tf.io.read_file(name))
+
+
+data = tf.data.Dataset.from_generator(names, output_signature=tf.TensorSpec((), tf.string))
+data = data{steps}
+model = tf.keras.models.load_model("model.keras")
+model.fit(data.prefetch(1))
+"""
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        (".map(image, num_parallel_calls=tf.data.AUTOTUNE).batch(8)", set()),
+        (".batch(8).map(tf.strings.length, num_parallel_calls=tf.data.AUTOTUNE)", {"GPU404"}),
+    ],
+)
+def test_a_generator_of_names_for_those_who_read_them(steps: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(GIVEN_NAMES.format(steps=steps), tmp_path) == expected

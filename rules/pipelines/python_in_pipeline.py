@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from gpulint.api import TRAINING_WORDS, Plan, Report, Rule, Severity, confidence, leaves, pipelines, symbol_of, values
@@ -101,7 +102,8 @@ def _gives_names(dataset: values.Dataset) -> bool:
     """Whether a generator gives names, for a parallel map to read what they name."""
     given = [leaf for value in dataset.arguments.all() for leaf in leaves(value)]
     names = any("tensorflow.string" in symbol_of(leaf).words for leaf in given)
-    return names and any(step.name == "map" and pipelines.is_parallel(step) for step in dataset.steps)
+    singly = itertools.takewhile(lambda step: step.name not in pipelines.BATCHES, dataset.steps)
+    return names and any(step.name == "map" and pipelines.is_parallel(step) for step in singly)
 
 
 def _all(dataset: values.Dataset) -> Iterator[tuple[values.Dataset, bool]]:
