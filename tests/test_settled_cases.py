@@ -1705,3 +1705,94 @@ model.fit(data.prefetch(1))
 )
 def test_a_generator_of_names_for_those_who_read_them(steps: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(GIVEN_NAMES.format(steps=steps), tmp_path) == expected
+
+
+FLAGGED = """
+class Agent:
+    def __init__(self, learns):
+        self.learns = learns
+
+    def train(self, x):
+        if self.learns:
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(x) ** 2)
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+            {also}print(float(loss))
+
+
+agent = Agent(learns=True)
+for x in data:
+    agent.train(x)
+"""
+
+
+@pytest.mark.parametrize(("also", "expected"), [("", {"GPU501", "GPU508"}), ("if shows(x): ", {"GPU508"})])
+def test_a_flag_of_the_step_itself(also: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(STEP + FLAGGED.format(also=also), tmp_path) == expected
+
+
+WRAPPERS = """
+import functools
+
+
+def logged(function):
+    @functools.wraps(function)
+    def wrapper(*arguments):
+        return function(*arguments)
+
+    return wrapper
+
+
+class Agent:
+    @logged
+    def act(self, x):
+        return x + 1
+
+    @logged
+    def more(self, x):
+        yield x
+
+    @logged
+    def target(self):
+        pass
+
+    @logged
+    def train(self, x):
+        {body}
+
+
+agent = Agent()
+done = False
+while not done:
+    x, done = read()
+    agent.act(x)
+    next(agent.more(x))
+    agent.train(x)
+    agent.target()
+"""
+
+
+@pytest.mark.parametrize(("body", "expected"), [("return eager_step(x)", {"GPU508"}), ("return 3", set())])
+def test_each_function_behind_one_decorator_is_run(body: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(STEP + WRAPPERS.format(body=body), tmp_path) == expected
+
+
+COUNTED = """
+def train(optimizer):
+    for x in data:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        if optimizer.iterations.numpy() % 100 == 0:
+            print(loss)
+
+
+train({given})
+"""
+
+
+@pytest.mark.parametrize("given", ["optimizer", "read().optimizer"])
+def test_the_steps_of_an_optimizer_are_read_back(given: str, tmp_path: Path) -> None:
+    assert codes_in(STEP + COUNTED.format(given=given), tmp_path) == {"GPU501", "GPU508"}

@@ -223,6 +223,14 @@ def compiled(value: Value) -> Value:
     return value
 
 
+def _identity(interp: Interpreter, function: Function) -> tuple[int, ...]:
+    """What tells a function from others: what a decorator puts in place of a function is another one for each."""
+    around = function.closure[0] if function.closure else {}
+    read = interp.words_of(function.definition) if around else frozenset()
+    given = (value.definition for name, value in around.items() if name in read and isinstance(value, Function))
+    return id(function.definition), *map(id, given)
+
+
 def call_function(
     interp: Interpreter,
     function: Function,
@@ -233,7 +241,7 @@ def call_function(
 ) -> Value:
     """Run a function's body with these arguments, in the caller's context, and join its results."""
     definition = function.definition
-    identity = id(definition)
+    identity = _identity(interp, function)
     passed = _keys(arguments)
     unknown = Unknown(("call", (function.module.path, definition.number), passed))
     caller = interp.frame.caller
@@ -254,7 +262,7 @@ def call_function(
             return _as_before(interp, history.alike(earlier)) or unknown
         if _is_idle(interp, history, function, arguments):
             return earlier[-1].result if earlier else unknown
-    interp.entered.add(identity)
+    interp.entered.add(id(definition))
     definition_site = Site(function.module.path, definition.number)
     is_borrowed = function.module.path != interp.plan.path and (caller.known or caller.depth > 0)
     if is_borrowed:

@@ -180,7 +180,7 @@ class Interpreter:
         """Paths that ended with different scopes open and are not joined yet."""
         self.import_depth = 0
         self.imported: set[str] = set()
-        self.histories: defaultdict[int, History] = defaultdict(History)
+        self.histories: defaultdict[tuple[int, ...], History] = defaultdict(History)
         """The runs of each function definition, by id."""
         self.noted = 0
         """Events so far, other than that a function is entered or handed over."""

@@ -208,9 +208,9 @@ def _arrivals(event: Event, loop: Loop, others: Iterable[Event]) -> list[tuple[W
 
 
 def _is_guarded_as(where: Where, loop: Loop, steps: Iterable[Event]) -> bool:
-    deciding = _deciding(where, loop)
-    return not is_rare(where, loop) and any(
-        deciding <= event.where.path - around.start
+    deciding, flags = _deciding(where, loop), set(where.context.flags[loop.flags :])
+    return not _is_seldom(where, loop) and any(
+        deciding <= event.where.path - around.start and flags.issubset(event.where.context.flags)
         for event in steps
         for around in event.where.context.loops
         if around.site == loop.site
@@ -266,10 +266,13 @@ _RANKS = frozenset({"rank", "chief", "leader", "is_master", "is_main"})
 
 def is_rare(where: Where, loop: Loop) -> bool:
     """Whether a condition inside the loop lets only some rounds through (every n-th, or one), or only some releases."""
+    return len(where.context.flags) > loop.flags or _is_seldom(where, loop)
+
+
+def _is_seldom(where: Where, loop: Loop) -> bool:
     inside = where.path - loop.start
     return (
-        len(where.context.flags) > loop.flags
-        or mentions(inside, "%")
+        mentions(inside, "%")
         or mentions(where.path, "tensorflow.__version__")
         or any(
             one.condition.operator == "==" and one.holds and not _is_settled(one.condition.subject) for one in inside
