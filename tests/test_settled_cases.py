@@ -1796,3 +1796,62 @@ train({given})
 @pytest.mark.parametrize("given", ["optimizer", "read().optimizer"])
 def test_the_steps_of_an_optimizer_are_read_back(given: str, tmp_path: Path) -> None:
     assert codes_in(STEP + COUNTED.format(given=given), tmp_path) == {"GPU501", "GPU508"}
+
+
+LOOKED_UP = """
+import json
+
+CLASSES = {}
+
+
+def register(cls):
+    CLASSES[cls.__name__] = cls
+    return cls
+
+
+def get_class(name):
+    return CLASSES[name]
+
+
+@register
+class Batches:
+    def __init__(self, settings):
+        self.settings = settings
+
+    def __iter__(self):
+        return iter(data)
+
+
+@register
+class Problem:
+    def __init__(self, settings, clock):
+        self.clock = clock
+
+    def train(self, x):
+        return step(x).numpy()
+
+
+@register
+class Trainer:
+    def __init__(self, problem, batches):
+        self.problem = problem
+        self.batches = batches
+
+    def run(self):
+        for x in self.batches:
+            print(self.problem.train(x))
+
+
+def main(settings):
+    batches = get_class(settings["batches"])(settings=settings["data"])
+    problem = {problem}(settings=settings["problem"], clock=settings["time"])
+    get_class(settings["trainer"])(problem=problem, batches=batches).run()
+
+
+main(json.load(open("settings.json")))
+"""
+
+
+@pytest.mark.parametrize("problem", ["get_class(settings['kind'])", "Problem"])
+def test_what_is_looked_up_by_several_names(problem: str, tmp_path: Path) -> None:
+    assert codes_in(STEP + COMPILED + LOOKED_UP.replace("{problem}", problem), tmp_path) == {"GPU501"}

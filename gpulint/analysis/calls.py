@@ -39,6 +39,7 @@ from gpulint.analysis.values import (
     Function,
     Instance,
     Items,
+    Join,
     Manager,
     Mapping,
     Model,
@@ -223,6 +224,11 @@ def compiled(value: Value) -> Value:
     return value
 
 
+def _is_chosen(result: Value, arguments: Arguments) -> bool:
+    """Whether a result was one of several, perhaps by arguments that are not known: others choose for themselves."""
+    return type(result) is Join and any(type(value) is Unknown for value in arguments.all())
+
+
 def _identity(interp: Interpreter, function: Function) -> tuple[int, ...]:
     """What tells a function from others: what a decorator puts in place of a function is another one for each."""
     around = function.closure[0] if function.closure else {}
@@ -256,6 +262,8 @@ def call_function(
     again = on_yield is not None or (history.runs < MAX_FORMULA_RUNS and interp.is_formula(definition))
     if not again:
         is_known = len(earlier) >= (1 if function.memoized else MAX_REPEATS)
+        if is_known and not function.memoized and history.makes and history.may_go_on:
+            is_known = not _is_chosen(earlier[-1].result, arguments)
         if not is_known and not earlier and not history.may_go_on:
             interp.plan.reached("runs of one function", site)
         if is_known or not history.may_go_on or history.is_settled:
