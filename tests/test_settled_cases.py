@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import gpulint
-from tests.test_rule_examples import codes_in
+from tests.fixing.fixing import fixed_text
+from tests.test_rule_examples import codes_in, findings_in
 
 STEP = """
 import tensorflow as tf
@@ -1855,3 +1856,30 @@ main(json.load(open("settings.json")))
 @pytest.mark.parametrize("problem", ["get_class(settings['kind'])", "Problem"])
 def test_what_is_looked_up_by_several_names(problem: str, tmp_path: Path) -> None:
     assert codes_in(STEP + COMPILED + LOOKED_UP.replace("{problem}", problem), tmp_path) == {"GPU501"}
+
+
+RESHAPED = """
+import tensorflow as tf
+from tensorflow.keras import layers
+
+tf.keras.mixed_precision.set_global_policy("mixed_float16")
+inputs = layers.Input((4,))
+hidden = layers.Dense(8)(inputs)
+numbers = layers.Dense(10)(hidden)
+model = tf.keras.Model(inputs, layers.Flatten()(layers.Reshape((5, 2))(numbers)))
+model.compile(optimizer="adam", loss="mse")
+model.fit(tf.zeros((64, 4)), tf.zeros((64, 10)))
+"""
+
+
+def test_layers_that_only_reshape_hand_on_what_another_one_gives(tmp_path: Path) -> None:
+    (found,) = [one for one in findings_in(RESHAPED, tmp_path) if one.code == "GPU602"]
+    assert RESHAPED.splitlines()[found.span.row - 1].startswith("numbers = ")
+    fixed = fixed_text(RESHAPED, tmp_path, unsafe=False, select=["GPU602"])
+    assert fixed.count('dtype="float32"') == 3
+    assert "hidden = layers.Dense(8)(inputs)" in fixed
+
+
+def test_a_layer_that_brings_float32_behind_one_in_float16(tmp_path: Path) -> None:
+    text = RESHAPED.replace("layers.Flatten()", 'layers.Activation("softmax", dtype="float32")')
+    assert codes_in(text, tmp_path) == set()

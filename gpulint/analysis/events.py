@@ -275,9 +275,11 @@ class EagerModeSet(Event):
 
 @dataclass(frozen=True, slots=True)
 class OutputTrained(Event):
-    """What a layer gives goes into a loss as it is: as an output of a model that is fitted, or by hand."""
+    """What a layer gives goes into a loss as it is: as an output of a model that is fitted, or by hand. `through`: the
+    layers behind it that only give it another shape."""
 
     layer: Layer
+    through: tuple[Layer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -327,6 +327,8 @@ def call_object(interp: Interpreter, receiver: Object, arguments: Arguments, sit
             return Items("list", tuple(outputs), None, ("outputs", receiver.symbol, site))
         given = tensors.derived(interp, site, inputs)
         if isinstance(given, Tensor):
+            if isinstance(receiver, Layer) and len(inputs) == 1:
+                precision.hands_on(interp, receiver, inputs[0])
             layers = [receiver] if isinstance(receiver, Layer) else precision.output_layers(interp, receiver)
             given.layer = layers[0] if len(layers) == 1 else None
         return given

@@ -20,6 +20,7 @@ from gpulint.analysis.values import (
     Tensor,
     Unknown,
     Value,
+    symbol_of,
 )
 from gpulint.places import Site
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 LAST = ".last"
 """Attribute of a Sequential model: its last layer."""
+
+BEFORE = ".before"
+"""Attribute of a layer that only hands numbers on: the layer that gives them."""
 
 LOSS = ".loss"
 """Attribute of a model: the loss that it was compiled with."""
@@ -68,7 +72,7 @@ def fitted(interp: Interpreter, model: Model, site: Site) -> None:
     if interp.choose(model.attributes.get(LOSS, NONE)) is NONE:
         return
     for layer in output_layers(interp, model):
-        interp.emit(events.OutputTrained(site, interp.where(), layer))
+        _trained(interp, layer, site)
 
 
 def in_loss(interp: Interpreter, values: Iterable[Value], site: Site) -> None:
@@ -76,7 +80,15 @@ def in_loss(interp: Interpreter, values: Iterable[Value], site: Site) -> None:
     for value in values:
         for _, option in alternatives(value, interp.path):
             if isinstance(option, Tensor) and option.layer is not None:
-                interp.emit(events.OutputTrained(site, interp.where(), option.layer))
+                _trained(interp, option.layer, site)
+
+
+def _trained(interp: Interpreter, layer: Layer, site: Site) -> None:
+    through: list[Layer] = []
+    while layer not in through and isinstance(before := interp.choose(layer.attributes.get(BEFORE, NONE)), Layer):
+        through.append(layer)
+        layer = before
+    interp.emit(events.OutputTrained(site, interp.where(), layer, tuple(through)))
 
 
 def output_layers(interp: Interpreter, model: Model) -> list[Layer]:
@@ -92,6 +104,13 @@ def heads(interp: Interpreter, model: Model) -> tuple[Layer | None, ...]:
         return ()
     tensors = [interp.choose(item) for item in made.items]
     return tuple(one.layer if isinstance(one, Tensor) else None for one in tensors)
+
+
+def hands_on(interp: Interpreter, layer: Layer, given: Value) -> None:
+    """A layer is called with a tensor or put behind a layer: one that only reshapes hands on what that one computed."""
+    before = given.layer if isinstance(given, Tensor) else given
+    if layer.hands_on and isinstance(before, Layer) and symbol_of(before.policy) == symbol_of(layer.policy):
+        interp.state.write(layer.attributes, BEFORE, before)
 
 
 def _layers(interp: Interpreter, model: Model, depth: int) -> list[Layer]:
@@ -137,6 +156,8 @@ def remember_parts(interp: Interpreter, model: Model, name: str, arguments: Argu
 
 def added(interp: Interpreter, model: Model, layer: Value) -> None:
     """`model.add(layer)`."""
+    if isinstance(layer, Layer):
+        hands_on(interp, layer, interp.choose(model.attributes.get(LAST, NONE)))
     interp.state.write(model.attributes, LAST, layer)
     for _, option in alternatives(layer, interp.path):
         if isinstance(option, (Layer, Model)) and (drawing := effects.drawing(option)) is not None:

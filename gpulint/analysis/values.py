@@ -421,6 +421,16 @@ class Layer(Object):
         super().__init__(site, where, library, cls)
         self.policy = policy
 
+    @property
+    def hands_on(self) -> bool:
+        """Whether it gives the numbers that it is given, in another shape at most."""
+        return self.cls is None and self.library.rpartition(".")[2] in _HAND_ON
+
+
+_HAND_ON = frozenset({"Flatten", "Identity", "InputLayer", "Permute", "RepeatVector", "Reshape"}) | {
+    f"{name}{rank}D" for name in ("Cropping", "ZeroPadding") for rank in (1, 2, 3)
+}
+
 
 class Optimizer(Object):
     """An optimizer. `scales`: it is a LossScaleOptimizer (None: it may be one); `accumulates`: it adds up the gradients

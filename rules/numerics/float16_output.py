@@ -67,7 +67,7 @@ class Float16Output(Rule):
 
     ## Fix
     Safe: adds `dtype="float32"` to the call that makes the layer, where that makes nothing but outputs. The layer
-    computes the same with more digits. Unsafe where the program itself makes something float16: labels, say, that the
+    computes the same with more digits. Layers behind it that only reshape get it, too: they would cast to float16. Unsafe where the program itself makes something float16: labels, say, that the
     loss compares with the output.
 
     ## At run time
@@ -84,7 +84,8 @@ class Float16Output(Rule):
 
     def __init__(self) -> None:
         self._made: dict[Site, set[int]] = defaultdict(set)
-        self._outputs: dict[Site, dict[int, Report]] = defaultdict(dict)
+        self._trained: dict[Site, set[int]] = defaultdict(set)
+        self._outputs: dict[Site, dict[int, tuple[Report, tuple[Site, ...]]]] = defaultdict(dict)
 
     def on_layer_built(self, event: events.LayerBuilt, plan: Plan) -> Iterator[Report]:
         self._made[event.layer.site].add(event.layer.serial)
@@ -98,32 +99,36 @@ class Float16Output(Rule):
             and any(computes_in(one, "float16") for one in policies)
             and together(event.where, layer.where)
         ):
+            sites = (layer.site, *(one.site for one in event.through))
             report = Report(
                 layer.site,
                 "an output in float16 goes into the loss",
                 confidence=confidence(layer.where),
                 related=((event.site, "here"),),
-                fix=unsafe('Add `dtype="float32"`: labels in float16 must become float32, too', _in_float32, layer.site)
+                fix=unsafe('Add `dtype="float32"`: labels in float16 must become float32, too', _in_float32, *sites)
                 if plan.mentions(".float16")
-                else safe('Add `dtype="float32"`', _in_float32, layer.site),
+                else safe('Add `dtype="float32"`', _in_float32, *sites),
             )
-            self._outputs[layer.site].setdefault(layer.serial, report)
+            for one in (layer, *event.through):
+                self._trained[one.site].add(one.serial)
+            self._outputs[layer.site].setdefault(layer.serial, (report, sites))
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         """A place that makes other layers, too, cannot be told to make them all in float32."""
-        for site, reports in self._outputs.items():
-            for report in reports.values():
-                yield report if self._made[site] <= reports.keys() else replace(report, fix=None)
+        for reports in self._outputs.values():
+            for report, sites in reports.values():
+                alone = all(self._made[one] <= self._trained[one] for one in sites)
+                yield report if alone else replace(report, fix=None)
 
 
 def _gives_numbers(layer: values.Layer) -> bool:
     """Whether a layer computes what it gives: a layer of the library, not one that only hands data on."""
-    return layer.cls is None and layer.library.rpartition(".")[2] not in _PASSES_ON
+    return layer.cls is None and not layer.hands_on and layer.library.rpartition(".")[2] not in _UNKNOWN
 
 
-_PASSES_ON = frozenset({"Lambda", "Layer", "Identity", "InputLayer"})
+_UNKNOWN = frozenset({"Lambda", "Layer"})
 
 
-def _in_float32(draft: Draft, layer: Site) -> list[Edit]:
-    return calls.with_argument(draft, layer, "dtype", draft.quoted("float32"))
+def _in_float32(draft: Draft, *layers: Site) -> list[Edit]:
+    return [edit for one in layers for edit in calls.with_argument(draft, one, "dtype", draft.quoted("float32"))]
