@@ -1883,3 +1883,53 @@ def test_layers_that_only_reshape_hand_on_what_another_one_gives(tmp_path: Path)
 def test_a_layer_that_brings_float32_behind_one_in_float16(tmp_path: Path) -> None:
     text = RESHAPED.replace("layers.Flatten()", 'layers.Activation("softmax", dtype="float32")')
     assert codes_in(text, tmp_path) == set()
+
+
+IMPORTED = """
+import tensorflow as tf
+
+{before}
+import configuration
+
+strategy = tf.distribute.MirroredStrategy()
+examples = tf.data.Dataset.from_tensor_slices((tf.zeros((1024, 4)), tf.zeros((1024, 1))))
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.layers.Dense(8), tf.keras.layers.Dense(1)])
+    model.compile(optimizer="adam", loss="mse")
+model.fit(examples.batch(32))
+"""
+MASK = 'import os\n\nos.environ["CUDA_VISIBLE_DEVICES"] = "1"\n'
+
+
+@pytest.mark.parametrize(
+    ("imported", "before", "expected"),
+    [
+        ("", "", {"GPU209"}),
+        (MASK, "", set()),
+        (MASK.replace("1", "0,1"), "", {"GPU209"}),
+        (f"def mask():\n    {MASK.splitlines()[0]}\n    {MASK.splitlines()[2]}\n", "", {"GPU209"}),
+        ("import inner\n", "", set()),
+        (
+            'import tensorflow as tf\n\ntf.config.set_visible_devices(tf.config.list_physical_devices("GPU")[:1], "GPU")\n',
+            "",
+            set(),
+        ),
+        (
+            'import tensorflow as tf\n\ntf.keras.mixed_precision.set_global_policy("mixed_float16")\n',
+            "",
+            {"GPU209", "GPU602"},
+        ),
+    ],
+)
+def test_what_an_import_does_to_the_process(imported: str, before: str, expected: set[str], tmp_path: Path) -> None:
+    (tmp_path / "configuration.py").write_text(imported)
+    (tmp_path / "inner.py").write_text(MASK)
+    assert codes_in(IMPORTED.format(before=before), tmp_path) == expected
+
+
+def test_an_import_that_sets_the_environment_too_late(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(IMPORTED.format(before="print(tf.config.list_physical_devices())"))
+    (tmp_path / "configuration.py").write_text(MASK)
+    (found,) = gpulint.check_paths([tmp_path]).findings
+    assert (Path(found.span.path).name, found.span.row, found.code) == ("configuration.py", 3, "GPU302")

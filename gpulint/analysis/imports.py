@@ -11,6 +11,7 @@ from gpulint.analysis.relevance import calls_at_import
 from gpulint.analysis.state import MISSING
 from gpulint.analysis.values import Constant, External, Imported, ModuleValue, Namespace, Unknown, Value
 from gpulint.knowledge import canonical, fact
+from gpulint.places import Site
 from gpulint.syntax import ir
 
 if TYPE_CHECKING:
@@ -25,12 +26,12 @@ def import_(interp: Interpreter, node: ir.Import) -> int:
         if interp.project.find(dotted, interp.frame.module.path) is None:
             removed.imported(interp, dotted, interp.site(node))
         if alias is not None:
-            _bind(interp, alias, module(interp, dotted))
+            _bind(interp, alias, module(interp, dotted, interp.site(node)))
         else:
             top = dotted.partition(".")[0]
             present = interp.frame.locals.get(top)
             if not isinstance(present, (External, ModuleValue)) or dotted == top:
-                _bind(interp, top, module(interp, top))
+                _bind(interp, top, module(interp, top, interp.site(node)))
     return NORMAL
 
 
@@ -43,26 +44,26 @@ MAX_EAGER_DEPTH = 2
 """Imports inside imports that are run at once, for what they do to the runtime; deeper ones when they are used."""
 
 
-def _run_now(interp: Interpreter, path: str, dotted: str) -> None:
+def _run_now(interp: Interpreter, path: str, dotted: str, site: Site) -> None:
     """Importing a module runs it. One that only defines things is left until it is used."""
     if interp.import_depth < MAX_EAGER_DEPTH and path not in interp.imported:
         interp.imported.add(path)
         if calls_at_import(interp.project, path, MAX_EAGER_DEPTH - interp.import_depth):
-            interp.run_module(path, dotted)
+            interp.run_module(path, dotted, site)
 
 
-def module(interp: Interpreter, dotted: str) -> Value:
+def module(interp: Interpreter, dotted: str, site: Site) -> Value:
     """The module of that name, of the project or of a library."""
     path = interp.project.find(dotted, interp.frame.module.path)
     if path is not None:
-        _run_now(interp, path, dotted)
+        _run_now(interp, path, dotted, site)
         return Imported(path, dotted, None)
     return External(canonical(dotted), dotted.partition(".")[0])
 
 
-def loaded(interp: Interpreter, dotted: str) -> Value:
+def loaded(interp: Interpreter, dotted: str, site: Site) -> Value:
     """The module of that name; one of the project has been run."""
-    found = module(interp, dotted)
+    found = module(interp, dotted, site)
     return resolve(interp, found) if isinstance(found, Imported) else found
 
 
@@ -73,7 +74,7 @@ def import_from(interp: Interpreter, node: ir.ImportFrom) -> int:
     else:
         path = interp.project.find(node.module, importer)
     if path is not None:
-        _run_now(interp, path, node.module)
+        _run_now(interp, path, node.module, interp.site(node))
     for name, alias in node.names:
         if name == "*":
             if path is not None:
@@ -98,7 +99,7 @@ def _member(interp: Interpreter, node: ir.ImportFrom, path: str | None, name: st
     else:
         submodule = interp.project.find(dotted, importer)
     if submodule is not None and (path is None or path.endswith("__init__.py")):
-        _run_now(interp, submodule, dotted)
+        _run_now(interp, submodule, dotted, interp.site(node))
         return Imported(submodule, dotted, None)
     if path is not None:
         return Imported(path, node.module, name)

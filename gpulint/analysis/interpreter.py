@@ -356,18 +356,19 @@ class Interpreter:
             formula = known[id(definition)] = is_formula(definition)
         return formula
 
-    def run_module(self, path: str, dotted: str) -> ModuleScope | None:
-        """Import a module of the project; its effect on the runtime becomes the program's."""
-        from gpulint.analysis import runtime
+    def run_module(self, path: str, dotted: str, site: Site | None = None) -> ModuleScope | None:
+        """Import a module of the project; its effect on the process becomes the program's, where the statement that
+        first imports it stands at `site`."""
+        from gpulint.analysis import process
         from gpulint.analysis.program import run_import
 
-        found = run_import(self.project, path, dotted, self.plan.target, self.import_depth + 1)
-        if found is None:
+        run = run_import(self.project, path, dotted, self.plan.target, self.import_depth + 1)
+        if run is None:
             return None
-        scope, effect, since = found
-        if effect in ("driver", "maybe", "yes"):
-            runtime.initialised(self, effect, since or Site(path, 0))
-        return scope
+        if site is not None:
+            process.imported(self, run.left, site)
+        process.initialised(self, run.left, path)
+        return run.scope
 
     # --------------------------------------------------------------------- paths and forks
 

@@ -478,9 +478,9 @@ def _import_module(interp: Interpreter, arguments: Arguments, site: Site) -> Val
     if not isinstance(first, str) or not first or first.startswith("."):
         return Unknown(("module", site))
     if name is not None and rest:
-        found = picked.module_of(interp, Text((first, *rest), ("module", symbol_of(name))))
+        found = picked.module_of(interp, Text((first, *rest), ("module", symbol_of(name))), site)
         return found or Unknown(("module", site))
-    return imports.loaded(interp, first)
+    return imports.loaded(interp, first, site)
 
 
 def _import_function(interp: Interpreter, arguments: Arguments, site: Site) -> Value:

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
+from gpulint.analysis.process import Left
 from gpulint.analysis.values import UserClass
-from gpulint.places import Site
 from gpulint.sources.modules import Lookup, ModuleFinder
 from gpulint.sources.source import Source
 from gpulint.syntax import ir
@@ -48,6 +48,13 @@ class ModuleScope:
             if isinstance(value, UserClass) and value.module is self:
                 value.namespace.clear()
         self.globals.clear()
+
+
+class ModuleRun(NamedTuple):
+    """A module that was run for an importer, and what that left in the process; nothing yet while it is being run."""
+
+    scope: ModuleScope
+    left: Left = Left()
 
 
 class _Remembered(NamedTuple):
@@ -97,16 +104,16 @@ class Project:
         self._computed: dict[Hashable, Any] = {}
         self.consulted: set[str] = set()
         """Paths of the modules that were looked into since the last `forget`."""
-        self.scopes: dict[str, tuple[ModuleScope, str, Site | None]] = {}
-        """Modules already run for an importer, by path, with what their import does to the runtime and where."""
+        self.runs: dict[str, ModuleRun] = {}
+        """Modules already run for an importer, by path."""
 
     def forget(self) -> None:
         """Forget what programs made of the modules, which can depend on their order, and what they looked at; keep
         what the files say, unless that is too much."""
-        self._released += len(self.scopes)
-        for scope, _, _ in self.scopes.values():
-            scope.release()
-        self.scopes.clear()
+        self._released += len(self.runs)
+        for run in self.runs.values():
+            run.scope.release()
+        self.runs.clear()
         if self._released > MANY_MODULES:
             self._released = 0
             gc.collect()

@@ -28,6 +28,7 @@ from gpulint.analysis.values import (
 if TYPE_CHECKING:
     from gpulint.analysis.interpreter import Interpreter
     from gpulint.analysis.modules import ModuleScope
+    from gpulint.places import Site
 
 MIN_KNOWN = 3
 """Fewest letters of a name that must be known to look for it among all that a program or a class has."""
@@ -53,7 +54,7 @@ def of_namespace(interp: Interpreter, names: Namespace, key: Value) -> Value | N
     return of_module(interp, names.scope, key, MIN_KNOWN if own else 0)
 
 
-def module_of(interp: Interpreter, dotted: Text) -> Value | None:
+def module_of(interp: Interpreter, dotted: Text, site: Site) -> Value | None:
     """One of the modules of a package: `import_module("nets." + name)`; None where the package is not known."""
     project, importer = interp.project, interp.frame.module.path
     package, _, beginning = (dotted.parts[0] or "").rpartition(".")
@@ -63,7 +64,7 @@ def module_of(interp: Interpreter, dotted: Text) -> Value | None:
     modules = {name: f"{package}.{name}{dot}{below}" for name in project.names_in(package, 0, importer)}
     names = [name for name, module in modules.items() if project.find(module, importer) is not None]
     rest = Text((beginning, *dotted.parts[1:-1], ending or None), ("rest", dotted.symbol))
-    return _one_of(interp, rest, names, 0, lambda one: imports.loaded(interp, modules[one]))
+    return _one_of(interp, rest, names, 0, lambda one: imports.loaded(interp, modules[one], site))
 
 
 def of_object(interp: Interpreter, owner: Object, name: Value, read: Callable[[str], Value]) -> Value | None:

@@ -8,18 +8,17 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
-from gpulint.analysis import callbacks, members
+from gpulint.analysis import callbacks, members, process
 from gpulint.analysis.contexts import Context
 from gpulint.analysis.control import Exhausted, Halts
 from gpulint.analysis.graph_mode import is_graph_mode
 from gpulint.analysis.interpreter import MAX_ENTRY_STEPS, MAX_STEPS, Interpreter
-from gpulint.analysis.modules import ModuleScope, Project
+from gpulint.analysis.modules import ModuleRun, ModuleScope, Project
 from gpulint.analysis.paths import EVERYWHERE
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.relevance import Subject, relevant_words, speaking_imports, spread, texts
 from gpulint.analysis.values import (
     Arguments,
-    Constant,
     Descriptor,
     Function,
     Model,
@@ -196,20 +195,18 @@ _TRACED_BY_KERAS = frozenset({"predict_step", "test_step", "train_step"})
 """Methods of a model that Keras calls, compiled unless told otherwise."""
 
 
-def run_import(
-    project: Project, path: str, dotted: str, target: str, depth: int
-) -> tuple[ModuleScope, str, Site | None] | None:
-    """Run a module as an import does, once for the project: its scope, and what that did to the runtime.
+def run_import(project: Project, path: str, dotted: str, target: str, depth: int) -> ModuleRun | None:
+    """Run a module as an import does, once for the project: its scope, and what that did to the process.
 
     None when it cannot be read. A module that is being imported already is given as far as it got.
     """
-    if path not in project.scopes:
+    if path not in project.runs:
         syntax = project.syntax_of(path)
         if syntax is None:
             return None
         name = dotted or os.path.splitext(os.path.basename(path))[0]
         scope = ModuleScope(syntax, name, is_graph_mode(syntax, target))
-        project.scopes[path] = (scope, "no", None)
+        project.runs[path] = ModuleRun(scope)
         interp = Interpreter(project, scope, Plan(path, target))
         interp.step_limit = MAX_ENTRY_STEPS
         interp.import_depth = depth
@@ -217,11 +214,5 @@ def run_import(
             interp.execute(syntax.body)
         except (Exhausted, Halts):
             pass
-        state = interp.runtime["state"]
-        since = interp.runtime["since"]
-        project.scopes[path] = (
-            scope,
-            str(state.value) if isinstance(state, Constant) else "no",
-            since.value if isinstance(since, Constant) and isinstance(since.value, Site) else None,
-        )
-    return project.scopes[path]
+        project.runs[path] = ModuleRun(scope, process.left_by(interp))
+    return project.runs[path]

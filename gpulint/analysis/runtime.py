@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpulint.analysis import options
+from gpulint.analysis.contexts import Where
 from gpulint.analysis.events import EnvironmentSet, RuntimeConfigured, RuntimeInitialised
 from gpulint.analysis.paths import Path
 from gpulint.analysis.state import alternatives
@@ -203,13 +204,13 @@ def _count(devices: Value) -> tuple[int, tuple[int, ...] | None] | None:
     return None
 
 
-def environment_set(interp: Interpreter, key: Value, value: Value, site: Site) -> None:
+def environment_set(interp: Interpreter, key: Value, value: Value, site: Site, where: Where | None = None) -> None:
     """`os.environ[key] = value`."""
     name = key.value if isinstance(key, Constant) and isinstance(key.value, str) else None
     now, since = state(interp)
     kind = options.number_type(interp, value)
     repeats = name is not None and _is_same(interp, interp.environment.get(name), value)
-    interp.emit(EnvironmentSet(site, interp.where(), name, value, now, since, kind, repeats))
+    interp.emit(EnvironmentSet(site, where or interp.where(), name, value, now, since, kind, repeats))
     if name is not None:
         interp.state.write(interp.environment, name, value)
 

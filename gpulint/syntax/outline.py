@@ -68,8 +68,11 @@ class Outline(NamedTuple):
 
     @property
     def calls_at_import(self) -> bool:
-        """Whether importing the module calls something that can matter, or puts something where others find it."""
-        return bool(self.registered) or any(word.endswith("(") and word not in _HARMLESS for word in self.body)
+        """Whether importing the module calls something that can matter, sets the environment, or puts something where
+        others find it."""
+        if self.registered or "environ" in self.body:
+            return True
+        return any(word.endswith("(") and word not in _HARMLESS for word in self.body)
 
     @property
     def only_imports(self) -> bool:
