@@ -119,7 +119,7 @@ def _symbols(value: Value) -> Iterator[Symbol]:
 
 
 def attribute(interp: Interpreter, node: ir.Attribute) -> Value:
-    receiver = interp.evaluate(node.value)
+    receiver = _filled_in(interp, node.value, interp.evaluate(node.value))
     if type(receiver) is not Join:
         return access.attribute(interp, receiver, node.name, node)
     return interp.each(
@@ -187,8 +187,20 @@ def arguments(interp: Interpreter, nodes: tuple[ir.Argument, ...]) -> Arguments:
     return Arguments(tuple(positional), keywords, is_open, sites, handed_on)
 
 
+def _filled_in(interp: Interpreter, node: ir.Expr, value: Value) -> Value:
+    """What is used of an object or a module that has None for it. In a function that nobody calls, somebody has filled
+    it in before: used as None, it would raise."""
+    if isinstance(value, Constant) and value.value is None:
+        name = node.name if isinstance(node, ir.Attribute) else None
+        if isinstance(node, ir.Name) and node.id not in interp.frame.locals:
+            name = node.id
+        if name is not None and not interp.frame.caller.known:
+            return Unknown(("filled in", interp.frame.module.path, name))
+    return value
+
+
 def call(interp: Interpreter, node: ir.Call) -> Value:
-    function = interp.evaluate(node.function)
+    function = _filled_in(interp, node.function, interp.evaluate(node.function))
     passed = arguments(interp, node.arguments)
     site = interp.site(node)
     if type(function) is not Join:

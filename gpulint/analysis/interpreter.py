@@ -15,6 +15,7 @@ from gpulint.analysis import calls, expressions, statements
 from gpulint.analysis.contexts import Caller, Context, Where
 from gpulint.analysis.control import NORMAL, STOPS, Exhausted, Halts
 from gpulint.analysis.events import Event, FunctionEntered, FunctionHandedOver, LoopEntered, OpCalled
+from gpulint.analysis.filling import Uses, uses_of
 from gpulint.analysis.paths import EVERYWHERE, Condition, Path, compatible, one_of
 from gpulint.analysis.repeats import History, Run
 from gpulint.analysis.state import Changes, Outcome, State, choose, common_path, join
@@ -190,6 +191,8 @@ class Interpreter:
         """Operations so far that were called."""
         self.instances: dict[int, tuple[Value, Changes]] = {}
         """For each class that only entry points use, the instance that they share and what making it changed."""
+        self.filled: Changes = {}
+        """What entry points changed that others read."""
         self.module_frame = Frame(scope, scope.globals, (), Caller(None, "", None, True), None)
         self.frame = self.module_frame
 
@@ -199,6 +202,7 @@ class Interpreter:
         self.state.take_back(0)
         self.plan.events.clear()
         self.instances.clear()
+        self.filled.clear()
         self.executions.clear()
         for cls in self.plan.classes.values():
             cls.namespace.clear()
@@ -330,6 +334,11 @@ class Interpreter:
         if isinstance(function, Function):
             calls.call_function(self, function, arguments, site, receiver)
 
+    def made_since(self, mark: int) -> Changes:
+        """What has changed since a mark, but for the process: that is as whoever calls has it."""
+        process = {id(one) for one in (self.runtime, self.configuration, self.environment, self.policy)}
+        return {key: one for key, one in self.state.changes_since(mark).items() if key[0] not in process}
+
     def frame_for(self, function: Function, caller: Caller, receiver: Value | None) -> Frame:
         """A frame for one activation of a function."""
         return Frame(function.module, {}, function.closure, caller, self.frame, function.definition, receiver)
@@ -347,6 +356,14 @@ class Interpreter:
         if words is None:
             words = known[id(definition)] = frozenset(words_in(definition))
         return words
+
+    def uses_of(self, definition: ir.FunctionDef | ir.Lambda) -> Uses:
+        """What a definition fills in for others, and what it reads."""
+        known = self.project.uses
+        uses = known.get(id(definition))
+        if uses is None:
+            uses = known[id(definition)] = uses_of(definition)
+        return uses
 
     def is_formula(self, definition: ir.FunctionDef | ir.Lambda) -> bool:
         """Whether a function does nothing but arithmetic."""

@@ -219,16 +219,14 @@ def unmade(interp: Interpreter, owner: UserClass, site: Site) -> Value:
     """An instance of a class that the program itself does not make: constructed from unknown arguments."""
     if owner.serial in interp.instances:
         made, changes = interp.instances[owner.serial]
-        interp.state.apply(changes)
+        interp.state.apply({**changes, **interp.filled})
         return made
     mark = interp.state.mark()
     made = Unknown(("instance", owner.module.path, owner.name))
     interp.instances[owner.serial] = (made, {})
     with suppress(Halts):
         made = instantiate(interp, owner, Arguments((), {}, True), site)
-    program = {id(one) for one in (interp.runtime, interp.configuration, interp.environment, interp.policy)}
-    changes = {key: one for key, one in interp.state.changes_since(mark).items() if key[0] not in program}
-    interp.instances[owner.serial] = (made, changes)
+    interp.instances[owner.serial] = (made, interp.made_since(mark))
     return made
 
 

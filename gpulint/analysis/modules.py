@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
+from gpulint.analysis.filling import Uses
 from gpulint.analysis.process import Left
 from gpulint.analysis.values import UserClass
 from gpulint.sources.modules import Lookup, ModuleFinder
@@ -98,6 +99,8 @@ class Project:
         self._shared: Outlines = outlines if outlines is not None else {}
         self.definition_words: dict[int, frozenset[str]] = {}
         """The names that the body of a definition (by id) reads."""
+        self.uses: dict[int, Uses] = {}
+        """What a definition (by id) fills in and reads."""
         self.formulas: dict[int, bool] = {}
         """Whether a definition (by id) is a formula."""
         self._memory: dict[Hashable, _Remembered] = {}
@@ -121,7 +124,7 @@ class Project:
         self.finder.asked.clear()
         if self._kept > KEPT_CHARACTERS:
             self._kept = 0
-            for of_syntax in (self._syntax, self.definition_words, self.formulas):
+            for of_syntax in (self._syntax, self.definition_words, self.uses, self.formulas):
                 of_syntax.clear()
 
     def remembered(self, key: Hashable, find: Callable[[], T]) -> T:

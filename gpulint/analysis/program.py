@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
-from typing import NamedTuple
 
 from gpulint.analysis import callbacks, members, process
 from gpulint.analysis.contexts import Context
 from gpulint.analysis.control import Exhausted, Halts
+from gpulint.analysis.entries import Entry, entries
 from gpulint.analysis.graph_mode import is_graph_mode
 from gpulint.analysis.interpreter import MAX_ENTRY_STEPS, MAX_STEPS, Interpreter
 from gpulint.analysis.modules import ModuleRun, ModuleScope, Project
 from gpulint.analysis.paths import EVERYWHERE
 from gpulint.analysis.plan import Plan
-from gpulint.analysis.relevance import Subject, relevant_words, speaking_imports, spread, texts
+from gpulint.analysis.relevance import Subject, relevant_words, texts
 from gpulint.analysis.values import (
     Arguments,
-    Descriptor,
-    Function,
     Model,
-    Traced,
     Unknown,
-    UserClass,
 )
 from gpulint.places import Site
 from gpulint.sources.source import Source
@@ -73,16 +68,21 @@ def _reset(interp: Interpreter) -> None:
 
 
 def _run_entries(interp: Interpreter, scope: ModuleScope, words: frozenset[str] | None) -> None:
-    """Run functions and methods that the program itself never calls, with unknown arguments."""
-    for entry in _entries(interp, scope, words):
+    """Run functions and methods that the program itself never calls, with unknown arguments. What some of them fill in
+    is there for the others."""
+    for entry, fills in entries(interp, scope, words):
         if id(entry.own.definition) in interp.entered:
             continue
         mark = interp.state.mark()
+        interp.state.apply(interp.filled)
         interp.step_limit = min(interp.steps + MAX_ENTRY_STEPS, 2 * MAX_STEPS)
         interp.frame = interp.module_frame.entry()
         interp.state.write(interp.runtime, "state", Unknown(("runtime",)))
         try:
             _run_entry(interp, entry)
+            interp.settle()
+            if fills:
+                interp.filled = interp.made_since(mark)
         except Exhausted:
             interp.plan.is_complete = False
             interp.plan.reached("steps", entry.site)
@@ -92,89 +92,7 @@ def _run_entries(interp: Interpreter, scope: ModuleScope, words: frozenset[str] 
         interp.state.take_back(mark)
 
 
-class _Entry(NamedTuple):
-    """A function or method that nobody in the program may call."""
-
-    own: Function
-    """As the file defines it."""
-    called: Function | Traced
-    """What stands in its place when all decorators have been applied."""
-    owner: UserClass | None
-
-    @property
-    def site(self) -> Site:
-        return Site(self.own.module.path, self.own.definition.number)
-
-
-def _entries(interp: Interpreter, scope: ModuleScope, words: frozenset[str] | None) -> list[_Entry]:
-    """Functions of the file, those first that no other one names: they are more likely callers than callees."""
-    candidates = [entry for name, value in scope.globals.items() if (entry := _entry(name, value, None)) is not None]
-    candidates = [entry for entry in candidates if entry.own.module is scope]
-    for cls in interp.plan.classes.values():
-        if cls.module is scope:
-            candidates += _methods(cls)
-    named = {id(one.own.definition): (one.own.name, interp.words_of(one.own.definition)) for one in candidates}
-    if words is not None:
-        speaking = words | speaking_imports(interp.project, scope.path, words)
-        relevant = spread(named, speaking)
-        relevant |= {identity for identity, (name, _) in named.items() if name in words}
-        inheriting = {one.owner for one in candidates if one.owner and not _bases(one.owner).isdisjoint(speaking)}
-        candidates = [one for one in candidates if id(one.own.definition) in relevant or one.owner in inheriting]
-    mentions = Counter(name for _, own in named.values() for name in own)
-
-    def is_named(entry: _Entry) -> bool:
-        own = entry.own.name in named[id(entry.own.definition)][1]
-        return mentions[entry.own.name] > own
-
-    return sorted(candidates, key=is_named)
-
-
-def _methods(cls: UserClass) -> Iterator[_Entry]:
-    """The methods of a class: its own, and those of bases in other files, which may call its own."""
-    for one in cls.classes:
-        if one is cls or one.module is not cls.module:
-            for name, value in one.namespace.items():
-                entry = _entry(name, value, cls)
-                if entry is not None and (one is cls or cls.find(name) == (value, one)):
-                    yield entry
-
-
-def _entry(name: str, value: object, owner: UserClass | None) -> _Entry | None:
-    """What a module or class has under a name, if that is a function."""
-    if (function := _function_of(value)) is None:
-        return None
-    if isinstance(value, Descriptor):
-        owner = owner if value.kind != "static" else None
-        value = value.function
-    called = value if isinstance(value, Traced) else function
-    return _Entry(next((one for one in _wrapped(function) if one.name == name), function), called, owner)
-
-
-def _wrapped(function: Function) -> Iterator[Function]:
-    """A function, and those that it was given as the decorator that it is of."""
-    seen: list[Function] = []
-    pending = [function]
-    while pending:
-        one = pending.pop()
-        if not any(one is other for other in seen):
-            seen.append(one)
-            yield one
-            given = one.closure[0].values() if one.closure else ()
-            pending += [inner for value in given if (inner := _function_of(value)) is not None]
-
-
-def _bases(cls: UserClass) -> set[str]:
-    """The names of the program's classes from which a class inherits."""
-    return {base.name for base in cls.classes[1:]}
-
-
-def _function_of(value: object) -> Function | None:
-    if isinstance(value, (Traced, Descriptor)):
-        return _function_of(value.function)
-    return value if isinstance(value, Function) and isinstance(value.definition, ir.FunctionDef) else None
-
-
-def _run_entry(interp: Interpreter, entry: _Entry) -> None:
+def _run_entry(interp: Interpreter, entry: Entry) -> None:
     unknown = Arguments((), {}, True)
     if entry.owner is None:
         interp.call_entry(entry.called, unknown, entry.site)

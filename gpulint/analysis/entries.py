@@ -1,0 +1,103 @@
+"""The functions of a file that are run by themselves, and in which order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpulint.analysis.filling import fillers_first
+from gpulint.analysis.modules import ModuleScope
+from gpulint.analysis.relevance import speaking_imports, spread
+from gpulint.analysis.values import Descriptor, Function, Traced, UserClass
+from gpulint.places import Site
+from gpulint.syntax import ir
+
+if TYPE_CHECKING:
+    from gpulint.analysis.interpreter import Interpreter
+
+
+class Entry(NamedTuple):
+    """A function or method that nobody in the program may call."""
+
+    own: Function
+    """As the file defines it."""
+    called: Function | Traced
+    """What stands in its place when all decorators have been applied."""
+    owner: UserClass | None
+
+    @property
+    def site(self) -> Site:
+        return Site(self.own.module.path, self.own.definition.number)
+
+
+def entries(interp: Interpreter, scope: ModuleScope, words: frozenset[str] | None) -> Iterator[tuple[Entry, bool]]:
+    """Functions of the file that have to do with any of the words, and whether others need what they fill in. Those
+    first that no other one names: they are more likely callers than callees."""
+    candidates = [entry for name, value in scope.globals.items() if (entry := _entry(name, value, None)) is not None]
+    candidates = [entry for entry in candidates if entry.own.module is scope]
+    for cls in interp.plan.classes.values():
+        if cls.module is scope:
+            candidates += _methods(cls)
+    named = {id(one.own.definition): (one.own.name, interp.words_of(one.own.definition)) for one in candidates}
+    if words is not None:
+        speaking = words | speaking_imports(interp.project, scope.path, words)
+        relevant = spread(named, speaking)
+        relevant |= {identity for identity, (name, _) in named.items() if name in words}
+        inheriting = {one.owner for one in candidates if one.owner and not _bases(one.owner).isdisjoint(speaking)}
+        wanted = {id(one) for one in candidates if id(one.own.definition) in relevant or one.owner in inheriting}
+    else:
+        wanted = {id(one) for one in candidates}
+    mentions = Counter(name for _, own in named.values() for name in own)
+
+    def is_named(entry: Entry) -> bool:
+        own = entry.own.name in named[id(entry.own.definition)][1]
+        return mentions[entry.own.name] > own
+
+    candidates.sort(key=is_named)
+    return fillers_first(interp, candidates, [id(one) in wanted for one in candidates])
+
+
+def _methods(cls: UserClass) -> Iterator[Entry]:
+    """The methods of a class: its own, and those of bases in other files, which may call its own."""
+    for one in cls.classes:
+        if one is cls or one.module is not cls.module:
+            for name, value in one.namespace.items():
+                entry = _entry(name, value, cls)
+                if entry is not None and (one is cls or cls.find(name) == (value, one)):
+                    yield entry
+
+
+def _entry(name: str, value: object, owner: UserClass | None) -> Entry | None:
+    """What a module or class has under a name, if that is a function."""
+    if (function := _function_of(value)) is None:
+        return None
+    if isinstance(value, Descriptor):
+        owner = owner if value.kind != "static" else None
+        value = value.function
+    called = value if isinstance(value, Traced) else function
+    return Entry(next((one for one in _wrapped(function) if one.name == name), function), called, owner)
+
+
+def _wrapped(function: Function) -> Iterator[Function]:
+    """A function, and those that it was given as the decorator that it is of."""
+    seen: list[Function] = []
+    pending = [function]
+    while pending:
+        one = pending.pop()
+        if not any(one is other for other in seen):
+            seen.append(one)
+            yield one
+            given = one.closure[0].values() if one.closure else ()
+            pending += [inner for value in given if (inner := _function_of(value)) is not None]
+
+
+def _bases(cls: UserClass) -> set[str]:
+    """The names of the program's classes from which a class inherits."""
+    return {base.name for base in cls.classes[1:]}
+
+
+def _function_of(value: object) -> Function | None:
+    if isinstance(value, (Traced, Descriptor)):
+        return _function_of(value.function)
+    return value if isinstance(value, Function) and isinstance(value.definition, ir.FunctionDef) else None
