@@ -190,7 +190,7 @@ def _assign_attribute(interp: Interpreter, target: ir.Attribute, value: Value) -
     if isinstance(receiver, Object):
         members.stored(interp, receiver, target.name, value, interp.site(target))
         _replaced(interp, receiver.attributes.get(target.name), target)
-        value = counters.kept(receiver, target.name, named(value, target.name), interp.site(target))
+        value = counters.kept(interp, receiver, target.name, named(value, target.name), interp.site(target))
         interp.state.write(receiver.attributes, target.name, value)
     elif isinstance(receiver, ModuleValue):
         interp.state.write(receiver.scope.globals, target.name, value)

@@ -17,14 +17,14 @@ COUNTER = "counter"
 """The head of the symbol of such a number."""
 
 
-def kept(receiver: Object, name: str, value: Value, site: Site) -> Value:
+def kept(interp: Interpreter, receiver: Object, name: str, value: Value, site: Site) -> Value:
     """What an attribute is known as after `receiver.name = value`: nothing is known of a number that a method of the
     class counts up or down, so that `if self.size < 64: return` is not taken for the end of the matter."""
     if receiver.cls is None or name not in counted(receiver.cls.definition):
         return value
     is_number = isinstance(value, Constant) and type(value.value) is int
     if is_number or (type(value) is Unknown and COUNTER in value.symbol.words):
-        return Unknown((COUNTER, name, site))
+        return _counter(interp, name, site)
     return value
 
 
@@ -35,8 +35,14 @@ def stepped(interp: Interpreter, target: ir.Expr, before: Value, value: Value, s
         return value
     is_number = isinstance(before, Constant) and isinstance(value, Constant) and type(value.value) is int
     if is_number or (type(before) is Unknown and before.symbol.parts[0] == COUNTER):
-        return Unknown((COUNTER, target.id, site))
+        return _counter(interp, target.id, site)
     return value
+
+
+def _counter(interp: Interpreter, name: str, site: Site) -> Unknown:
+    for loop in interp.context.loops:
+        interp.plan.counted.setdefault(loop.entry, set()).add(site)
+    return Unknown((COUNTER, name, site))
 
 
 @lru_cache(maxsize=256)

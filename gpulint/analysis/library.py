@@ -26,6 +26,7 @@ from gpulint.analysis import (
 )
 from gpulint.analysis.contexts import DeviceScope, StrategyScope
 from gpulint.analysis.control import Halts
+from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.analysis.values import (
     NONE,
     Arguments,
@@ -105,12 +106,22 @@ def _unknown(interp: Interpreter, name: str, arguments: Arguments, site: Site) -
     if name.startswith(_LOGS):
         for value in arguments.all():
             tensors.read_at(interp, value, "print", site)
-    result = Unknown(("call", ("external", name), tuple(symbol_of(value) for value in arguments.all())))
+    result = Unknown(("call", ("external", name), tuple(_symbol(value) for value in arguments.all())))
     if not name.startswith(_LOGS):
         host.passed(interp, name.rpartition(".")[2], arguments, site)
         searches.called(interp, name, arguments, site, result.symbol)
     return result
 
+
+def _symbol(value: Value) -> Symbol:
+    """What a value is called; of one of a few, what each of them is."""
+    if isinstance(value, Join) and len(value.alternatives) <= MAX_NAMED:
+        return symbol(("value", value.serial, *(symbol_of(option) for _, option in value.alternatives)))
+    return symbol_of(value)
+
+
+MAX_NAMED = 4
+"""Alternatives of a value that the name of what a function makes of it tells."""
 
 _LOGS = ("logging.", "absl.logging.", "loguru.logger.")
 """Functions that print what they are given."""

@@ -43,6 +43,9 @@ class Plan:
     followed: set[Site] = field(default_factory=set)
     """Those of them that were run to their end at least once."""
 
+    counted: dict[int, set[Site]] = field(default_factory=dict)
+    """For each run of a loop, where numbers are counted up or down in it."""
+
     referenced: frozenset[str] = frozenset()
     """Every identifier of the file: what is named here can be used."""
 

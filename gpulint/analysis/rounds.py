@@ -7,8 +7,10 @@ from functools import lru_cache
 from typing import Any
 
 from gpulint.analysis import host
+from gpulint.analysis.contexts import Loop
 from gpulint.analysis.counters import COUNTER
 from gpulint.analysis.names import words
+from gpulint.analysis.plan import Plan
 from gpulint.analysis.symbols import Symbol, distance, is_next, symbol
 from gpulint.analysis.values import Tensor, Unknown, Value
 from gpulint.places import Site
@@ -205,9 +207,20 @@ MAX_CHOICES = 16
 """Values that `i % n` can have for a call with it to count as one of a bounded set."""
 
 
-def changing_number(value: Value) -> bool:
-    """Whether a value is a Python number that is another one in each round."""
-    return type(value) is Unknown and _changes(value.symbol)
+def changing_number(value: Value, loop: Loop, plan: Plan) -> bool:
+    """Whether a value is a Python number that is another one in each round of a loop."""
+    if type(value) is not Unknown or not _changes(value.symbol):
+        return False
+    counters = _counters(value.symbol)
+    return not counters or not counters.isdisjoint(plan.counted.get(loop.entry, ()))
+
+
+@lru_cache(maxsize=8192)
+def _counters(name: Any) -> frozenset[Site]:
+    """Where the numbers that a symbol is made of are counted."""
+    if isinstance(name, Symbol):
+        return frozenset({name.parts[2]}) if name.parts[0] == COUNTER else _counters(name.parts)
+    return frozenset().union(*map(_counters, name)) if type(name) is tuple else frozenset()
 
 
 @lru_cache(maxsize=8192)

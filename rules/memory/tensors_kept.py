@@ -16,6 +16,7 @@ from gpulint.api import (
     Severity,
     Site,
     Symbol,
+    Where,
     are_few,
     confidence,
     events,
@@ -133,7 +134,7 @@ class TensorsKept(Rule):
         for event in self._kept:
             container = event.container
             loop = next((one for one in reversed(event.where.context.loops) if one.site in loops), None)
-            if loop is None or container.around != () or id(container) in self._cleared:
+            if loop is None or _is_made_anew(container, event.where) or id(container) in self._cleared:
                 continue
             if are_few(event.where.context.loops) or is_rare(event.where, loop) or self._is_limited(event):
                 continue
@@ -159,6 +160,14 @@ class TensorsKept(Rule):
             for one in self._kept
             for literal in one.where.path
         )
+
+
+def _is_made_anew(container: values.Items | values.Mapping, where: Where) -> bool:
+    """Whether a container is made in a loop that is around the place, or nobody knows where."""
+    if container.around is None:
+        return True
+    entries = {loop.entry for loop in where.context.loops}
+    return any(loop.entry in entries for loop in container.around)
 
 
 def _is_below(literal: Literal) -> bool:

@@ -66,9 +66,9 @@ class Float16Output(Rule):
     layers made where the policy is another, models that are not trained.
 
     ## Fix
-    Safe: adds `dtype="float32"` to the call that makes the layer, where that makes nothing but outputs. The layer
-    computes the same with more digits. Layers behind it that only reshape get it, too: they would cast to float16. Unsafe where the program itself makes something float16: labels, say, that the
-    loss compares with the output.
+    Safe: adds `dtype="float32"` to the call that makes the layer, where that makes nothing but outputs, and to the
+    layers behind it that only reshape, which would cast to float16. The layer computes the same with more digits.
+    Unsafe where the program itself makes something float16: labels, say, that the loss compares with the output.
 
     ## At run time
     Losses that are NaN, a falling loss scale.

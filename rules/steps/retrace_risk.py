@@ -96,7 +96,7 @@ class RetraceRisk(Rule):
                 if lambda_ and _stands_at(value, event.arguments.sites.get(key)):
                     what = "a new lambda"
                 elif any(
-                    self._changes((event.site, key, position), loop, leaf)
+                    self._changes((event.site, key, position), loop, leaf, plan)
                     for position, leaf in enumerate(leaves(value))
                 ):
                     what = "other Python numbers" if isinstance(value, values.Items) else "another Python number"
@@ -125,9 +125,9 @@ class RetraceRisk(Rule):
                 found = loop
         return found
 
-    def _changes(self, place: tuple[object, ...], loop: Loop, value: values.Value) -> bool:
+    def _changes(self, place: tuple[object, ...], loop: Loop, value: values.Value, plan: Plan) -> bool:
         """Whether a value is a Python number that is another one than in the round before."""
-        if changing_number(value):
+        if changing_number(value, loop, plan):
             return True
         if not isinstance(value, (values.Unknown, values.Constant)):
             return False

@@ -78,7 +78,7 @@ def test_what_only_type_checkers_import_is_not_run(test: str, tmp_path: Path) ->
     program.write_text(f"import tensorflow as tf\n{test}\n    from part import *\n")
     project = Project([tmp_path], read)
     on_deep_stack(lambda: analyse(read(str(program)), project, "2.21"))
-    assert (str(tmp_path / "part.py") in project.scopes) is (test == "if True:")
+    assert (str(tmp_path / "part.py") in project.runs) is (test == "if True:")
 
 
 def test_modules_of_a_large_project_are_all_read(tmp_path: Path) -> None:
