@@ -71,6 +71,8 @@ class Context(NamedTuple):
     replica: Replica | None = None
     traced: Site | None = None
     """Where the function was wrapped in tf.function, inside a traced body."""
+    mapped: Site | None = None
+    """Where a pipeline was given the function, inside one of its functions."""
     jitted: Site | None = None
     """The same of the innermost function around the place that XLA compiles (`jit_compile=True`), with all that it
     calls."""

@@ -204,7 +204,8 @@ def _run_mapped(interp: Interpreter, arguments: Arguments, site: Site) -> tuple[
     if isinstance(function, (Layer, Model)) and function.cls is None:
         of_layer(interp, function, site)
     elif isinstance(function, (Function, Traced, Partial, Bound, Object)):
-        with interp.within(interp.context._replace(devices=(), scopes=(), replica=None, traced=site, loops=())):
+        here = interp.context._replace(devices=(), scopes=(), replica=None, traced=site, mapped=site, loops=())
+        with interp.within(here):
             interp.call(function, Arguments((Tensor(site), Tensor(site))), site)
     found = tuple(interp.effects[mark:])
     del interp.effects[mark:]

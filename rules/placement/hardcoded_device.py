@@ -77,7 +77,6 @@ class HardcodedDevice(Rule):
     yields_to = ("GPU102", "GPU104", "GPU105", "GPU107", "GPU211")
 
     def __init__(self) -> None:
-        self._compiles: set[Site] = set()
         self._of_pipelines: set[Site] = set()
         self._reports: list[Report] = []
         self._only_gpu: set[Site] = set()
@@ -100,13 +99,8 @@ class HardcodedDevice(Rule):
             self._only_gpu.add(event.call)
         return iter(())
 
-    def on_function_traced(self, event: events.FunctionTraced, plan: Plan) -> Iterator[Report]:
-        self._compiles.add(event.site)
-        return iter(())
-
     def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
         self._trains = True
-        self._compiles.add(event.site)
         return iter(())
 
     def on_device_entered(self, event: events.DeviceEntered, plan: Plan) -> None:
@@ -114,7 +108,7 @@ class HardcodedDevice(Rule):
         self._devices.setdefault(event.site, set()).add(device)
         if device is None or not device.is_gpu or device.index is None or event.scope.chosen:
             return
-        if self._is_in_pipeline(event):
+        if event.where.context.mapped is not None:  # there nothing else puts an operation on a GPU
             self._of_pipelines.add(event.site)
         if (
             is_test(event.site.path)
@@ -152,11 +146,6 @@ class HardcodedDevice(Rule):
             if scope.device is not None and scope.device.type == "CPU":
                 on_cpu |= names
         return {scope.site for scope, names in self._done_in.items() if names <= on_cpu and not self._trains}
-
-    def _is_in_pipeline(self, event: events.DeviceEntered) -> bool:
-        """Whether a map of tf.data traces the place: there nothing else puts an operation on a GPU."""
-        traced = event.where.context.traced
-        return traced is not None and traced not in self._compiles
 
 
 _OF_DEVICES = frozenset({"devices", "gpu", "gpus", "placement", "cuda"})
