@@ -1910,7 +1910,8 @@ MASK = 'import os\n\nos.environ["CUDA_VISIBLE_DEVICES"] = "1"\n'
         (f"def mask():\n    {MASK.splitlines()[0]}\n    {MASK.splitlines()[2]}\n", "", {"GPU209"}),
         ("import inner\n", "", set()),
         (
-            'import tensorflow as tf\n\ntf.config.set_visible_devices(tf.config.list_physical_devices("GPU")[:1], "GPU")\n',
+            "import tensorflow as tf\n\n"
+            'tf.config.set_visible_devices(tf.config.list_physical_devices("GPU")[:1], "GPU")\n',
             "",
             set(),
         ),
@@ -1933,3 +1934,260 @@ def test_an_import_that_sets_the_environment_too_late(tmp_path: Path) -> None:
     (tmp_path / "configuration.py").write_text(MASK)
     (found,) = gpulint.check_paths([tmp_path]).findings
     assert (Path(found.span.path).name, found.span.row, found.code) == ("configuration.py", 3, "GPU302")
+
+
+FILLED = """
+import tensorflow as tf
+
+{shared}
+class Agent:
+    def __init__(self, rank):
+        {empty}
+
+    def act(self, states):
+        print(self.{attribute}.rank)
+        return [self.model.predict(state.reshape(1, -1)) for state in states]
+
+    def evaluate(self, data):
+        for x, y in data:
+            print(self.step(x, y).numpy())
+
+    def step(self, x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((y - self.model(x, training=True)) ** 2)
+        gradients = tape.gradient(loss, self.model.trainable_variables)
+        self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
+        return loss
+
+    def connect(self, communicator):
+        {connects}
+
+    def build(self):
+        {builds}
+"""
+MADE = "self.model, self.optimizer = tf.keras.Sequential([tf.keras.layers.Dense(1)]), tf.keras.optimizers.Adam()"
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, {"GPU501", "GPU503", "GPU508"}),
+        ({"builds": "pass"}, {"GPU501", "GPU508"}),
+        ({"connects": "pass"}, {"GPU501", "GPU503", "GPU508"}),
+        (
+            {
+                "shared": "model = optimizer = None",
+                "builds": "global model, optimizer\n        " + MADE.replace("self.", ""),
+            },
+            {"GPU501", "GPU503", "GPU508"},
+        ),
+    ],
+    ids=["any order", "nobody", "others", "names of the module"],
+)
+def test_what_one_method_fills_in_for_another(changed: dict[str, str], expected: set[str], tmp_path: Path) -> None:
+    parts = {
+        "shared": "",
+        "empty": "self.model = self.optimizer = self.communicator = None",
+        "attribute": "communicator",
+        "connects": "self.communicator = communicator",
+        "builds": MADE,
+    }
+    program = FILLED.format(**parts | changed)
+    if "shared" in changed:
+        program = (
+            program.replace("self.model", "model")
+            .replace("self.optimizer", "optimizer")
+            .replace("model = optimizer = self", "self", 1)
+        )
+    assert codes_in(program, tmp_path) == expected
+
+
+SPLIT = """
+import tensorflow as tf
+
+
+class Smoothing(tf.keras.layers.Layer):
+    def __init__(self, rows, **kwargs):
+        super().__init__(**kwargs)
+        self.rows = rows
+        self.parts = 1
+        while self.rows // self.parts > 64:
+            self.parts += 1
+
+    def call(self, inputs):
+        for _ in range(self.rows):
+            {counted}
+            inputs = split(inputs, self.parts)
+        return inputs
+
+
+@tf.function
+def split(x, parts):
+    return tf.concat(tf.split(x, parts), axis=0)
+"""
+
+
+@pytest.mark.parametrize(("counted", "expected"), [("pass", set()), ("self.parts += 1", {"GPU504"})])
+def test_a_number_that_was_counted_up_before(counted: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(SPLIT.format(counted=counted), tmp_path) == expected
+
+
+CLIENTS = """
+import tensorflow as tf
+
+{function}
+
+class Client:
+    def __init__(self, data):
+        self.data = data
+        self.weight = tf.Variable(1.0)
+        self.optimizer = tf.keras.optimizers.SGD()
+        self.losses = []
+
+    @tf.function
+    def step(self, x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(x * self.weight)
+        self.optimizer.apply_gradients([(tape.gradient(loss, self.weight), self.weight)])
+        return loss
+
+    def update(self):
+        for x in self.data:
+            self.losses.append(self.step(x))
+
+
+parts = [tf.data.Dataset.from_tensor_slices(tf.random.normal((64, 4))).batch(8) for _ in open("parts")]
+{train}
+"""
+
+
+@pytest.mark.parametrize(
+    ("train", "expected"),
+    [
+        ("clients = [Client(part) for part in parts]\nfor i in range(100):\n    clients[i % 8].update()", {"GPU307"}),
+        ("for part in parts:\n    Client(part).update()", set()),
+    ],
+)
+def test_a_list_of_an_object_that_a_loop_makes(train: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(CLIENTS.format(train=train, function=""), tmp_path) & {"GPU307"} == expected
+
+
+WORKERS = """
+import json
+import os
+
+import tensorflow as tf
+
+
+def place(base, index):
+    if index == 0:
+        return base
+    return os.path.join(base, {other})
+
+
+index = int(json.loads(os.environ["TF_CONFIG"])["task"]["index"])
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+checkpoint = tf.keras.callbacks.ModelCheckpoint(os.path.join(place("runs", index), "model.keras"))
+data = tf.data.Dataset.from_tensor_slices((tf.zeros((1024, 4)), tf.zeros((1024, 1)))).repeat()
+model.fit(data.batch(32 * strategy.num_replicas_in_sync), epochs=2, steps_per_epoch=10, callbacks=[checkpoint])
+"""
+
+
+@pytest.mark.parametrize(("other", "expected"), [('"part_%d" % index', set()), ('"rest"', {"GPU703"})])
+def test_a_path_that_is_one_of_two(other: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(WORKERS.format(other=other), tmp_path) - {"GPU705"} == expected
+
+
+def test_a_scope_in_a_traced_function_of_another_file(tmp_path: Path) -> None:
+    (tmp_path / "planner.py").write_text(PLANNER)
+    program = tmp_path / "program.py"
+    program.write_text(PLANS)
+    found = gpulint.check_paths([tmp_path]).findings
+    assert [(Path(one.span.path).name, one.code) for one in found] == [("planner.py", "GPU101")]
+
+
+PLANNER = """
+import tensorflow as tf
+
+
+class Planner:
+    @tf.function
+    def roll(self, x):
+        with tf.device("/gpu:1"):
+            return tf.linalg.matmul(x, x)
+
+    def prepare(self, x):
+        with tf.device("/gpu:1"):
+            return tf.linalg.matmul(x, x)
+"""
+PLANS = """
+import tensorflow as tf
+from planner import Planner
+
+planner = Planner()
+print(planner.roll(tf.zeros((4, 4))))
+for x in tf.data.Dataset.from_tensor_slices(tf.zeros((8, 4, 4))).map(planner.prepare):
+    print(x)
+"""
+
+
+AHEAD = """
+import tensorflow as tf
+
+options = tf.data.Options()
+options.experimental_optimization.inject_prefetch = False
+examples = tf.data.Dataset.from_tensor_slices((tf.zeros((4096, 4)), tf.zeros((4096, 1)))).with_options(options)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(optimizer="sgd", loss="mse")
+model.fit(examples{steps}.batch(32))
+"""
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        (".shuffle(64)", {"GPU401"}),
+        (".prefetch(8).shuffle(64)", set()),
+        (".prefetch(8).map(lambda x, y: (x, y * 2)).shuffle(64)", {"GPU401"}),
+    ],
+)
+def test_elements_that_are_read_ahead(steps: str, expected: set[str], tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(AHEAD.format(steps=steps))
+    assert {one.code for one in gpulint.check_paths([program]).findings} == expected
+
+
+UNUSED = """
+import tensorflow as tf
+
+
+{decorator}
+def old_model(units):
+    model = tf.keras.Sequential([tf.keras.layers.LSTM(units, recurrent_dropout=0.2)])
+    model.compile("sgd", "mse")
+    return model
+
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+{guard}model.fit(tf.zeros((64, 4)), tf.zeros((64, 1)))
+{end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "guard", "end", "expected"),
+    [
+        ("", "", "", set()),
+        ("@register", "", "", {"GPU603"}),
+        ("", 'if __name__ == "__main__": ', "", {"GPU603"}),
+        ("", "", "other = old_model(4)", {"GPU603"}),
+    ],
+)
+def test_a_function_of_a_script_that_nothing_names(
+    decorator: str, guard: str, end: str, expected: set[str], tmp_path: Path
+) -> None:
+    assert codes_in(UNUSED.format(decorator=decorator, guard=guard, end=end), tmp_path) == expected

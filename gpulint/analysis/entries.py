@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpulint.analysis import events
 from gpulint.analysis.filling import fillers_first
 from gpulint.analysis.modules import ModuleScope
 from gpulint.analysis.relevance import speaking_imports, spread
@@ -39,6 +40,8 @@ def entries(interp: Interpreter, scope: ModuleScope, words: frozenset[str] | Non
     for cls in interp.plan.classes.values():
         if cls.module is scope:
             candidates += _methods(cls)
+    if _is_script(interp, scope):
+        candidates = [one for one in candidates if not _is_dead(interp, scope, one)]
     named = {id(one.own.definition): (one.own.name, interp.words_of(one.own.definition)) for one in candidates}
     if words is not None:
         speaking = words | speaking_imports(interp.project, scope.path, words)
@@ -56,6 +59,24 @@ def entries(interp: Interpreter, scope: ModuleScope, words: frozenset[str] | Non
 
     candidates.sort(key=is_named)
     return fillers_first(interp, candidates, [id(one) in wanted for one in candidates])
+
+
+def _is_script(interp: Interpreter, scope: ModuleScope) -> bool:
+    """Whether to import the file would be to train: nobody does that for its functions."""
+    trains = any(isinstance(event, (events.GradientsApplied, events.ModelFitted)) for event in interp.plan.events)
+    return trains and "__name__" not in scope.syntax.words
+
+
+def _is_dead(interp: Interpreter, scope: ModuleScope, entry: Entry) -> bool:
+    """Whether nothing in the file names a function, or the class that it is of."""
+    name = entry.owner.definition.name if entry.owner is not None else entry.own.name
+    for statement in scope.syntax.body:
+        if isinstance(statement, (ir.FunctionDef, ir.ClassDef)) and statement.name == name:
+            if statement.decorators:
+                return False
+        elif name in interp.words_of(statement):
+            return False
+    return True
 
 
 def _methods(cls: UserClass) -> Iterator[Entry]:

@@ -349,8 +349,8 @@ class Interpreter:
             return None
         return _defining_class(frame.receiver.cls, frame.definition)
 
-    def words_of(self, definition: ir.FunctionDef | ir.Lambda | ir.ClassDef) -> frozenset[str]:
-        """The names that a definition's body reads, attributes included."""
+    def words_of(self, definition: ir.Statement | ir.Lambda) -> frozenset[str]:
+        """The names that a definition's body or another statement reads, attributes included."""
         known = self.project.definition_words
         words = known.get(id(definition))
         if words is None:

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import DATASET_WORDS, OPTION_WORDS, Plan, Report, Rule, Severity, calls, confidence, pipelines, safe
+from gpulint.api import (
+    DATASET_WORDS,
+    OPTION_WORDS,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    calls,
+    confidence,
+    pipelines,
+    safe,
+    values,
+)
 
 
 class NoPrefetch(Rule):
@@ -47,8 +59,8 @@ class NoPrefetch(Rule):
 
     ## What is not reported
     Every pipeline with the default options on TensorFlow 2.11 and later; a last step that runs ahead by itself
-    (`num_parallel_calls`, `map` and `batch` in a row, which are fused); distributed datasets; what only evaluation
-    reads.
+    (`num_parallel_calls`, `map` and `batch` in a row, which are fused); a `prefetch` that finished elements only are
+    batched, shuffled or repeated behind; distributed datasets; what only evaluation reads.
 
     ## Fix
     Safe: adds `.prefetch(tf.data.AUTOTUNE)` behind the last step. The elements and their order are the same.
@@ -69,7 +81,7 @@ class NoPrefetch(Rule):
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event in pipelines.read_by_training(plan):
-            if (last := pipelines.synchronous_end(event, plan)) is not None:
+            if (last := pipelines.synchronous_end(event, plan)) is not None and not _is_prefetched(event.dataset):
                 yield Report(
                     last,
                     "nothing reads ahead of this pipeline",
@@ -79,3 +91,12 @@ class NoPrefetch(Rule):
                         "Add `.prefetch(tf.data.AUTOTUNE)`", calls.appended, last, ".prefetch(tensorflow.data.AUTOTUNE)"
                     ),
                 )
+
+
+def _is_prefetched(dataset: values.Dataset) -> bool:
+    """Whether elements are read ahead that nothing but batching and ordering is left to be done with."""
+    names = [step.name for step in dataset.steps]
+    return "prefetch" in names and _FINISHED.issuperset(names[len(names) - names[::-1].index("prefetch") :])
+
+
+_FINISHED = pipelines.NEUTRAL | {"batch", "padded_batch", "repeat", "shuffle", "skip", "take"}
