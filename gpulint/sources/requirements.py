@@ -18,7 +18,7 @@ _ENVIRONMENT = re.compile(r"^dependencies:", re.MULTILINE)
 _NAMED = re.compile(r"""["']([\w./-]+\.txt)["']""")
 """A file that a `setup.py` may read what it needs from."""
 
-_PACKAGE = r"tensorflow(?:[-_](?:cpu|gpu|intel|macos|rocm))?(?:\[[\w,\s-]+\])?"
+_PACKAGE = r"(?:tensorflow(?:[-_](?:cpu|gpu|intel|macos|rocm))?|tf[-_]nightly(?:[-_]gpu)?)(?:\[[\w,\s-]+\])?"
 _ASKED = re.compile(rf"""^[^#\n]*?(?<![\w.\-/]){_PACKAGE}["']?[ \t]*\(?(?P<wanted>[=~<>!^].*)$""", re.I | re.M)
 _ANY = re.compile(rf"^[ \t]*(?:-[ \t]+)?[\"']?{_PACKAGE}[\"']?[ \t]*(?:[#;].*)?$", re.I | re.M)
 _LISTS = (".txt", ".in", ".pip", ".yml", ".yaml")
@@ -28,6 +28,7 @@ _ASIDE = re.compile(r"(?:^|[^a-z])(?:tests?|dev|docs?|ci|examples?|lint)(?:[^a-z
 _CONSTANT = re.compile(r"""^(\w+)[ \t]*=[ \t]*["']([^"'\n]*)["'][ \t]*(?:#.*)?$""", re.M)
 _PLACE = re.compile(r"\{(\w+)\}")
 _VERSION_KEY = re.compile(r"""version\s*=\s*["']([^"']*)""")
+_BEFORE_RELEASE = re.compile(r"(?<=\d)[-_.]?(?:a|alpha|b|beta|dev|rc)\d+\b", re.I)
 _CONDA = re.compile(r"=\s*(\d+(?:\.\d+)*)")
 
 _LAST = {2: 40, 1: 15}
@@ -95,7 +96,7 @@ def _newest(wanted: str) -> tuple[int, int] | None:
     from packaging.specifiers import SpecifierSet
 
     try:
-        specifiers = SpecifierSet(_specifiers(wanted))
+        specifiers = SpecifierSet(_BEFORE_RELEASE.sub("", _specifiers(wanted)))
         for major, last in _LAST.items():
             for minor in range(last, -1, -1):
                 if any(specifiers.contains(f"{major}.{minor}.{patch}", prereleases=True) for patch in range(_PATCHES)):
