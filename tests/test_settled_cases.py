@@ -2191,3 +2191,56 @@ def test_a_function_of_a_script_that_nothing_names(
     decorator: str, guard: str, end: str, expected: set[str], tmp_path: Path
 ) -> None:
     assert codes_in(UNUSED.format(decorator=decorator, guard=guard, end=end), tmp_path) == expected
+
+
+MANY = """
+import json
+
+import tensorflow as tf
+
+CLASSES = {{}}
+
+
+def register(cls):
+    CLASSES[cls.__name__] = cls
+    return cls
+
+
+{others}
+
+
+@register
+class Trainer:
+    def __init__(self, problem, batches):
+        self.problem = problem
+        self.batches = batches
+
+    def run(self):
+        for x in self.batches:
+            print(self.problem(x))
+
+
+def main(settings):
+    CLASSES[settings["trainer"]]({given}).run()
+
+
+main(json.load(open("settings.json")))
+"""
+OTHER = """
+@register
+class Other{number}:
+    def __init__(self, rows, columns):
+        self.rows = rows
+
+    def run(self):
+        return self.rows
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [("problem=step, batches=data", {"GPU501"}), ("rows=4, columns=2", set())]
+)
+def test_one_of_many_classes_by_what_it_takes(given: str, expected: set[str], tmp_path: Path) -> None:
+    others = "\n".join(OTHER.format(number=number) for number in range(20))
+    program = STEP + COMPILED + MANY.format(others=others, given=given)
+    assert codes_in(program, tmp_path) == expected

@@ -437,6 +437,37 @@ def _shape(value: Value) -> Symbol:
     return symbol_of(rebuilt(value, lambda one: Unknown(type(one)), made))
 
 
+def of_those_that_fit(function: Join, arguments: Arguments) -> Value:
+    """Of many functions and classes, those that can be called with these arguments, if any can."""
+    if len(function.alternatives) <= MAX_TRIED:
+        return function
+    fitting = tuple(one for one in function.alternatives if _fits(one[1], arguments))
+    return Join(fitting) if len(fitting) > 1 else fitting[0][1] if fitting else function
+
+
+MAX_TRIED = 8
+"""Functions of which one is called: so many are tried without a look at what they take."""
+
+
+def _fits(function: Value, arguments: Arguments) -> bool:
+    given = len(arguments.positional)
+    if isinstance(function, UserClass):
+        constructor = function.find("__init__")
+        function = constructor[0] if constructor is not None else NONE
+        given += 1
+    if not isinstance(function, Function) or function.opaque:
+        return True
+    parameters = function.definition.parameters
+    kinds = {one.kind for one in parameters}
+    names = [one.name for one in parameters if one.kind not in ("*", "**")]
+    needed = [name for name in names[given:] if name not in function.defaults and name not in arguments.keywords]
+    return (
+        ("**" in kinds or arguments.keywords.keys() <= set(names))
+        and ("*" in kinds or given <= len(names))
+        and (arguments.open or function.injected or not needed)
+    )
+
+
 def bind(names: dict[str, Value], function: Function, arguments: Arguments, symbol: Any, interp: Interpreter) -> None:
     """Give a call's arguments to the parameters; what is missing is its default, or Unknown."""
     positional = list(arguments.positional)

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpulint.analysis import access, builtin, events, gradients, mappings, members, tensors
+from gpulint.analysis import access, builtin, calls, events, gradients, mappings, members, tensors
 from gpulint.analysis.contexts import Loop
 from gpulint.analysis.control import Halts
 from gpulint.analysis.nesting import as_now
@@ -206,7 +206,7 @@ def call(interp: Interpreter, node: ir.Call) -> Value:
     if type(function) is not Join:
         return interp.call(function, passed, site)
     return interp.each(
-        function,
+        calls.of_those_that_fit(function, passed),
         lambda option: interp.call(option, passed, site),
         node,
     )

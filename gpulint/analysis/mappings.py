@@ -35,6 +35,9 @@ MAX_CHOICES = 8
 """Entries of a dict that a key which is not known chooses between. The first ones stand for all in a larger dict of
 functions and classes; in another the entry is unknown."""
 
+MAX_CALLED = 32
+"""The same for a dict of the program's own classes and functions: a call tells which of them can be meant."""
+
 _CALLABLE = (Bound, External, Function, Imported, Partial, Traced, UserClass)
 
 
@@ -69,7 +72,8 @@ def entry(interp: Interpreter, container: Mapping, key: Value, default: Value | 
     if any(isinstance(value, Constant) for value in entries.values()):
         return None
     subject = symbol_of(key)
-    meant = list(islice(entries.items(), MAX_CHOICES))
+    own = all(isinstance(value, (Function, UserClass)) for value in entries.values())
+    meant = list(islice(entries.items(), MAX_CALLED if own else MAX_CHOICES))
     chosen = [Literal(Condition("==", subject, one), True) for one, _ in meant]
     ways: list[tuple[Path, Value]] = [
         (frozenset({literal}), interp.choose(value)) for literal, (_, value) in zip(chosen, meant, strict=True)

@@ -9,7 +9,18 @@ from __future__ import annotations
 from typing import Any, NamedTuple, TypeAlias
 
 from gpulint.analysis.paths import EVERYWHERE, Path, compatible
-from gpulint.analysis.values import Constant, Join, Model, Tensor, Unknown, Value, one_of_many, same
+from gpulint.analysis.values import (
+    Constant,
+    Function,
+    Join,
+    Model,
+    Tensor,
+    Unknown,
+    UserClass,
+    Value,
+    one_of_many,
+    same,
+)
 
 MAX_ALTERNATIVES = 12
 """A join of more alternatives than this is Unknown."""
@@ -120,7 +131,7 @@ def join(alternatives: list[tuple[Path, Any]], symbol: Any) -> Any:
         return one_of_many([value for _, value in flat])
     if len(flat) > MAX_ALTERNATIVES and all(type(value) is Model for _, value in flat):
         flat = flat[:MAX_ALTERNATIVES]
-    if len(flat) > MAX_ALTERNATIVES:
+    if len(flat) > MAX_ALTERNATIVES and not all(isinstance(value, (Function, UserClass)) for _, value in flat):
         flat = _fewer(flat)
         if len(flat) > MAX_ALTERNATIVES or _is_undecided(flat):
             return Unknown(symbol)
