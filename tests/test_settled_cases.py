@@ -2244,3 +2244,33 @@ def test_one_of_many_classes_by_what_it_takes(given: str, expected: set[str], tm
     others = "\n".join(OTHER.format(number=number) for number in range(20))
     program = STEP + COMPILED + MANY.format(others=others, given=given)
     assert codes_in(program, tmp_path) == expected
+
+
+HIDDEN = """
+import sys
+
+import tensorflow as tf
+
+gpus = tf.config.list_physical_devices("GPU")
+{hides}
+strategy = tf.distribute.MirroredStrategy()
+examples = tf.data.Dataset.from_tensor_slices((tf.zeros((1024, 4)), tf.zeros((1024, 1))))
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile(optimizer="adam", loss="mse")
+model.fit(examples.batch(32))
+"""
+HIDES = 'tf.config.set_visible_devices(gpus[0], "GPU")'
+
+
+@pytest.mark.parametrize(
+    ("hides", "expected"),
+    [
+        (HIDES, set()),
+        (f"if gpus:\n    {HIDES}", set()),
+        (f"try:\n    {HIDES}\nexcept RuntimeError as error:\n    print(error)", set()),
+        (f'if "--alone" in sys.argv:\n    {HIDES}', {"GPU209"}),
+    ],
+)
+def test_gpus_that_are_hidden_on_one_way(hides: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(HIDDEN.format(hides=hides), tmp_path) == expected

@@ -9,6 +9,7 @@ from gpulint.analysis.contexts import Where
 from gpulint.analysis.events import EnvironmentSet, RuntimeConfigured, RuntimeInitialised
 from gpulint.analysis.paths import Path
 from gpulint.analysis.state import alternatives
+from gpulint.analysis.symbols import Symbol
 from gpulint.analysis.values import (
     Arguments,
     Constant,
@@ -133,6 +134,15 @@ def _belong_together(first: Path, second: Path) -> bool:
     return own[0] <= own[1] or own[1] <= own[0]
 
 
+def _is_always(path: Path) -> bool:
+    """Whether conditions ask for no more than that there are devices, and that a `try` comes to its end."""
+    return all(
+        one.condition.operator in _OF_TRIES
+        or (isinstance(one.condition.subject, Symbol) and "devices" in one.condition.subject.words)
+        for one in path
+    )
+
+
 _OF_TRIES = frozenset({"completes", "handler"})
 """Conditions of whether a `try` came to its end: no choice of anybody."""
 
@@ -176,7 +186,7 @@ def _visible_gpus(interp: Interpreter) -> tuple[int, tuple[int, ...] | None] | N
     """(how many GPUs are visible, their indices if known), None where the program does not say."""
     calls = [one for one in _settings(interp, "visible_devices") if not _of_cpu(one)]
     if calls:
-        return _count(calls[-1].device)
+        return _count(calls[-1].device) if _is_always(calls[-1].path - interp.path) else None
     mask = interp.environment.get("CUDA_VISIBLE_DEVICES")
     mask = interp.choose(mask) if mask is not None else None
     if isinstance(mask, Constant) and isinstance(mask.value, str):
