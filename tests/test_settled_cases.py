@@ -2274,3 +2274,137 @@ HIDES = 'tf.config.set_visible_devices(gpus[0], "GPU")'
 )
 def test_gpus_that_are_hidden_on_one_way(hides: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(HIDDEN.format(hides=hides), tmp_path) == expected
+
+
+SHAPES = """
+for x in data:
+    step(x)
+    {read}
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "expected"),
+    [
+        ("print([int(size) for size in x.shape])", set()),
+        ("print([int(size) for size in tf.shape(x)[:2]])", set()),
+        ("print(int(x.shape[:1][0]))", set()),
+        ("print([int(number) for number in step(x)[:2]])", {"GPU501"}),
+    ],
+)
+def test_parts_of_a_shape(read: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(STEP + COMPILED + SHAPES.format(read=read), tmp_path) == expected
+
+
+ROWS = """
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+window = np.zeros((8, 15, 4))
+rows = np.load("rows.npy")
+for i in range(200):
+    window[:, -1] = model.predict({rows})
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("window[:1]", {"GPU503"}),
+        ("window[0:1, :, :]", {"GPU503"}),
+        ("window[4:5]", {"GPU503"}),
+        ("rows[i : i + 1, :, :]", {"GPU503"}),
+        ("window[:2]", set()),
+        ("window[0:8:2]", set()),
+        ("window[:-1]", set()),
+        ("window[:, 0:1]", set()),
+    ],
+)
+def test_slices_of_one_row(rows: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(ROWS.format(rows=rows), tmp_path) == expected
+
+
+LOGGED = """
+import logging
+
+logger = logging.getLogger(__name__)
+for x in data:
+    logger.{method}("loss %s", step(x))
+"""
+
+
+@pytest.mark.parametrize(("method", "expected"), [("info", {"GPU501"}), ("debug", set()), ("addFilter", set())])
+def test_a_logger_prints(method: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(STEP + COMPILED + LOGGED.format(method=method), tmp_path) == expected
+
+
+DISTRIBUTION = """
+import numpy as np
+import tensorflow_probability as tfp
+
+for x in data:
+    step(x)
+    normal = tfp.distributions.Normal(loc=x, scale=1.0)
+    print(np.max({value}))
+"""
+
+
+@pytest.mark.parametrize(("value", "expected"), [("normal.log_prob(x)", {"GPU501"}), ("normal.name", set())])
+def test_what_distributions_give(value: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(STEP + COMPILED + DISTRIBUTION.format(value=value), tmp_path) == expected
+
+
+METRICS = """
+import tensorflow as tf
+
+metrics = [tf.keras.metrics.Mean(name="loss"), tf.keras.metrics.Mean(name="norm")]
+
+
+def results():
+    return {{metric.name: metric.result() for metric in metrics}}
+
+
+for x in data:
+    loss = step(x)
+    for metric in metrics:
+        metric.update_state(loss)
+    {shown}
+"""
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        ("print([(name, value.numpy()) for name, value in results().items()])", {"GPU501"}),
+        ("print(list(results()))", set()),
+    ],
+)
+def test_what_metrics_give_by_their_names(shown: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(STEP + COMPILED + METRICS.format(shown=shown), tmp_path) == expected
+
+
+LARGE = """
+import sys
+
+import tensorflow as tf
+
+{branches}
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    for i in range(1000):
+        strategy.run(lambda: model(tf.zeros((4, 4))))
+    total = 0
+    for i in range(100000):
+        for j in range(100000):
+{sums}
+"""
+
+
+def test_the_scope_of_many_replicas_is_entered_first(tmp_path: Path) -> None:
+    sums = "\n".join(f"            total += abs(i * {number} - j) % max(i, {number})" for number in range(1200))
+    branches = (
+        'if "--one" in sys.argv:\n    strategy = tf.distribute.OneDeviceStrategy("/cpu:0")\n'
+        "else:\n    strategy = tf.distribute.MirroredStrategy()"
+    )
+    assert codes_in(LARGE.format(branches=branches, sums=sums), tmp_path) == {"GPU207"}

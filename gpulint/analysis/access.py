@@ -381,8 +381,10 @@ def item(interp: Interpreter, container: Value, key: Value, node: ir.Node) -> Va
 
 
 def adds_axis(key: Value) -> bool:
-    """Whether an index puts an axis of one element first: `x[None]`, `x[np.newaxis, …]`."""
+    """Whether an index gives one row, and an axis for it: `x[None]`, `x[np.newaxis, …]`, `x[:1, :]`."""
     first = key.items[0] if isinstance(key, Items) and key.items else key
+    if type(first) is Unknown and first.symbol.parts[0] == symbols.ROWS:
+        return symbols.is_one_row(*first.symbol.parts[2:])
     if isinstance(first, External):
         return first.name.endswith(".newaxis")
     return isinstance(first, Constant) and first.value is None
@@ -412,9 +414,10 @@ def sliced(interp: Interpreter, container: Value, bounds: tuple[Value, ...], nod
             interp.site(node),
             container.device,
             container.dtype,
+            shape_of=container.shape_of,
             from_data=container.from_data,
             on_host=container.on_host,
-            single=symbols.is_next(symbol_of(bounds[0]), symbol_of(bounds[1])),
+            single=symbols.is_one_row(*map(symbol_of, bounds)),
         )
     if isinstance(container, Constant) and isinstance(container.value, (str, bytes)) and exact and step != 0:
         return Constant(container.value[lower:upper:step])

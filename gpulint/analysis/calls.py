@@ -17,6 +17,7 @@ from gpulint.analysis import (
     options,
     removed,
     searches,
+    tensors,
     training,
 )
 from gpulint.analysis.contexts import Caller, Context
@@ -116,6 +117,9 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
     if method:
         removed.unknown_method(interp, called, method, site)
         searches.method_called(interp, symbol(called.parts[1]), method, arguments, site)
+        _logged(interp, symbol(called.parts[1]), method, arguments, site)
+        if method in _OF_DISTRIBUTIONS and _is_made_by(symbol(called.parts[1]), "tensorflow_probability."):
+            return Tensor(site)
     if method == "apply_gradients":
         _applied(interp, called, arguments, site)
     model = _compiled(interp, called, method, arguments, site)
@@ -125,6 +129,28 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
         interp.emit(UnknownFitted(site, interp.where()))
         datasets.consumed(interp, interp.choose(arguments.get("x", 0) or NONE), "fit", site, None)
     return Unknown(("call", called, tuple(symbol_of(value) for value in arguments.all())))
+
+
+def _logged(interp: Interpreter, owner: Symbol, method: str, arguments: Arguments, site: Site) -> None:
+    """A logger prints what it is given, tensors by their values."""
+    if method in _PRINTS and _is_made_by(owner, "logging.getLogger"):
+        for value in arguments.all():
+            tensors.read_at(interp, value, "print", site)
+
+
+_PRINTS = frozenset({"critical", "error", "exception", "info", "log", "warning"})
+
+_OF_DISTRIBUTIONS = frozenset(
+    {"cdf", "cross_entropy", "entropy", "kl_divergence", "log_cdf", "log_prob", "mean", "mode", "prob", "quantile"}
+    | {"sample", "stddev", "variance"}
+)
+"""Methods of distributions of TensorFlow Probability that give tensors."""
+
+
+def _is_made_by(owner: Symbol, name: str) -> bool:
+    """Whether a value is what calling a library function gave whose name begins like this."""
+    called = symbol(owner.parts[1]) if owner.parts[0] == "call" else owner
+    return called.parts[0] == "external" and str(called.parts[1]).startswith(name)
 
 
 def _applied(interp: Interpreter, called: Symbol, arguments: Arguments, site: Site) -> None:

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpulint.analysis import access, builtin, calls, events, gradients, mappings, members, tensors
+from gpulint.analysis import access, builtin, calls, events, gradients, mappings, members, symbols, tensors
 from gpulint.analysis.contexts import Loop
 from gpulint.analysis.control import Halts
 from gpulint.analysis.nesting import as_now
@@ -148,10 +148,8 @@ def subscript(interp: Interpreter, node: ir.Subscript) -> Value:
 
 
 def slice_(interp: Interpreter, node: ir.Slice) -> Value:
-    for bound in (node.lower, node.upper, node.step):
-        if bound is not None:
-            interp.evaluate(bound)
-    return Unknown(("slice", interp.site(node)))
+    bounds = [interp.evaluate(bound) if bound is not None else NONE for bound in (node.lower, node.upper, node.step)]
+    return Unknown((symbols.ROWS, interp.site(node), *map(symbol_of, bounds)))
 
 
 def arguments(interp: Interpreter, nodes: tuple[ir.Argument, ...]) -> Arguments:
@@ -448,7 +446,7 @@ def comprehension(interp: Interpreter, node: ir.Comprehension) -> Value:
     symbol = (node.kind, interp.site(node), *(symbol_of(value) for value in collected[:1]))
     if node.kind == "dict":
         known = {key.value: value for key, value in zip(keys, collected, strict=True) if isinstance(key, Constant)}
-        if exact:
+        if exact and (known or not keys):
             return Mapping(known, len(known) == len(keys), symbol)
         unknown = not known and not any(isinstance(value, Constant) for value in collected)
         return Mapping({mappings.key_of(keys[0]): collected[0]} if unknown and keys else {}, False, symbol)
@@ -538,7 +536,15 @@ def iterate(interp: Interpreter, iterable: Value, node: ir.Node) -> tuple[list[V
     if isinstance(iterable, Mapping) and iterable.state["complete"] and len(iterable.entries) <= MAX_UNROLL:
         return [Constant(key) for key in iterable.entries], True
     if isinstance(iterable, Tensor):
-        return [Tensor(interp.site(node), iterable.device, iterable.dtype, on_host=iterable.on_host)], False
+        row = Tensor(
+            interp.site(node),
+            iterable.device,
+            iterable.dtype,
+            shape_of=iterable.shape_of,
+            from_data=iterable.from_data,
+            on_host=iterable.on_host,
+        )
+        return [row], False
     return [Unknown(("item", symbol_of(iterable), interp.site(node)))], False
 
 

@@ -11,7 +11,7 @@ from gpulint.analysis.control import NORMAL, STOPS, Halts
 from gpulint.analysis.events import DeviceEntered, ScopeEntered, StrategyUsed
 from gpulint.analysis.state import alternatives
 from gpulint.analysis.symbols import Symbol
-from gpulint.analysis.values import Arguments, Bound, Constant, Function, Instance, Manager, Unknown, Value
+from gpulint.analysis.values import Arguments, Bound, Constant, Function, Instance, Manager, Strategy, Unknown, Value
 from gpulint.places import Site
 from gpulint.syntax import ir
 
@@ -47,7 +47,15 @@ def enter_all(
 
     if len(options) == 1:
         return enter(options[0][1])()
-    return interp.fork([(guard, enter(option)) for guard, option in options])
+    in_order = sorted(options, key=lambda one: not _is_of_replicas(one[1]))  # what is in each may take all steps
+    return interp.fork([(guard, enter(option)) for guard, option in in_order])
+
+
+def _is_of_replicas(manager: Value) -> bool:
+    """Whether a manager is the scope of a strategy with several replicas."""
+    if not isinstance(manager, Manager) or manager.kind != "scope":
+        return False
+    return isinstance(manager.payload, Strategy) and manager.payload.is_multi_replica
 
 
 def inside(interp: Interpreter, manager: Value, site: Site, run: Callable[[Value], int]) -> int:

@@ -11,7 +11,7 @@ from gpulint.analysis.contexts import Loop
 from gpulint.analysis.counters import COUNTER
 from gpulint.analysis.names import words
 from gpulint.analysis.plan import Plan
-from gpulint.analysis.symbols import Symbol, distance, is_next, symbol
+from gpulint.analysis.symbols import ROWS, Symbol, distance, is_one_row, symbol
 from gpulint.analysis.values import Tensor, Unknown, Value
 from gpulint.places import Site
 
@@ -113,7 +113,7 @@ def _is_single(name: Symbol) -> bool:
     if head == "item":
         return _adds_axis(rest[1])
     if head == "slice" and len(rest) >= 3:
-        return is_next(symbol(rest[1]), symbol(rest[2]))
+        return is_one_row(*map(symbol, rest[1:4]))
     if head == "binary":
         return any(isinstance(part, Symbol) and _is_single(part) for part in rest[1:])
     if head != "call":
@@ -184,6 +184,8 @@ _ARRAYS = frozenset(
 def _adds_axis(key: Any) -> bool:
     if isinstance(key, Symbol) and key.parts[0] in ("tuple", "list") and isinstance(key.parts[1], tuple):
         first = key.parts[1][0] if key.parts[1] else None
+        if isinstance(first, Symbol) and first.parts[0] == ROWS:
+            return is_one_row(*first.parts[2:])
         is_one = key.parts[0] == "list" and len(key.parts[1]) == 1 and not _is_constant(first)  # x[[i]]
         return is_one or _adds_axis(first)
     if isinstance(key, Symbol) and key.parts[0] == "external":

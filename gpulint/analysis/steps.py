@@ -270,7 +270,7 @@ def is_rare(where: Where, loop: Loop) -> bool:
 
 
 def _is_seldom(where: Where, loop: Loop) -> bool:
-    inside = where.path - loop.start
+    inside = where.path - loop.start - where.assured
     return (
         mentions(inside, "%")
         or mentions(where.path, "tensorflow.__version__")

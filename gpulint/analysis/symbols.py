@@ -75,9 +75,18 @@ def constants_in(name: Any) -> frozenset[object]:
     return frozenset()
 
 
-def is_next(first: Symbol, second: Symbol) -> bool:
-    """Whether the second is the first plus one, as the bounds of `x[i : i + 1]` are."""
-    return second.parts[:2] == ("binary", "+") and second.parts[2] == first and second.parts[3] == _ONE
+ROWS = "rows"
+"""The head of the symbol of a slice among several indices; the last three parts are its bounds."""
+
+
+def is_one_row(lower: Symbol, upper: Symbol, step: Symbol) -> bool:
+    """Whether a slice has one element: `x[i : i + 1]`, `x[:1]`."""
+    if upper.parts[:2] == ("binary", "+"):
+        return bool(upper.parts[2] == lower and upper.parts[3] == _ONE)
+    if step not in (_NONE, _ONE) or upper.parts[0] != "constant" or lower.parts[0] != "constant":
+        return False
+    first, end = lower.parts[2] or 0, upper.parts[2]
+    return type(first) is int and type(end) is int and 0 <= first == end - 1
 
 
 def distance(first: Symbol, second: Symbol) -> int | None:
@@ -115,3 +124,4 @@ def symbol(name: Any) -> Symbol:
 
 
 _ONE = symbol(("constant", "int", 1))
+_NONE = symbol(("constant", "NoneType", None))
