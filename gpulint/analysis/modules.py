@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
@@ -191,8 +192,14 @@ class Project:
         self._syntax[module.path] = module
 
     def find(self, dotted: str, importer: str) -> str | None:
-        """The file of an absolute module name, looked for beside the importer, then under the roots."""
-        return self.finder.find(dotted, importer)
+        """The file of an absolute module name, looked for beside the importer, then under the roots, then where the
+        importer lets Python look."""
+        if (found := self.finder.find(dotted, importer)) is not None:
+            return found
+        outline = self.outline_of(importer)
+        given = [os.path.join(os.path.dirname(importer), folder) for folder in outline.folders] if outline else []
+        places = (self.finder.look(f".{dotted}", os.path.abspath(folder)) for folder in given)
+        return next((place for place in places if place is not None), None)
 
     def names_in(self, package: str, level: int, importer: str) -> list[str]:
         """The names of what can be imported from a package, by its absolute name or, with a level, by directories."""

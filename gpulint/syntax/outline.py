@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from gpulint.sources.source import Source
 from gpulint.syntax.python_tree import python_tree
+from gpulint.syntax.search_path import folders
 
 _WORD = re.compile(r"#[^\n]*|\"\"\"(?:[^\\]|\\.)*?\"\"\"|'''(?:[^\\]|\\.)*?'''|([^\W\d]\w*(?:[ \t]*\()?)", re.DOTALL)
 """A word, or a comment or long string, whose words do not count."""
@@ -57,7 +58,7 @@ class Outline(NamedTuple):
     `imports` are those outside functions and classes, and those by `import_module`; `definitions` the words of each
     function, class, method and variable of the module by its name; `body` the words of what else an import of the
     module runs; `registered` those of functions and classes that a decorator may put where others find them; `words`
-    all of these.
+    all of these. `folders` are those that the file puts on `sys.path`, relative to its own.
     """
 
     imports: tuple[Imported, ...]
@@ -65,6 +66,7 @@ class Outline(NamedTuple):
     body: frozenset[str]
     registered: frozenset[str]
     words: frozenset[str]
+    folders: tuple[str, ...] = ()
 
     @property
     def calls_at_import(self) -> bool:
@@ -120,7 +122,10 @@ def outline(source: Source) -> Outline | None:
     rest.append(_between(lines, done, (len(lines) + 1, 0)))
     body = _words("\n".join(rest))
     by_name = _by_name(tree) if _BY_NAME.search(source.text) else ()
-    return Outline((*_imports(tree.body), *by_name), definitions, body, registered, body.union(*definitions.values()))
+    imports = (*_imports(tree.body), *by_name)
+    words = body.union(*definitions.values())
+    paths = tuple(dict.fromkeys(folders(tree))) if "sys.path" in source.text else ()
+    return Outline(imports, definitions, body, registered, words, paths)
 
 
 def _named(

@@ -1,0 +1,59 @@
+"""The folders that a file puts on `sys.path`, as its text spells them."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator
+
+_SAME = frozenset({"Path", "abspath", "absolute", "expanduser", "fspath", "normpath", "realpath", "resolve", "str"})
+"""Calls that give the path that they are given, in another form."""
+
+
+def folders(tree: ast.Module) -> Iterator[str]:
+    """What `sys.path.append` and `sys.path.insert` are given, relative to the folder of the file; none that the file
+    names by an absolute path, or not by text and `__file__` alone."""
+    known: dict[str, str | None] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            known.setdefault(node.targets[0].id, _folder(node.value, known))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+            if node.func.attr in ("append", "insert") and ast.unparse(node.func.value) == "sys.path":
+                folder = _folder(node.args[-1], known)
+                if folder is not None and not os.path.isabs(folder):
+                    yield os.path.normpath(folder)
+
+
+def _folder(node: ast.expr, known: dict[str, str | None]) -> str | None:
+    """The path that an expression gives. The file itself is in its own folder, which `dirname` of it gives."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else None
+    if isinstance(node, ast.Name):
+        return _FILE if node.id == "__file__" else known.get(node.id)
+    if isinstance(node, ast.Attribute):
+        return _above(_folder(node.value, known)) if node.attr == "parent" else None
+    if isinstance(node, ast.BinOp):
+        first, second = _folder(node.left, known), _folder(node.right, known)
+        return os.path.join(first, second.lstrip("/")) if first is not None and second is not None else None
+    if not isinstance(node, ast.Call):
+        return None
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    given = [_folder(one, known) for one in node.args]
+    if name in ("getcwd", "cwd"):
+        return "."
+    if name == "join" and given and None not in given:
+        return os.path.join(*(one for one in given if one is not None))
+    if name == "dirname" and given:
+        return _above(given[0])
+    if name in _SAME:
+        return given[0] if given else _folder(node.func.value, known) if isinstance(node.func, ast.Attribute) else None
+    return None
+
+
+_FILE = os.path.join(".", "__file__")
+
+
+def _above(path: str | None) -> str | None:
+    if path is None:
+        return None
+    return "." if path == _FILE else os.path.join(path, os.pardir)
