@@ -2408,3 +2408,162 @@ def test_the_scope_of_many_replicas_is_entered_first(tmp_path: Path) -> None:
         "else:\n    strategy = tf.distribute.MirroredStrategy()"
     )
     assert codes_in(LARGE.format(branches=branches, sums=sums), tmp_path) == {"GPU207"}
+
+
+UNKNOWN_STEP = """
+import numpy as np
+import tensorflow as tf
+
+
+def train(model, optimizer, criterion, data):
+    for x, y in data:
+        with tf.GradientTape() as tape:
+            loss = {loss}
+        gradients = tape.gradient(loss, model.trainable_variables)
+        {changes}
+"""
+FILTERED = """kept, variables = [], []
+        for gradient, variable in zip(gradients, model.trainable_variables):
+            if "bias" not in variable.name:
+                kept.append({kept})
+                variables.append(variable)
+        optimizer.apply_gradients(zip(kept, variables))"""
+APPLIED = "optimizer.apply_gradients(zip({given}, model.trainable_variables))"
+
+
+@pytest.mark.parametrize(
+    ("loss", "changes", "expected"),
+    [
+        ("criterion(y, model(x))", APPLIED.format(given="gradients"), {"GPU508"}),
+        ("criterion(y, x)", APPLIED.format(given="gradients"), set()),
+        ("tf.reduce_mean(y - model(x))", FILTERED.format(kept="gradient"), {"GPU508"}),
+        ("tf.reduce_mean(y - model(x))", FILTERED.format(kept="variable"), set()),
+        (
+            "tf.reduce_mean(y - model(x))",
+            "gradients = [np.nan_to_num(one) for one in gradients]\n        "
+            + APPLIED.format(given="tf.clip_by_global_norm(gradients, 1.0)[0]"),
+            {"GPU502", "GPU508"},
+        ),
+    ],
+)
+def test_steps_of_unknown_optimizers(loss: str, changes: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(UNKNOWN_STEP.format(loss=loss, changes=changes), tmp_path) == expected
+
+
+EITHER = """
+@tf.function
+def other(x):
+    return step(x) * 2
+
+
+for x in data:
+    loss = step(x) if {test} else other(x)
+    print((-loss).numpy())
+"""
+
+
+def test_the_sign_of_one_of_two_tensors(tmp_path: Path) -> None:
+    program = STEP + "\nimport sys\n" + COMPILED + EITHER.format(test='"--plain" in sys.argv')
+    assert codes_in(program, tmp_path) == {"GPU501"}
+
+
+WHOLE = """
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+data = tf.data.Dataset.from_tensor_slices({{"a": np.zeros((1000, 4), "float32")}}).batch(4)
+for inputs in data:
+    print(model.predict(inputs, batch_size={size}))
+"""
+
+
+@pytest.mark.parametrize(("size", "expected"), [('inputs["a"].shape[0]', {"GPU503"}), ("2", set())])
+def test_a_prediction_in_one_batch(size: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(WHOLE.format(size=size), tmp_path) == expected
+
+
+REGISTRY = """
+import json
+
+import tensorflow as tf
+
+
+class Registry:
+    def __init__(self):
+        self.entries = {{}}
+
+    def register(self, category, name):
+        def decorate(cls):
+            self.entries[(category, name)] = cls
+            return cls
+
+        return decorate
+
+    def get(self, category, name):
+        return self.entries[(category, name)]
+
+
+registry = Registry()
+{others}
+
+
+@registry.register("trainer", "plain")
+class Trainer:
+    def run(self):
+        for x in data:
+            print(step(x).numpy())
+
+
+settings = json.load(open("settings.json"))
+registry.get("{category}", settings["trainer"])().run()
+"""
+REGISTERED = """
+@registry.register("loader", "{number}")
+class Loader{number}:
+    def run(self):
+        return {number}
+"""
+
+
+@pytest.mark.parametrize(("category", "expected"), [("trainer", {"GPU501"}), ("loader", set())])
+def test_a_registry_with_pairs_for_keys(category: str, expected: set[str], tmp_path: Path) -> None:
+    others = "\n".join(REGISTERED.format(number=number) for number in range(12))
+    assert codes_in(STEP + COMPILED + REGISTRY.format(others=others, category=category), tmp_path) == expected
+
+
+FIRST = """
+import networks
+import tensorflow as tf
+
+tf.compat.v1.enable_eager_execution()
+optimizer = tf.compat.v1.train.AdamOptimizer(1e-3)
+net = networks.Net()
+for x in tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(64):
+    with tf.GradientTape() as tape:
+        loss = net.loss(x)
+        print(loss.numpy())
+    optimizer.apply_gradients(zip(tape.gradient(loss, net.variables()), net.variables()))
+"""
+NETWORKS = """
+import tensorflow as tf
+
+
+class Net:
+    def __init__(self):
+        self.layers = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+
+    def variables(self):
+        return self.layers.trainable_variables
+
+    def loss(self, x):
+        return tf.reduce_mean(self.layers(x) ** 2)
+"""
+
+
+@pytest.mark.parametrize(("switch", "expected"), [("enable_eager_execution", {"GPU501", "GPU508"}), ("x", set())])
+def test_a_program_of_tensorflow_1_that_is_eager(switch: str, expected: set[str], tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("tensorflow==1.15.0")
+    (tmp_path / "networks.py").write_text(NETWORKS)
+    (tmp_path / "train.py").write_text(FIRST.replace("enable_eager_execution", switch))
+    assert {one.code for one in gpulint.check_paths([tmp_path]).findings} - {"GPU401", "GPU901"} == expected

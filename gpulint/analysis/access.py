@@ -208,11 +208,11 @@ def _assign_item(interp: Interpreter, target: ir.Subscript, value: Value) -> Non
     elif isinstance(container, Mapping):
         if isinstance(key, Constant) and isinstance(key.value, str):
             value = named(value, key.value)
-        elif not isinstance(key, Constant):
+        elif not mappings.is_known(key):
             builtin.kept(interp, container, value, interp.site(target))
         _replaced(interp, container.entries.get(mappings.key_of(key)), target)
         interp.state.write(container.entries, mappings.key_of(key), value)
-        if not isinstance(key, Constant):
+        if not mappings.is_known(key):
             interp.state.write(container.state, "complete", False)
             members.escaped(interp, value, "stored", interp.site(target))
     elif isinstance(container, Items) and isinstance(target.index, ir.Slice):

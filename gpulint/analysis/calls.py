@@ -155,7 +155,7 @@ def _is_made_by(owner: Symbol, name: str) -> bool:
 
 def _applied(interp: Interpreter, called: Symbol, arguments: Arguments, site: Site) -> None:
     """Something unknown applies gradients: an optimizer, if a tape of the program took them."""
-    if gradients.within(arguments.get("grads_and_vars", 0)):
+    if gradients.given(interp, arguments.get("grads_and_vars", 0)):
         optimizer = interp.optimizers.setdefault(called, annotated.optimizer(interp, site))
         training.optimizer_method(interp, optimizer, "apply_gradients", arguments, site)
 
@@ -342,7 +342,7 @@ def call_function(
     interp.executions[key].append(run)
     is_plain = all(isinstance(leaf, _PLAIN) for leaf in leaves_on(interp.path, result))
     history.idle += interp.noted == noted and isinstance(result, _PLAIN)
-    history.makes |= not is_plain
+    history.makes |= not is_plain or any(isinstance(value, (Function, UserClass)) for value in arguments.all())
     history.computes &= is_plain and interp.happened == happened
     history.last = run
     return result

@@ -344,7 +344,7 @@ class StateUpdated(Event):
 class GradientTaken(Event):
     """`policy` is the global dtype policy then in force; `written` are the places in the function that take a gradient
     of a tape of that name, on whatever path, where the tape is persistent. `is_of_moved`: of something that the
-    gradient of an earlier round was added to, as an image that is optimised."""
+    gradient of an earlier round was added to, as an image that is optimised. `by` is what it is taken by."""
 
     loss: Value
     result: Value
@@ -352,6 +352,7 @@ class GradientTaken(Event):
     policy: Value
     written: tuple[Site, ...] = ()
     is_of_moved: bool = False
+    by: Value | None = None
 
 
 @dataclass(frozen=True, slots=True)

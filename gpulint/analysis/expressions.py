@@ -215,6 +215,11 @@ def unary(interp: Interpreter, node: ir.Unary) -> Value:
     if node.operator == "not":
         tensors.read(interp, operand, "bool", node)
         return negate(operand, interp.path)
+    return interp.each(operand, lambda one: _signed(interp, one, node), node)
+
+
+def _signed(interp: Interpreter, operand: Value, node: ir.Unary) -> Value:
+    """`-operand`, `+operand` or `~operand` of a value that is no join."""
     if isinstance(operand, Constant):
         try:
             if node.operator == "-":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpulint.analysis import events
+from gpulint.analysis import events, host
 from gpulint.analysis.nesting import leaves_on
 from gpulint.analysis.paths import EVERYWHERE, Path
 from gpulint.analysis.state import join
@@ -87,6 +87,7 @@ def taken(interp: Interpreter, loss: Value, sources: Value | None, site: Site, t
                 isinstance(one, Tensor) and one.gradient is not None and one.gradient.site == site
                 for one in leaves_on(EVERYWHERE, sources or NONE)
             ),
+            sources,
         )
     )
     return result
@@ -173,6 +174,14 @@ def _factor(value: Value) -> Symbol:
 def within(value: Value | None) -> tuple[Tensor, ...]:
     """The gradient tensors that a `grads_and_vars` argument holds."""
     return tuple(one for one in leaves_on(EVERYWHERE, value) if isinstance(one, Tensor) and one.gradient is not None)
+
+
+def given(interp: Interpreter, value: Value | None) -> tuple[Tensor, ...]:
+    """The gradient tensors that `apply_gradients` is given, those too that the host made again."""
+    found = within(value)
+    if not found and (gradient := host.gradient_in(interp, leaves_on(interp.path, value or NONE))) is not None:
+        found = (Tensor(gradient.site, gradient=gradient),)
+    return found
 
 
 def element(lists: Join) -> Value | None:

@@ -28,14 +28,20 @@ _SWITCHES = frozenset({"disable_v2_behavior", "disable_eager_execution"})
 _COMPAT = "tensorflow.compat.v1"
 
 
-def is_graph_mode(module: ir.Module, target: str) -> bool:
-    """Whether a file is TF1 code: it says so, uses what only a graph has, or is for such a release.
+def is_eager(module: ir.Module) -> bool:
+    """Whether a file switches TensorFlow 1 to eager execution, for all that its program imports."""
+    return "enable_v2_behavior" in module.words or "enable_eager_execution" in module.words
+
+
+def is_graph_mode(module: ir.Module, target: str, eager: bool = False) -> bool:
+    """Whether a file is TF1 code: it says so, uses what only a graph has, or is for such a release, and the program
+    does not make that `eager`.
 
     A session that a file with gradient tapes opens is there to set the memory growth of GPUs, and graphs it has none.
     """
-    if "enable_v2_behavior" in module.words or "enable_eager_execution" in module.words:
+    if is_eager(module):
         return False
-    if module.words & _SWITCHES or release(target) < (2,):
+    if module.words & _SWITCHES or (release(target) < (2,) and not eager):
         return True
     if module.words & _GRAPH_ONLY and "GradientTape" not in module.words and _are_of_tensorflow(module):
         return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ from gpulint.analysis import events
 from gpulint.analysis.names import words
 from gpulint.analysis.paths import Path
 from gpulint.analysis.symbols import Symbol, symbol
-from gpulint.analysis.values import Arguments, Items, Join, Tensor, Unknown, Value, known, symbol_of
+from gpulint.analysis.values import Arguments, Gradient, Items, Join, Tensor, Unknown, Value, known, symbol_of
 from gpulint.places import Site
 
 if TYPE_CHECKING:
@@ -58,7 +58,15 @@ def read(interp: Interpreter, tensor: Tensor, how: str, site: Site) -> None:
     if how not in READS or tensor.from_data or tensor.shape_of or tensor.on_host:
         return
     if context.loops and not context.may_be_traced:
+        if tensor.gradient is not None:
+            interp.gradients_read[site] = tensor.gradient
         interp.emit(events.TensorRead(site, interp.where(), tensor, how))
+
+
+def gradient_in(interp: Interpreter, values: Iterable[Value]) -> Gradient | None:
+    """The gradient of which the host computed one of some values."""
+    places = (place for one in values if type(one) is Unknown for place in reads_in(one.symbol))
+    return next((interp.gradients_read[place] for place in places if place in interp.gradients_read), None)
 
 
 def fetched(site: Site, how: str) -> Value:

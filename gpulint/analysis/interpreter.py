@@ -29,6 +29,7 @@ from gpulint.analysis.values import (
     Descriptor,
     Effect,
     Function,
+    Gradient,
     Join,
     Model,
     Object,
@@ -191,6 +192,8 @@ class Interpreter:
         """Operations so far that were called."""
         self.instances: dict[int, tuple[Value, Changes]] = {}
         """For each class that only entry points use, the instance that they share and what making it changed."""
+        self.gradients_read: dict[Site, Gradient] = {}
+        """The gradients that the host looks at, by the place."""
         self.filled: Changes = {}
         """What entry points changed that others read."""
         self.module_frame = Frame(scope, scope.globals, (), Caller(None, "", None, True), None)

@@ -42,8 +42,18 @@ _CALLABLE = (Bound, External, Function, Imported, Partial, Traced, UserClass)
 
 
 def key_of(key: Value) -> Any:
-    """What stands for a key in `Mapping.entries`: the constant itself, or the symbol of one that is not known."""
+    """What stands for a key in `Mapping.entries`: the constant itself, those of a tuple, or the symbol of one that is
+    not known."""
+    if isinstance(key, Items) and is_known(key):
+        return tuple(one.value for one in key.items or () if isinstance(one, Constant))
     return key.value if isinstance(key, Constant) else symbol_of(key)
+
+
+def is_known(key: Value) -> bool:
+    """Whether a key is a constant, or a tuple of constants."""
+    if isinstance(key, Items):
+        return key.kind == "tuple" and bool(key.items) and all(isinstance(one, Constant) for one in key.items or ())
+    return isinstance(key, Constant)
 
 
 def entry(interp: Interpreter, container: Mapping, key: Value, default: Value | None = None) -> Value | None:
@@ -63,10 +73,14 @@ def entry(interp: Interpreter, container: Mapping, key: Value, default: Value | 
         return made
     if (alike := one_of_unknown_keys(container)) is not None:
         return interp.choose(alike)
-    if isinstance(key, Constant):
+    if is_known(key):
         return default if complete else None
     if isinstance(key, Join) or not complete or not entries:
         return None
+    if isinstance(key, Items) and key.kind == "tuple" and key.items is not None:
+        entries = {one: value for one, value in entries.items() if _may_be(key.items, one)}
+        if not entries:
+            return default
     if len(entries) > MAX_CHOICES and not all(isinstance(value, _CALLABLE) for value in entries.values()):
         return None
     if any(isinstance(value, Constant) for value in entries.values()):
@@ -82,6 +96,15 @@ def entry(interp: Interpreter, container: Mapping, key: Value, default: Value | 
         ways.append((frozenset(literal.negation for literal in chosen), default))
     found = join(ways, ("item", symbol_of(container), subject))
     return interp.choose(found) if isinstance(found, Value) else None
+
+
+def _may_be(parts: tuple[Value, ...], key: Any) -> bool:
+    """Whether a tuple of values may be this key."""
+    return (
+        isinstance(key, tuple)
+        and len(key) == len(parts)
+        and all(not isinstance(part, Constant) or part.value == own for part, own in zip(parts, key, strict=True))
+    )
 
 
 def one_of_unknown_keys(container: Mapping) -> Value | None:

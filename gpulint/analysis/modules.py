@@ -108,6 +108,8 @@ class Project:
         self._computed: dict[Hashable, Any] = {}
         self.consulted: set[str] = set()
         """Paths of the modules that were looked into since the last `forget`."""
+        self.is_eager = False
+        """Whether the program that is run makes TensorFlow 1 eager."""
         self.runs: dict[str, ModuleRun] = {}
         """Modules already run for an importer, by path."""
 

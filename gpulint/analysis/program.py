@@ -10,7 +10,7 @@ from gpulint.analysis import callbacks, members, process
 from gpulint.analysis.contexts import Context
 from gpulint.analysis.control import Exhausted, Halts
 from gpulint.analysis.entries import Entry, entries
-from gpulint.analysis.graph_mode import is_graph_mode
+from gpulint.analysis.graph_mode import is_eager, is_graph_mode
 from gpulint.analysis.interpreter import MAX_ENTRY_STEPS, MAX_STEPS, Interpreter
 from gpulint.analysis.modules import ModuleRun, ModuleScope, Project
 from gpulint.analysis.paths import EVERYWHERE
@@ -37,6 +37,7 @@ def analyse(source: Source, project: Project, target: str, subjects: Iterable[Su
         return Plan(source.path, target)
     syntax = parse(source)
     project.keep(syntax)
+    project.is_eager = is_eager(syntax)
     scope = ModuleScope(syntax, "__main__", is_graph_mode(syntax, target))
     plan = Plan(syntax.path, target, graph_mode=scope.graph_mode, referenced=syntax.words)
     plan.texts = cache(lambda: tuple(texts(project, source)))
@@ -123,7 +124,7 @@ def run_import(project: Project, path: str, dotted: str, target: str, depth: int
         if syntax is None:
             return None
         name = dotted or os.path.splitext(os.path.basename(path))[0]
-        scope = ModuleScope(syntax, name, is_graph_mode(syntax, target))
+        scope = ModuleScope(syntax, name, is_graph_mode(syntax, target, project.is_eager))
         project.runs[path] = ModuleRun(scope)
         interp = Interpreter(project, scope, Plan(path, target))
         interp.step_limit = MAX_ENTRY_STEPS

@@ -12,6 +12,7 @@ from gpulint.analysis.paths import EVERYWHERE, Path, compatible
 from gpulint.analysis.values import (
     Constant,
     Function,
+    Items,
     Join,
     Model,
     Tensor,
@@ -99,9 +100,12 @@ class State:
         for outcome in outcomes:
             for identity, (container, _) in outcome.changes.items():
                 keys[identity] = container
+        lists: dict[int, tuple[Container, Any, Any]] = {}
         for identity, container in keys.items():
             key = identity[1]
             before = container.get(key, MISSING)
+            if key in ("items", "element"):
+                lists.setdefault(identity[0], (container, container.get("items"), container.get("element")))
             alternatives = [
                 (outcome.path - base, outcome.changes[identity][1] if identity in outcome.changes else before)
                 for outcome in outcomes
@@ -109,6 +113,28 @@ class State:
             value = join(alternatives, ("joined", identity))
             if value is not MISSING:
                 self.write(container, key, value)
+        for container, items, element in lists.values():
+            if container.get("items") is None and container.get("element") is None:
+                self.write(container, "element", _gradient(container, outcomes, items, element))
+
+
+def _gradient(container: Container, outcomes: list[Outcome], items: Any, element: Any) -> Value | None:
+    """The gradient that stands for what a list holds where some branches put one into it and others nothing: a step
+    that leaves some variables out is a step. `items` and `element` are what it held before."""
+    found: Value | None = None
+    for outcome in outcomes:
+        held = outcome.changes.get((id(container), "items"), (container, items))[1]
+        one = outcome.changes.get((id(container), "element"), (container, element))[1] or (held[0] if held else None)
+        if one is not None and not _has_gradient(one):
+            return None
+        found = found or one
+    return found
+
+
+def _has_gradient(value: Value) -> bool:
+    if isinstance(value, Items):
+        return any(map(_has_gradient, value.items or ()))
+    return isinstance(value, Tensor) and value.gradient is not None
 
 
 def join(alternatives: list[tuple[Path, Any]], symbol: Any) -> Any:

@@ -172,7 +172,7 @@ def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: S
     result = derived(interp, site, inputs, "" if name in _TAKES_REPLICAS else "op")
     if not isinstance(result, Tensor):
         return result
-    gradient = gradients.by_op(name, inputs)
+    gradient = gradients.by_op(name, inputs) or host.gradient_in(interp, inputs)
     over_batch = fact.kind is not Kind.REDUCTION or _is_over_batch(arguments.of("axis", fact.params))
     reduced = _reduced_by_op(name, fact, inputs, site) if over_batch else None
     result = Tensor(

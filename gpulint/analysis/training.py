@@ -151,7 +151,7 @@ def optimizer_method(interp: Interpreter, optimizer: Optimizer, name: str, argum
         skipped = arguments.get("experimental_aggregate_gradients") or arguments.get("skip_gradients_aggregation")
         aggregated = skipped is None
         given = arguments.get("grads_and_vars", 0) or arguments.get("grads", 0)
-        found, sums = gradients.within(given), gradients.accumulators_in(given)
+        found, sums = gradients.given(interp, given), gradients.accumulators_in(given)
         interp.emit(events.GradientsApplied(site, interp.where(), optimizer, found, not aggregated, sums))
         return NONE
     if name == "minimize":

@@ -11,6 +11,7 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
+    Symbol,
     Where,
     are_few,
     callers,
@@ -21,6 +22,7 @@ from gpulint.api import (
     leaves,
     loops,
     possible,
+    symbol_of,
     unsafe,
     values,
 )
@@ -165,7 +167,7 @@ class EagerTrainStep(Rule):
             of_step = _loops_of_step(event, taken)
             if not of_step or are_few(of_step):
                 continue
-            if any(self._may_be_compiled(loss, taken.where) for loss in possible(taken.loss, taken.where)):
+            if any(self._may_be_compiled(loss, taken) for loss in possible(taken.loss, taken.where)):
                 continue
             functions = [caller.definition for one in (event, taken) for caller in callers(one.where.caller)]
             if self._wrapped.intersection(function for function in functions if function is not None):
@@ -199,11 +201,13 @@ class EagerTrainStep(Rule):
             if function == report.site or (function not in places and innermost.isdisjoint(around)):
                 yield report
 
-    def _may_be_compiled(self, loss: values.Value, taken: Where) -> bool:
+    def _may_be_compiled(self, loss: values.Value, taken: events.GradientTaken) -> bool:
         """Whether the work may be in a function that is compiled: where that is not known, no model is called here."""
         if isinstance(loss, values.Tensor):
             return loss.compiled
-        return isinstance(loss, values.Unknown) and id(taken.caller) not in self._forward
+        if not isinstance(loss, values.Unknown) or id(taken.where.caller) in self._forward:
+            return False
+        return not any(_calls_owner(loss.symbol, symbol_of(one)) for one in possible(taken.by, taken.where))
 
     def _taken(self, gradients: tuple[values.Tensor, ...]) -> events.GradientTaken | None:
         """Where gradients that are applied were taken."""
@@ -211,6 +215,20 @@ class EagerTrainStep(Rule):
             if tensor.gradient is not None and (taken := self._gradients.get(tensor.gradient.site)) is not None:
                 return taken
         return None
+
+
+def _calls_owner(loss: Symbol, variables: Symbol) -> bool:
+    """Whether a loss is made of what `model` gave when it was called, of `model.trainable_variables`."""
+    if variables.parts[0] != "attribute" or variables.parts[-1] not in ("trainable_variables", "trainable_weights"):
+        return False
+    return _calls(loss, variables.parts[1])
+
+
+def _calls(name: object, owner: object) -> bool:
+    parts = name.parts if isinstance(name, Symbol) else name if type(name) is tuple else ()
+    if isinstance(name, Symbol) and parts[0] == "call" and parts[1] == owner:
+        return True
+    return any(_calls(part, owner) for part in parts)
 
 
 def _loops_of_step(applied: events.Event, taken: events.GradientTaken) -> tuple[Loop, ...]:

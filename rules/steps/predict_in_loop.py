@@ -124,9 +124,7 @@ class PredictInLoop(Rule):
                 continue
             given = _given(event)
             one = any(_is_one(value) for value in given)
-            batch = event.arguments.get("batch_size") is None and any(
-                isinstance(value, values.Tensor) and value.from_data for value in given
-            )
+            batch = _is_in_one(event) and any(isinstance(value, values.Tensor) and value.from_data for value in given)
             in_step = event.how == "predict" and (
                 loop.site in fitted_on_samples or (loop.site in steps and loop.site not in self._fits)
             )
@@ -165,6 +163,12 @@ class PredictInLoop(Rule):
 def _loop(event: events.ModelCalled) -> Loop:
     around = event.where.context.loops
     return next((one for one in reversed(around) if rounds(one) != 1), around[-1])
+
+
+def _is_in_one(event: events.ModelCalled) -> bool:
+    """Whether `batch_size` is left out, or the number of rows that there are."""
+    sizes = possible(event.arguments.get("batch_size"), event.where)
+    return all(isinstance(size, values.Tensor) and size.shape_of for size in sizes)
 
 
 def _is_one(value: values.Value) -> bool:
