@@ -2556,8 +2556,11 @@ class Net:
     def variables(self):
         return self.layers.trainable_variables
 
-    def loss(self, x):
+    def error(self, x):
         return tf.reduce_mean(self.layers(x) ** 2)
+
+    def loss(self, x):
+        return self.error(x)
 """
 
 

@@ -132,9 +132,9 @@ def _gradient(container: Container, outcomes: list[Outcome], items: Any, element
 
 
 def _has_gradient(value: Value) -> bool:
-    if isinstance(value, Items):
-        return any(map(_has_gradient, value.items or ()))
-    return isinstance(value, Tensor) and value.gradient is not None
+    """Whether a value is a gradient, or a row with one."""
+    row = value.items or () if isinstance(value, Items) else (value,)
+    return any(isinstance(one, Tensor) and one.gradient is not None for one in row)
 
 
 def join(alternatives: list[tuple[Path, Any]], symbol: Any) -> Any:

@@ -221,14 +221,17 @@ def _calls_owner(loss: Symbol, variables: Symbol) -> bool:
     """Whether a loss is made of what `model` gave when it was called, of `model.trainable_variables`."""
     if variables.parts[0] != "attribute" or variables.parts[-1] not in ("trainable_variables", "trainable_weights"):
         return False
-    return _calls(loss, variables.parts[1])
-
-
-def _calls(name: object, owner: object) -> bool:
-    parts = name.parts if isinstance(name, Symbol) else name if type(name) is tuple else ()
-    if isinstance(name, Symbol) and parts[0] == "call" and parts[1] == owner:
-        return True
-    return any(_calls(part, owner) for part in parts)
+    owner, seen, pending = variables.parts[1], set(), [loss.parts]
+    while pending:
+        parts = pending.pop()
+        if parts[:2] == ("call", owner):
+            return True
+        for part in parts:
+            inner = part.parts if isinstance(part, Symbol) else part if type(part) is tuple else ()
+            if inner and id(inner) not in seen:
+                seen.add(id(inner))
+                pending.append(inner)
+    return False
 
 
 def _loops_of_step(applied: events.Event, taken: events.GradientTaken) -> tuple[Loop, ...]:
