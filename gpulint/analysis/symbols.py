@@ -17,19 +17,27 @@ class Symbol:
     be exponentially long, so equality is that of a 61-bit digest taken once, and parts are shared.
     """
 
-    __slots__ = ("_words", "digest", "parts")
+    __slots__ = ("_first", "_words", "digest", "parts")
 
     def __init__(self, parts: tuple[Any, ...]) -> None:
         self.parts = parts
         self.digest = hash(parts)
+        self._first: tuple[str, ...] | None = None
         self._words: frozenset[str] | None = None
 
     @property
     def words(self) -> frozenset[str]:
         """The strings in it, at any depth."""
         if self._words is None:
-            self._words = frozenset(list(dict.fromkeys(_words(self.parts)))[:MAX_WORDS])
+            self._words = frozenset(self.first_words)
         return self._words
+
+    @property
+    def first_words(self) -> tuple[str, ...]:
+        """The same in their order, so that the same ones are kept in each run."""
+        if self._first is None:
+            self._first = tuple(dict.fromkeys(_words(self.parts)))[:MAX_WORDS]
+        return self._first
 
     @property
     def package(self) -> str:
@@ -59,7 +67,7 @@ def _words(parts: tuple[Any, ...]) -> Iterator[str]:
         if isinstance(part, str):
             yield part
         elif isinstance(part, Symbol):
-            yield from part.words
+            yield from part.first_words
         elif isinstance(part, tuple) and not hasattr(part, "_fields"):
             yield from _words(part)
 
