@@ -330,3 +330,59 @@ TASK = """
 @pytest.mark.parametrize(("decorator", "expected"), [("", {"GPU508"}), ("@tf.function", set())])
 def test_a_step_that_the_loop_of_a_base_runs(decorator: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(tmp_path, engine=LOOP, task=TASK.format(decorator)) == expected
+
+
+RATES = """
+    import tensorflow as tf
+
+
+    class Trainer:
+        def __init__(self):
+            self.model = None
+
+        def build(self):
+            self.model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+            self.model.compile("sgd", "mse")
+
+        def samples(self):
+            def one():
+                for number in range(100_000):
+                    yield [float(number)], [float(number % 7)]
+
+            spec = tf.TensorSpec((1,))
+            return tf.data.Dataset.from_generator(one, output_signature=(spec, spec)).batch(32)
+
+        def train(self):
+            self.model.fit(self.samples())
+
+        def rate(self):
+            for batch in self.samples():
+                self.model.predict(batch)
+"""
+SHOWS = """
+    from trainer import Trainer
+
+
+    class Report:
+        def __init__(self, trainer: Trainer):
+            self.trainer = trainer
+
+        def shown(self):
+            return self.count()
+
+        def count(self):
+            {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "expected"),
+    [
+        ("return 0", {"GPU404", "GPU503"}),
+        ("return len(list(self.trainer.samples()))", {"GPU404", "GPU503"}),
+        ("return self.trainer.rate()", {"GPU404", "GPU503"}),
+    ],
+    ids=["nobody", "for its data alone", "with a model that nobody knows"],
+)
+def test_callers_who_know_less_take_nothing_back(use: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(tmp_path, trainer=RATES, report=SHOWS.format(use)) == expected

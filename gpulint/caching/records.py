@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 from gpulint.confidence import Confidence
@@ -48,6 +49,7 @@ def of_examined(one: Examined) -> Plain:
             [
                 _of_finding(candidate.finding),
                 candidate.site,
+                candidate.places,
                 candidate.supersedes,
                 candidate.entry,
                 candidate.fault,
@@ -55,6 +57,7 @@ def of_examined(one: Examined) -> Plain:
             for candidate in one.candidates
         ],
         sorted(one.called),
+        _of_places(one.passed),
         sorted(one.reached),
         sorted(one.elsewhere),
         [_of_finding(finding) for finding in one.unreadable],
@@ -64,26 +67,36 @@ def of_examined(one: Examined) -> Plain:
 
 
 def to_examined(plain: Plain) -> Examined:
-    path, candidates, called, reached, elsewhere, unreadable, analysed, stopped = plain
+    path, candidates, called, passed, reached, elsewhere, unreadable, analysed, stopped = plain
     return Examined(
         path,
         [
             Candidate(
                 _to_finding(finding),
                 Site(*site),
+                tuple(Site(*place) for place in places),
                 tuple(Site(*other) for other in supersedes),
                 Site(*entry) if entry is not None else None,
                 tuple(fault) if fault is not None else None,
             )
-            for finding, site, supersedes, entry, fault in candidates
+            for finding, site, places, supersedes, entry, fault in candidates
         ],
         {Site(*site) for site in called},
+        {Site(path, node) for path, nodes in passed for node in nodes},
         set(reached),
         set(elsewhere),
         [_to_finding(finding) for finding in unreadable],
         analysed=analysed,
         stopped=_to_stopped(stopped),
     )
+
+
+def _of_places(places: set[Site]) -> Plain:
+    """Places, by their file."""
+    nodes: dict[str, list[int]] = defaultdict(list)
+    for path, node in sorted(places):
+        nodes[path].append(node)
+    return list(nodes.items())
 
 
 def _to_stopped(plain: Plain) -> set[tuple[str, Site]]:

@@ -18,10 +18,12 @@ from gpulint.places import Site
 
 
 class Raised(NamedTuple):
-    """A report and the rule that made it; `entry` is the function that was run without a known caller to find it."""
+    """A report and the rule that made it; `entry` is the function that was run without a known caller to find it,
+    `places` those of the events that it is about."""
 
     rule: type[Rule]
     report: Report
+    places: tuple[Site, ...] = ()
     entry: Site | None = None
 
     @property
@@ -52,26 +54,39 @@ def reports_of(plan: Plan, rules: Iterable[type[Rule]]) -> list[Raised]:
         for instance, method in listening:
             if (instance.in_graph_mode or not graph_mode) and (instance.in_one_replica or not alone):
                 entry = entry_point(event.where, plan.path)
-                raised += [Raised(type(instance), report, entry) for report in method(event, plan) or ()]
+                for report in method(event, plan) or ():
+                    raised.append(Raised(type(instance), report, _places(report, event.site, plan), entry))
     for instance in instances:
-        raised += [Raised(type(instance), report, _entry_of(report, plan)) for report in instance.on_end(plan)]
+        for report in instance.on_end(plan):
+            place = report.happens_at or report.site
+            raised.append(Raised(type(instance), report, _places(report, place, plan), _entry_at(place, plan)))
     return raised
 
 
-def _entry_of(report: Report, plan: Plan) -> Site | None:
-    """The one entry point from which what a report is about is reached."""
-    place = report.happens_at or report.site
+def _places(report: Report, place: Site, plan: Plan) -> tuple[Site, ...]:
+    """Where something happens that a report is about: what makes it true, and what it says must change."""
+    if report.site == place or all(event.site != report.site for event in plan.events):
+        return (place,)
+    return (place, report.site)
+
+
+def _entry_at(place: Site, plan: Plan) -> Site | None:
+    """The one entry point from which a place is reached."""
     entries = {entry_point(event.where, plan.path) for event in plan.events if event.site == place}
     return entries.pop() if len(entries) == 1 else None
 
 
-def without_guessed(candidates: list[Candidate], called: Container[Site], catalogue: Catalogue) -> list[Candidate]:
-    """Reports of a run without those of functions run with unknown arguments that another file does call: what its
-    calls lead to has been reported where it was run. Names are wrong whoever calls."""
+def without_guessed(
+    candidates: list[Candidate], called: Container[Site], passed: Container[Site], catalogue: Catalogue
+) -> list[Candidate]:
+    """Reports of a run without those of functions run with unknown arguments that another file does call, and in whose
+    calls the same happens: what these lead to has been reported where they were run. Names are wrong whoever calls."""
     return [
         one
         for one in candidates
-        if one.entry is None or one.entry not in called or catalogue.holds_whoever_calls(one.finding.code)
+        if one.entry not in called
+        or not all(place in passed for place in one.places)
+        or catalogue.holds_whoever_calls(one.finding.code)
     ]
 
 

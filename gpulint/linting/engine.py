@@ -286,6 +286,8 @@ class Checker:
         part.stopped |= self._stopped(plan.bounds)
         if not is_test(source.file):
             part.called |= plan.followed
+            if plan.followed:
+                part.passed |= {event.site for event in plan.events if event.site.path != plan.path}
         plan.release()
 
     def _made_from(self, path: str) -> MadeFrom | None:
@@ -346,13 +348,14 @@ class Checker:
             if report.fix is not None and one.rule.code in selection.fixable:
                 fix, fault = writer.written(report.fix, one.rule.code)
                 finding = replace(finding, fix=fix)
-            part.candidates.append(Candidate(finding, report.site, report.supersedes, one.entry, fault))
+            part.candidates.append(Candidate(finding, report.site, one.places, report.supersedes, one.entry, fault))
 
     def _settled(self, shown: dict[str, str], parts: Sequence[Examined]) -> CheckResult:
         """What the parts of a run come to."""
         by_file: dict[str, list[Candidate]] = defaultdict(list)
         candidates: list[Candidate] = []
         called: set[Site] = set()
+        passed: set[Site] = set()
         found: list[Finding] = []
         lost = {part.path: part.lost for part in parts if part.lost}
         answered = {part.path for part in parts}
@@ -367,13 +370,14 @@ class Checker:
         for part in sorted(parts, key=lambda part: order.get(part.path, 0)):
             candidates += [one for one in part.candidates if one.finding.span.path in shown]
             called |= part.called
+            passed |= part.passed
             for path in part.reached & shown.keys():
                 self._result.programs.setdefault(shown[path], set()).add(shown[part.path])
             found += [self._shown(finding, shown) for finding in part.unreadable]
             self._result.errors += part.errors
             self._result.analysed += part.analysed
             self._result.stopped |= part.stopped
-        told = without_explained(without_guessed(candidates, called, self._catalogue), self._catalogue)
+        told = without_explained(without_guessed(candidates, called, passed, self._catalogue), self._catalogue)
         for candidate in without_repeated(told, self._catalogue):
             by_file[candidate.finding.span.path].append(candidate)
         for path in shown:

@@ -14,10 +14,12 @@ from gpulint.sources.states import MadeFrom
 
 class Candidate(NamedTuple):
     """A report that has its place. The finding's path is absolute, its fix is written; `entry` is the function that was
-    run without a known caller to find it, `fault` says (message, traceback) why the fix could not be written."""
+    run without a known caller to find it, `places` those of the events that it is about, `fault` says (message,
+    traceback) why the fix could not be written."""
 
     finding: Finding
     site: Site
+    places: tuple[Site, ...] = ()
     supersedes: tuple[Site, ...] = ()
     entry: Site | None = None
     fault: tuple[str, str] | None = None
@@ -34,6 +36,8 @@ class Examined:
     path: str
     candidates: list[Candidate] = field(default_factory=list)
     called: set[Site] = field(default_factory=set)
+    passed: set[Site] = field(default_factory=set)
+    """Places in other files where something happens in these calls."""
     reached: set[str] = field(default_factory=set)
     """The files that they reach into: those that they are reported for, and those whose functions they call."""
     elsewhere: set[str] = field(default_factory=set)

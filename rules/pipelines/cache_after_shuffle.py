@@ -99,6 +99,7 @@ class CacheAfterShuffle(Rule):
                             step.site,
                             message,
                             confidence=confidence(event.where),
+                            happens_at=event.site,
                             related=((cause.site, "this comes before it"), (event.site, "training reads it here")),
                             fix=unsafe("Cache first: epochs then differ", _first, step.site, cause.site),
                         )

@@ -105,6 +105,7 @@ class MapNotParallel(Rule):
                             message,
                             instead=REORDERS if step.name == "interleave" else "",
                             confidence=confidence(event.where),
+                            happens_at=event.site,
                             fix=_parallel(step, plan),
                             related=(
                                 *((effect.site, "it is stateful by this") for effect in step.effects[:1]),

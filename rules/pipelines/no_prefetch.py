@@ -86,6 +86,7 @@ class NoPrefetch(Rule):
                     last,
                     "nothing reads ahead of this pipeline",
                     confidence=confidence(event.where),
+                    happens_at=event.site,
                     related=((event.site, "training reads it here"),),
                     fix=safe(
                         "Add `.prefetch(tf.data.AUTOTUNE)`", calls.appended, last, ".prefetch(tensorflow.data.AUTOTUNE)"

@@ -99,6 +99,7 @@ class PrefetchNotLast(Rule):
                 "the prefetch is not the last step",
                 why="" if waited_for is not None else _OF_ELEMENTS,
                 confidence=confidence(event.where),
+                happens_at=event.site,
                 related=((last, "this comes after it"),),
                 supersedes=(last,),
                 fix=unsafe("Prefetch at the end: finished batches wait in memory", _at_end, steps[early].site, last),

@@ -77,6 +77,7 @@ class PythonInPipeline(Rule):
                             one.site,
                             "a generator gives single elements",
                             confidence=confidence(event.where),
+                            happens_at=event.site,
                             related=(read,),
                         )
                     elif one.for_samples is not None:
@@ -84,6 +85,7 @@ class PythonInPipeline(Rule):
                             one.site,
                             "a generator prepares its batches sample by sample",
                             confidence=confidence(event.where),
+                            happens_at=event.site,
                             related=((one.for_samples, "for each sample, this"), read),
                         )
                 for step in fresh:
@@ -94,6 +96,7 @@ class PythonInPipeline(Rule):
                             called.site,
                             "Python is called for each element, one after the other",
                             confidence=confidence(event.where),
+                            happens_at=event.site,
                             related=((step.site, "by this step"), read),
                         )
 
