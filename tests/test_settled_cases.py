@@ -2570,3 +2570,66 @@ def test_a_program_of_tensorflow_1_that_is_eager(switch: str, expected: set[str]
     (tmp_path / "networks.py").write_text(NETWORKS)
     (tmp_path / "train.py").write_text(FIRST.replace("enable_eager_execution", switch))
     assert {one.code for one in gpulint.check_paths([tmp_path]).findings} - {"GPU401", "GPU901"} == expected
+
+
+ONE_OF_MANY = """
+import glob
+import sys
+
+import numpy as np
+import tensorflow as tf
+from reading import read
+
+model = tf.keras.models.load_model(sys.argv[1])
+predicted = []
+for path in glob.glob("*.p"):
+    x, y = read(path)
+    predicted.append(model.predict(GIVEN))
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "is_one"),
+    [
+        ("tf.stack([x])", True),
+        ("tf.convert_to_tensor([x])", True),
+        ("tf.convert_to_tensor(x[None] / 255, tf.float32)", True),
+        ("tf.cast(np.expand_dims(x, 0), tf.float32)", True),
+        ("tf.reshape(x, (1, 32, 32))", True),
+        ("tf.stack([x, x[::-1]])", False),
+        ("tf.stack([x], axis=-1)", False),
+        ("tf.reshape(x, (-1, 32, 32))", False),
+        ("tf.convert_to_tensor(x)", False),
+    ],
+)
+def test_a_batch_of_one_that_operations_make(given: str, is_one: bool, tmp_path: Path) -> None:
+    assert ("GPU503" in codes_in(ONE_OF_MANY.replace("GIVEN", given), tmp_path)) == is_one
+
+
+FOR_OTHERS = """
+import tensorflow as tf
+
+
+def NAME(pattern, batch_size):
+    def read(path):
+        return tf.py_function(lambda one: parse(one), [path], tf.float32)
+
+    dataset = tf.data.Dataset.list_files(pattern).map(read)
+    dataset = STEPS
+    return dataset.batch(batch_size).prefetch(tf.data.AUTOTUNE)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "steps", "expected"),
+    [
+        ("images", "dataset.shuffle(1000)", {"GPU402", "GPU404"}),
+        ("images", "dataset.map(tf.image.random_flip_left_right, num_parallel_calls=4)", {"GPU402", "GPU404"}),
+        ("images", "dataset.shuffle(1000).cache()", {"GPU403"}),
+        ("images", "dataset", set()),
+        ("validation_images", "dataset.shuffle(1000)", set()),
+    ],
+)
+def test_pipelines_that_others_read(name: str, steps: str, expected: set[str], tmp_path: Path) -> None:
+    text = FOR_OTHERS.replace("NAME", name).replace("STEPS", steps)
+    assert codes_in(text, tmp_path) == expected

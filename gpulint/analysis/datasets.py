@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpulint.analysis import events, generators, members, removed, runtime
+from gpulint.analysis.contexts import Caller
 from gpulint.analysis.effects import of_layer
+from gpulint.analysis.nesting import leaves_on
 from gpulint.analysis.state import alternatives
 from gpulint.analysis.tensors import element_of, flattened
 from gpulint.analysis.values import (
@@ -16,6 +18,7 @@ from gpulint.analysis.values import (
     Bound,
     Dataset,
     Effect,
+    External,
     Function,
     Instance,
     Items,
@@ -124,6 +127,16 @@ def consumed(interp: Interpreter, value: Value, how: str, site: Site, loop: Site
                 pending += [(path | guard, one) for one in reversed(option.over)]
 
 
+def given_away(interp: Interpreter, value: Value, function: Function) -> None:
+    """What a function gives that nobody in the program calls: its pipelines are for somebody else."""
+    site = Site(function.module.path, function.definition.number)
+    caller = Caller(None, function.name, None, known=False, definition=site)
+    where = interp.where()._replace(caller=caller)
+    for part in leaves_on(interp.path, value):
+        if isinstance(part, Dataset):
+            interp.emit(events.DatasetConsumed(site, where, part, "elsewhere", None))
+
+
 def is_several(value: Value) -> bool:
     """Whether a value can be several datasets: the splits that `tfds.load` gives, with or without what it knows of
     them, by number or by name."""
@@ -203,10 +216,11 @@ def _run_mapped(interp: Interpreter, arguments: Arguments, site: Site) -> tuple[
     mark = len(interp.effects)
     if isinstance(function, (Layer, Model)) and function.cls is None:
         of_layer(interp, function, site)
-    elif isinstance(function, (Function, Traced, Partial, Bound, Object)):
+    elif isinstance(function, (Function, Traced, Partial, Bound, Object, External)):
         here = interp.context._replace(devices=(), scopes=(), replica=None, traced=site, mapped=site, loops=())
         with interp.within(here):
-            interp.call(function, Arguments((Tensor(site), Tensor(site))), site)
+            element = (Tensor(site),) if isinstance(function, External) else (Tensor(site), Tensor(site))
+            interp.call(function, Arguments(element), site)
     found = tuple(interp.effects[mark:])
     del interp.effects[mark:]
     return found

@@ -398,7 +398,7 @@ class DatasetBatched(Event):
 @dataclass(frozen=True, slots=True)
 class DatasetConsumed(Event):
     """A finished pipeline is read. `how`: "fit", "evaluate" (validation and prediction too), "loop" (`loop` is the
-    loop), "next"."""
+    loop), "next", "elsewhere" (a function that nobody in the program calls returns it)."""
 
     dataset: Dataset
     how: str

@@ -329,13 +329,14 @@ class Interpreter:
         """What calling a value gives."""
         return calls.call(self, function, arguments, site)
 
-    def call_entry(self, function: Value, arguments: Arguments, site: Site, receiver: Value | None = None) -> None:
-        """Call a function that nobody in the program calls."""
+    def call_entry(self, function: Value, arguments: Arguments, site: Site, receiver: Value | None = None) -> Value:
+        """Call a function that nobody in the program calls. What it gives: None where it is not followed."""
         if isinstance(function, Traced):
             self.context = calls.inside(self.context, function)
             function = function.function
         if isinstance(function, Function):
-            calls.call_function(self, function, arguments, site, receiver)
+            return calls.call_function(self, function, arguments, site, receiver)
+        return Constant(None)
 
     def made_since(self, mark: int) -> Changes:
         """What has changed since a mark, but for the process: that is as whoever calls has it."""

@@ -45,6 +45,30 @@ def read_by_training(plan: Plan) -> Iterator[DatasetConsumed]:
             yield event
 
 
+def made_for_training(plan: Plan) -> Iterator[DatasetConsumed]:
+    """The places where training gets its data, and the functions that give pipelines which only training can want, in
+    a random order or with random changes, to somebody who is not here."""
+    yield from read_by_training(plan)
+    for event in plan.events:
+        if (
+            isinstance(event, DatasetConsumed)
+            and event.how == "elsewhere"
+            and EVALUATES.isdisjoint(words(event.where.caller.function))
+            and not is_toy(event.dataset)
+            and any(_is_random(step) for chain in chains(event.dataset) for step in chain)
+        ):
+            yield event
+
+
+def _is_random(step: Step) -> bool:
+    return step.name == "shuffle" or any(effect.kind == "random" for effect in step.effects)
+
+
+def reader(event: DatasetConsumed) -> tuple[Site, str]:
+    """The place where a pipeline is read, with what can be said of it."""
+    return event.site, "this gives it to others" if event.how == "elsewhere" else "training reads it here"
+
+
 def _is_evaluation(event: DatasetConsumed, loops: frozenset[Site]) -> bool:
     """Whether a loop without training steps, of a function that says that it evaluates, reads a pipeline."""
     innermost = event.where.context.loops[-1].site

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from functools import cache
 
-from gpulint.analysis import callbacks, members, process
+from gpulint.analysis import callbacks, datasets, members, process
 from gpulint.analysis.contexts import Context
 from gpulint.analysis.control import Exhausted, Halts
 from gpulint.analysis.entries import Entry, entries
@@ -96,7 +96,7 @@ def _run_entries(interp: Interpreter, scope: ModuleScope, words: frozenset[str] 
 def _run_entry(interp: Interpreter, entry: Entry) -> None:
     unknown = Arguments((), {}, True)
     if entry.owner is None:
-        interp.call_entry(entry.called, unknown, entry.site)
+        datasets.given_away(interp, interp.call_entry(entry.called, unknown, entry.site), entry.own)
         return
     receiver = members.unmade(interp, entry.owner, entry.site)
     if id(entry.own.definition) in interp.entered:
@@ -107,7 +107,8 @@ def _run_entry(interp: Interpreter, entry: Entry) -> None:
         interp.context = interp.context._replace(maybe_traced=True)
     from gpulint.analysis.calls import with_receiver
 
-    interp.call_entry(entry.called, with_receiver(receiver, unknown), entry.site, receiver)
+    given = interp.call_entry(entry.called, with_receiver(receiver, unknown), entry.site, receiver)
+    datasets.given_away(interp, given, entry.own)
 
 
 _TRACED_BY_KERAS = frozenset({"predict_step", "test_step", "train_step"})

@@ -9,6 +9,7 @@ from gpulint.analysis import effects, events, gradients, host, runtime
 from gpulint.analysis.contexts import DeviceScope
 from gpulint.analysis.names import words
 from gpulint.analysis.nesting import leaves, rebuilt
+from gpulint.analysis.rounds import is_single
 from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.analysis.values import (
     Arguments,
@@ -188,8 +189,7 @@ def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: S
         or (interp.context.traced is None and _only_host_values(name, inputs)),
         symbolic=result.symbolic,
         scaled=any(isinstance(value, Tensor) and value.scaled for value in inputs),
-        single=(name == "tensorflow.expand_dims" and known(arguments.of("axis", fact.params)) == 0)
-        or (name.startswith(_KEEPS_BATCH) and isinstance(first, Tensor) and first.single),
+        single=_has_one_row(name, fact, arguments),
         of_weights=_is_of_weights(inputs),
         state=gradients.state_by_op(name, inputs),
     )
@@ -197,6 +197,25 @@ def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: S
     if name in _PAIRS and arguments.positional:
         return Items("tuple", (arguments.positional[0], Tensor(site)))
     return result
+
+
+def _has_one_row(name: str, fact: Fact, arguments: Arguments) -> bool:
+    """Whether an op gives a batch of one example."""
+    given = arguments.get(fact.params[0] if fact.params else "", 0)
+    if name in _PACKS and isinstance(given, Items):
+        parts, axis = given.items or (), known(arguments.of("axis", fact.params))
+        return len(parts) == 1 and not isinstance(parts[0], Constant) and axis in (..., 0)
+    if name == "tensorflow.reshape":
+        shape = arguments.of("shape", fact.params)
+        sizes = shape.items if isinstance(shape, Items) else None
+        return sizes is not None and len(sizes) > 1 and known(sizes[0]) == 1
+    if name == "tensorflow.expand_dims":
+        return known(arguments.of("axis", fact.params)) == 0
+    return name.startswith(_KEEPS_BATCH) and given is not None and is_single(given)
+
+
+_PACKS = frozenset({"tensorflow.constant", "tensorflow.convert_to_tensor", "tensorflow.stack"})
+"""Ops that give a list as one tensor, with an axis for the list in front."""
 
 
 def _is_over_batch(axis: Value | None) -> bool:

@@ -70,5 +70,8 @@ DATASET_WORDS = frozenset({"Dataset", "TFRecordDataset", "FixedLengthRecordDatas
 STATEFUL_WORDS = stateful.last_names() | {"random", "lookup", "dropout", "StaticHashTable"}
 """Without one of these no map of a program is stateful."""
 
+PREPARING_WORDS = TRAINING_WORDS | STATEFUL_WORDS | {"fit(", "shuffle"}
+"""Without one of these a program has no pipeline that training reads, or that it makes for it."""
+
 CLUSTER_WORDS = frozenset({"MultiWorkerMirroredStrategy", "CollectiveAllReduceStrategy"})
 """Without one of these a program makes no strategy of several workers."""

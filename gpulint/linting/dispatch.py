@@ -19,7 +19,7 @@ from gpulint.places import Site
 
 class Raised(NamedTuple):
     """A report and the rule that made it; `entry` is the function that was run without a known caller to find it,
-    `places` those of the events that it is about."""
+    `places` those of the events that it is about, none where it is about what that function gives to its callers."""
 
     rule: type[Rule]
     report: Report
@@ -59,7 +59,9 @@ def reports_of(plan: Plan, rules: Iterable[type[Rule]]) -> list[Raised]:
     for instance in instances:
         for report in instance.on_end(plan):
             place = report.happens_at or report.site
-            raised.append(Raised(type(instance), report, _places(report, place, plan), _entry_at(place, plan)))
+            entry = _entry_at(place, plan)
+            places = _places(report, place, plan) if place != entry else ()
+            raised.append(Raised(type(instance), report, places, entry))
     return raised
 
 

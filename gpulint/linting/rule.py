@@ -32,8 +32,8 @@ class Report:
     `why` and `instead` default to the rule's own. `related` are (site, message) pairs. `supersedes` names
     sites that this report already explains, so that rules listing this one in `yields_to` stay silent there.
     `unless` is what the author can have written beside the code that makes it right. `fix` is how the rule would
-    change the file. `happens_at` is the place of the event that a report of `on_end` is about, where none stands at
-    `site` itself (a definition).
+    change the file. `happens_at` is the place of the event that a report of `on_end` is about, where that is not `site`
+    itself (a pipeline that is read elsewhere).
     """
 
     site: Site

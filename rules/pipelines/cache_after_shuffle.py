@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.api import (
-    TRAINING_WORDS,
+    PREPARING_WORDS,
     Draft,
     Edit,
     Plan,
@@ -29,7 +29,8 @@ class CacheAfterShuffle(Rule):
     """Cache that freezes what is random
 
     ## What it does
-    Finds `cache()` after `shuffle`, after a random map, or after `repeat`, in a training pipeline.
+    Finds `cache()` after `shuffle`, after a random map, or after `repeat`, in a training pipeline (also in
+    one that a function gives to others).
 
     ## Why is this bad
     The cache is filled in the first epoch and read in all others: measured, the order is then the same in every
@@ -74,7 +75,7 @@ class CacheAfterShuffle(Rule):
     severity = Severity.WARNING
     about_cost = True
     speaks_of = frozenset({"cache("})
-    besides = (TRAINING_WORDS | {"fit("},)
+    besides = (PREPARING_WORDS,)
     why = "the cache is filled once: every epoch is like the first"
     instead = "cache first, then shuffle, augment and repeat"
 
@@ -88,7 +89,7 @@ class CacheAfterShuffle(Rule):
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        for event in pipelines.read_by_training(plan):
+        for event in pipelines.made_for_training(plan):
             if event.site in self._once:
                 continue
             for chain in pipelines.chains(event.dataset):
@@ -100,7 +101,7 @@ class CacheAfterShuffle(Rule):
                             message,
                             confidence=confidence(event.where),
                             happens_at=event.site,
-                            related=((cause.site, "this comes before it"), (event.site, "training reads it here")),
+                            related=((cause.site, "this comes before it"), pipelines.reader(event)),
                             fix=unsafe("Cache first: epochs then differ", _first, step.site, cause.site),
                         )
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from gpulint.api import (
     DATASET_WORDS,
     OPTION_WORDS,
+    PREPARING_WORDS,
     STATEFUL_WORDS,
-    TRAINING_WORDS,
     Offer,
     Plan,
     Report,
@@ -29,6 +29,8 @@ class MapNotParallel(Rule):
     ## What it does
     Finds `map` of a stateful function and `interleave` without `num_parallel_calls` in a training pipeline, and maps of
     any function where the program switches off that TensorFlow makes them parallel (or targets a release before 2.5).
+    A pipeline that training does not read in the project, because a function gives it to others, is taken for one if it
+    is shuffled or changed at random.
 
     ## Why is this bad
     One core prepares the data, whatever the machine has. TensorFlow makes maps parallel by itself only if their
@@ -88,13 +90,13 @@ class MapNotParallel(Rule):
     severity = Severity.WARNING
     about_cost = True
     speaks_of = STATEFUL_WORDS | OPTION_WORDS | {"interleave("}
-    besides = (frozenset({"map(", "interleave("}), TRAINING_WORDS | {"fit("})
+    besides = (frozenset({"map(", "interleave("}), PREPARING_WORDS)
     speaks_of_before = (pipelines.PARALLEL_MAPS, DATASET_WORDS)
     why = "one core prepares the data"
     instead = "give it `num_parallel_calls=tf.data.AUTOTUNE`; the order of the elements stays the same"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        for event in pipelines.read_by_training(plan):
+        for event in pipelines.made_for_training(plan):
             parallel = pipelines.parallelizes_maps(event.dataset, plan)
             for chain in pipelines.chains(event.dataset):
                 for step in pipelines.after_cache(chain):
@@ -109,7 +111,7 @@ class MapNotParallel(Rule):
                             fix=_parallel(step, plan),
                             related=(
                                 *((effect.site, "it is stateful by this") for effect in step.effects[:1]),
-                                (event.site, "training reads it here"),
+                                pipelines.reader(event),
                             ),
                         )
 

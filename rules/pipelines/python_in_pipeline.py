@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from gpulint.api import TRAINING_WORDS, Plan, Report, Rule, Severity, confidence, leaves, pipelines, symbol_of, values
+from gpulint.api import PREPARING_WORDS, Plan, Report, Rule, Severity, confidence, leaves, pipelines, symbol_of, values
 
 
 class PythonInPipeline(Rule):
@@ -13,7 +13,7 @@ class PythonInPipeline(Rule):
 
     ## What it does
     Finds `from_generator` of single elements, and `py_function` and `numpy_function` in a sequential map, in a training
-    pipeline.
+    pipeline (also in one that a function gives to others, if it is shuffled or changed at random).
 
     ## Why is this bad
     One Python interpreter with one lock feeds all GPUs. Measured: an element of `from_generator` takes 0.2 to
@@ -61,15 +61,15 @@ class PythonInPipeline(Rule):
     severity = Severity.WARNING
     about_cost = True
     speaks_of = frozenset({"from_generator", "py_function", "numpy_function", "py_func"})
-    besides = (TRAINING_WORDS | {"fit("},)
+    besides = (PREPARING_WORDS,)
     why = "one Python interpreter with one lock feeds all GPUs"
     instead = "use TensorFlow operations, read whole batches, or prepare the data beforehand (TFRecord)"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        for event in pipelines.read_by_training(plan):
+        for event in pipelines.made_for_training(plan):
             for one, batched in _all(event.dataset):
                 fresh = pipelines.after_cache(one.steps)
-                read = (event.site, "training reads it here")
+                read = pipelines.reader(event)
                 from_generator = one.source.endswith(".from_generator") and len(fresh) == len(one.steps)
                 if from_generator and not pipelines.is_toy(one) and not _gives_names(one):
                     if batched:
