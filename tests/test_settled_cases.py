@@ -2633,3 +2633,38 @@ def NAME(pattern, batch_size):
 def test_pipelines_that_others_read(name: str, steps: str, expected: set[str], tmp_path: Path) -> None:
     text = FOR_OTHERS.replace("NAME", name).replace("STEPS", steps)
     assert codes_in(text, tmp_path) == expected
+
+
+MADE_AGAIN = """
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.Adam()
+trace = [np.zeros(w.shape) for w in model.trainable_variables]
+
+
+@tf.function
+def gradients_of(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    return tape.gradient(loss, model.trainable_variables)
+
+
+for x in tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4))).batch(64).prefetch(1):
+    gradients = gradients_of(x)
+    GIVEN
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("gradients = [np.clip(g.numpy(), -1, 1) for g in gradients]", {"GPU502"}),
+        ("gradients = trace = [0.9 * t + g.numpy() for t, g in zip(trace, gradients)]", {"GPU502"}),
+        ("gradients = [tf.clip_by_value(g, -1, 1) for g in gradients]", set()),
+    ],
+)
+def test_gradients_that_the_host_made(given: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(MADE_AGAIN.replace("GIVEN", given), tmp_path) == expected

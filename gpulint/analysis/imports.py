@@ -29,6 +29,8 @@ def import_(interp: Interpreter, node: ir.Import) -> int:
             _bind(interp, alias, module(interp, dotted, interp.site(node)))
         else:
             top = dotted.partition(".")[0]
+            if dotted != top:
+                module(interp, dotted, interp.site(node))
             present = interp.frame.locals.get(top)
             if not isinstance(present, (External, ModuleValue)) or dotted == top:
                 _bind(interp, top, module(interp, top, interp.site(node)))
@@ -40,7 +42,7 @@ def _bind(interp: Interpreter, name: str, value: Value) -> None:
     interp.state.write(frame.declared.get(name, frame.locals), name, value)
 
 
-MAX_EAGER_DEPTH = 2
+MAX_EAGER_DEPTH = 3
 """Imports inside imports that are run at once, for what they do to the runtime; deeper ones when they are used."""
 
 
@@ -52,10 +54,21 @@ def _run_now(interp: Interpreter, path: str, dotted: str, site: Site) -> None:
             interp.run_module(path, dotted, site)
 
 
+def _run_packages(interp: Interpreter, dotted: str, site: Site) -> None:
+    """Importing a module runs the packages that it is in, the outermost first."""
+    parts = dotted.split(".")
+    for depth in range(1, len(parts)):
+        package = ".".join(parts[:depth])
+        path = interp.project.find(package, interp.frame.module.path)
+        if path is not None and path.endswith("__init__.py"):
+            _run_now(interp, path, package, site)
+
+
 def module(interp: Interpreter, dotted: str, site: Site) -> Value:
     """The module of that name, of the project or of a library."""
     path = interp.project.find(dotted, interp.frame.module.path)
     if path is not None:
+        _run_packages(interp, dotted, site)
         _run_now(interp, path, dotted, site)
         return Imported(path, dotted, None)
     return External(canonical(dotted), dotted.partition(".")[0])
@@ -73,6 +86,8 @@ def import_from(interp: Interpreter, node: ir.ImportFrom) -> int:
         path = interp.project.find_relative(node.module, node.level, importer)
     else:
         path = interp.project.find(node.module, importer)
+        if path is not None:
+            _run_packages(interp, node.module, interp.site(node))
     if path is not None:
         _run_now(interp, path, node.module, interp.site(node))
     for name, alias in node.names:

@@ -152,6 +152,9 @@ def optimizer_method(interp: Interpreter, optimizer: Optimizer, name: str, argum
         aggregated = skipped is None
         given = arguments.get("grads_and_vars", 0) or arguments.get("grads", 0)
         found, sums = gradients.given(interp, given), gradients.accumulators_in(given)
+        if found and not gradients.within(given):
+            made_of = tuple(leaves_on(interp.path, given or NONE))
+            interp.emit(events.OpCalled(site, interp.where(), "tensorflow.convert_to_tensor", made_of, found[0], None))
         interp.emit(events.GradientsApplied(site, interp.where(), optimizer, found, not aggregated, sums))
         return NONE
     if name == "minimize":
