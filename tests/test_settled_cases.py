@@ -2668,3 +2668,92 @@ for x in tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4))).batch(64).prefe
 )
 def test_gradients_that_the_host_made(given: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(MADE_AGAIN.replace("GIVEN", given), tmp_path) == expected
+
+
+IN_EPOCHS = """
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.Adam()
+x = tf.random.normal((512, 4))
+
+
+@tf.function
+def step():
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    return loss
+
+
+history = []
+for ROUNDS:
+    history.append(step().numpy())
+"""
+
+
+@pytest.mark.parametrize(
+    ("rounds", "expected"),
+    [
+        ("epoch in range(20_000)", {"GPU501"}),
+        ("epoch in range(1, 10**30)", {"GPU501"}),
+        ("epoch in range(100)", set()),
+        ("episode in range(20_000)", set()),
+    ],
+)
+def test_thousands_of_epochs_are_steps(rounds: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(IN_EPOCHS.replace("ROUNDS", rounds), tmp_path) == expected
+
+
+BY_ANOTHER_WAY = """
+import sys
+
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.Adam()
+
+
+@tf.function
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    return {"loss": loss, "double": 2 * loss}
+
+
+verbose = "-v" in sys.argv
+sums = {}
+for number, x in enumerate(tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4))).batch(64).prefetch(1)):
+    losses = step(x)
+    READ
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "rows"),
+    [
+        (
+            "for key, value in losses.items():\n        if key in sums:\n            sums[key] += np.mean(value)\n"
+            "        else:\n            sums[key] = np.mean(value)",
+            [26],
+        ),
+        (
+            "loss = losses['loss']\n    if verbose:\n        print(loss.numpy())\n    else:\n        sums[0] = float(loss)",
+            [26, 28],
+        ),
+        ("loss = losses['loss']\n    if verbose:\n        print(loss.numpy())", []),
+        (
+            "loss = losses['loss']\n    if verbose:\n        print(loss.numpy())\n"
+            "    if number % 100 == 0:\n        print(float(loss))",
+            [],
+        ),
+        ("loss = losses['loss']\n    sums[number] = float(loss)\n    if verbose:\n        print(loss.numpy())", [25]),
+    ],
+)
+def test_reads_by_one_way_or_another(read: str, rows: list[int], tmp_path: Path) -> None:
+    found = findings_in(BY_ANOTHER_WAY.replace("READ", read), tmp_path)
+    assert [one.span.row for one in found if one.code == "GPU501"] == rows

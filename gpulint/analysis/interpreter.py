@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 MAX_STEPS = 30_000
 """Expressions and statements evaluated for one program before the rest of it is given up."""
 
-MAX_ENTRY_STEPS = 6_000
+MAX_ENTRY_STEPS = 20_000
 """The same for one entry point that nobody calls."""
 
 MAX_CALL_STEPS = 2_000

@@ -13,6 +13,7 @@ from gpulint.analysis.events import (
     ModelCalled,
     ModelFitted,
     StateUpdated,
+    TensorRead,
     UnknownFitted,
 )
 from gpulint.analysis.names import words
@@ -23,8 +24,9 @@ from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.analysis.values import Dataset, Items, Tensor, Value, known, symbol_of
 from gpulint.places import Site
 
-_EPOCHS = frozenset({"epoch", "epochs", "ep", "episode", "episodes"})
-"""Words in the name of a loop's variable that say a round is a pass over the data."""
+_EPOCHS = frozenset({"epoch", "epochs", "ep"})
+_PASSES = _EPOCHS | {"episode", "episodes"}
+"""Words in the name of a loop's variable that say a round is a pass over the data, or a game."""
 
 
 def is_update(event: Event) -> bool:
@@ -94,8 +96,22 @@ def _batch_methods(plan: Plan) -> frozenset[Site]:
 
 
 def is_over_epochs(loop: Loop) -> bool:
-    """Whether a loop says that its rounds are epochs."""
-    return any(words(name) & _EPOCHS for name in loop.names)
+    """Whether a loop says that its rounds are passes over the data. Thousands of epochs are steps over all of it."""
+    said = frozenset().union(*(words(name) & _PASSES for name in loop.names))
+    return bool(said) and not (said <= _EPOCHS and any(_has_many(one) for one in counted_in(loop.iterable)))
+
+
+def _has_many(iterable: Value) -> bool:
+    """Whether something is a `range` of thousands."""
+    if not isinstance(iterable, Items) or iterable.symbol.parts[0] != "range":
+        return False
+    bounds = [one.parts[2] for one in iterable.symbol.parts[1] if one.parts[:2] == ("constant", "int")]
+    is_known = 0 < len(bounds) == len(iterable.symbol.parts[1]) and 0 not in bounds[2:]
+    return is_known and bool(range(*bounds)[MANY - 1 :])
+
+
+MANY = 1000
+"""Rounds that are too many for passes over batches of data."""
 
 
 def goes_over_data(iterable: Value | None) -> bool:
@@ -145,10 +161,11 @@ def are_few(loops: Iterable[Loop], limit: int = FEW) -> bool:
 
 def in_every_turn(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
     """Whether what happens at a place happens in each round of a loop that was gone through, not only in the first or
-    the last."""
-    arrivals = _arrivals(event, loop, others)
+    the last; or in each but the first, if the same happens then at another place."""
+    arrivals = _arrivals_by_all_ways(event, loop, others)
     return loop.turns < 2 or (
         len({around.turn for _, around in arrivals}) > 1
+        and any(around.turn > 0 for _, around in _arrivals(event, loop, others))
         and any(
             turn == around.turn and compatible(where.path, end)
             for where, around in arrivals
@@ -207,6 +224,25 @@ def _arrivals(event: Event, loop: Loop, others: Iterable[Event]) -> list[tuple[W
     ]
 
 
+def _arrivals_by_all_ways(event: Event, loop: Loop, others: Iterable[Event]) -> list[tuple[Where, Loop]]:
+    """Those moments, and for the read of a tensor those too at which the same is read at a place that is reached only
+    where this one is not."""
+    found = _arrivals(event, loop, others)
+    if not isinstance(event, TensorRead):
+        return found
+    alike = [one for one in others if isinstance(one, TensorRead) and one.tensor.site == event.tensor.site]
+    own = _arrivals(event, loop, alike)
+    for other in {one.site: one for one in alike if one.site != event.site}.values():
+        arrivals = _arrivals(other, loop, alike)
+        if not any(
+            around.turn == there.turn and compatible(where.path, one.path)
+            for where, around in own
+            for one, there in arrivals
+        ):
+            found += arrivals
+    return found
+
+
 def _is_guarded_as(where: Where, loop: Loop, steps: Iterable[Event]) -> bool:
     deciding, flags = _deciding(where, loop), set(where.context.flags[loop.flags :])
     return not _is_seldom(where, loop) and any(
@@ -220,13 +256,24 @@ def _is_guarded_as(where: Where, loop: Loop, steps: Iterable[Event]) -> bool:
 def is_unguarded(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
     """Whether nothing inside a loop decides that a place is reached, but that no exception came before: in each round
     that was gone through, by one way or by the ways of several events of the same kind."""
-    if len(event.where.context.flags) > loop.flags:
+    if len(event.where.context.flags) > loop.flags or any(map(_is_for_the_first, _deciding(event.where, loop))):
         return False
     ways: dict[int, set[Path]] = defaultdict(set)
-    for where, around in _arrivals(event, loop, others):
+    for where, around in _arrivals_by_all_ways(event, loop, others):
         if len(where.context.flags) <= around.flags:
             ways[around.turn].add(_deciding(where, around))
     return all(is_complete(of_turn) for of_turn in ways.values())
+
+
+def _is_for_the_first(literal: Literal) -> bool:
+    """Whether a condition holds where a dict of the program does not have something yet."""
+    kept = literal.condition.operand
+    return (
+        literal.condition.operator == "in"
+        and not literal.holds
+        and isinstance(kept, Symbol)
+        and kept.parts[0] == "dict"
+    )
 
 
 def _deciding(where: Where, loop: Loop) -> Path:

@@ -103,6 +103,8 @@ class HostSyncInLoop(Rule):
 
     def __init__(self) -> None:
         self._reads: dict[Site, list[events.TensorRead]] = defaultdict(list)
+        self._reads_of: dict[Site, list[events.TensorRead]] = defaultdict(list)
+        """For each tensor, by the place where it is made, where it is read."""
         self._needed: dict[Site, set[Site]] = defaultdict(set)
         """For each read, the loops around the places where the host works with it."""
         self._added: dict[int, list[bool]] = defaultdict(list)
@@ -110,6 +112,7 @@ class HostSyncInLoop(Rule):
 
     def on_tensor_read(self, event: events.TensorRead, plan: Plan) -> Iterator[Report]:
         self._reads[event.site].append(event)
+        self._reads_of[event.tensor.site].append(event)
         return iter(())
 
     def on_host_value_used(self, event: events.HostValueUsed, plan: Plan) -> Iterator[Report]:
@@ -124,7 +127,7 @@ class HostSyncInLoop(Rule):
     def on_end(self, plan: Plan) -> Iterator[Report]:
         loops, steps = (step_loops(plan), updates(plan)) if self._reads else (frozenset(), [])
         for event in (event for alike in self._reads.values() for event in alike):
-            alike = self._reads[event.site]
+            alike = [*self._reads[event.site], *self._reads_of[event.tensor.site]]
             loop = every_step(event, loops, steps, alike)
             if loop is None or not in_every_turn(event, loop, alike):
                 continue
