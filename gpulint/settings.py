@@ -27,9 +27,10 @@ NEWEST_TENSORFLOW = "2.21"
 DEFAULT_EXCLUDE = (
     ".bzr", ".direnv", ".eggs", ".git", ".git-rewrite", ".gpulint_cache", ".hg", ".ipynb_checkpoints", ".mypy_cache",
     ".nox", ".pants.d", ".pyenv", ".pytest_cache", ".pytype", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode",
-    "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules", "site-packages", "venv",
+    "__pypackages__", "_build", "buck-out", "build", "node_modules", "site-packages", "venv",
 )  # fmt: skip
-"""What discovery leaves out unless `exclude` says otherwise: ruff's defaults."""
+"""What discovery leaves out unless `exclude` says otherwise: ruff's defaults but for `dist`, which has sources only
+where it is short for "distributed"."""
 
 
 class SettingsError(Exception):

@@ -2742,7 +2742,8 @@ for number, x in enumerate(tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4)
             [26],
         ),
         (
-            "loss = losses['loss']\n    if verbose:\n        print(loss.numpy())\n    else:\n        sums[0] = float(loss)",
+            "loss = losses['loss']\n    if verbose:\n        print(loss.numpy())\n"
+            "    else:\n        sums[0] = float(loss)",
             [26, 28],
         ),
         ("loss = losses['loss']\n    if verbose:\n        print(loss.numpy())", []),
@@ -2757,3 +2758,70 @@ for number, x in enumerate(tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4)
 def test_reads_by_one_way_or_another(read: str, rows: list[int], tmp_path: Path) -> None:
     found = findings_in(BY_ANOTHER_WAY.replace("READ", read), tmp_path)
     assert [one.span.row for one in found if one.code == "GPU501"] == rows
+
+
+WEIGHTS_READ = """
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(1,))])
+model.compile(optimizer="sgd", loss="mse")
+
+
+class History(tf.keras.callbacks.Callback):
+    def on_train_begin(self, logs=None):
+        self.kept = []
+
+    def on_train_batch_end(self, batch, logs=None):
+        READ
+
+
+data = tf.data.Dataset.from_tensor_slices((tf.zeros((1000, 1)), tf.zeros((1000, 1)))).batch(10)
+model.fit(data, epochs=20, callbacks=[History()])
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "expected"),
+    [
+        ("self.kept.append([v.numpy() for v in self.model.variables])", {"GPU501"}),
+        ("self.kept.append(self.model.trainable_variables[0].numpy())", {"GPU501"}),
+        ("self.kept.append([v.name for v in self.model.variables])", set()),
+        ("if batch % 100 == 0:\n            print([v.numpy() for v in self.model.variables])", set()),
+    ],
+)
+def test_weights_that_a_callback_reads(read: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(WEIGHTS_READ.replace("READ", read), tmp_path) == expected
+
+
+ON_EACH_RANK = """
+import os
+from datetime import datetime
+
+import horovod.tensorflow.keras as hvd
+import tensorflow as tf
+
+hvd.init()
+gpus = tf.config.list_physical_devices("GPU")
+tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+data = tf.data.Dataset.from_tensor_slices((tf.zeros((1000, 1)), tf.zeros((1000, 1))))
+data = data.shard(hvd.size(), hvd.rank()).batch(10)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(1,))])
+model.compile(optimizer=hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.1)), loss="mse")
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
+KEPT
+model.fit(data, epochs=20, callbacks=callbacks)
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "expected"),
+    [
+        ('callbacks.append(tf.keras.callbacks.TensorBoard(log_dir="logs"))', {"GPU703"}),
+        ('callbacks.append(tf.keras.callbacks.TensorBoard("logs/" + datetime.now().strftime("%H%M")))', {"GPU703"}),
+        ('callbacks.append(tf.keras.callbacks.TensorBoard(f"logs/{hvd.rank()}"))', set()),
+        ('if hvd.rank() == 0:\n    callbacks.append(tf.keras.callbacks.TensorBoard(log_dir="logs"))', set()),
+    ],
+)
+def test_logs_of_every_rank(kept: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(ON_EACH_RANK.replace("KEPT", kept), tmp_path) == expected

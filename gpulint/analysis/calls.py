@@ -120,6 +120,9 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
         _logged(interp, symbol(called.parts[1]), method, arguments, site)
         if method in _OF_DISTRIBUTIONS and _is_made_by(symbol(called.parts[1]), "tensorflow_probability."):
             return Tensor(site)
+        if method == "numpy" and tensors.is_weight(symbol(called.parts[1])):
+            host.read(interp, Tensor(site), method, site)
+            return host.fetched(site, method)
     if method == "apply_gradients":
         _applied(interp, called, arguments, site)
     model = _compiled(interp, called, method, arguments, site)

@@ -55,6 +55,9 @@ MAX_STEPS = 30_000
 MAX_ENTRY_STEPS = 20_000
 """The same for one entry point that nobody calls."""
 
+MAX_STEPS_OF_ALL = 120_000
+"""The same for a program and all its entry points."""
+
 MAX_CALL_STEPS = 2_000
 """Steps of one call that are too many once the program's are used up: the call is given up in place of the program."""
 

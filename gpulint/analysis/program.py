@@ -11,7 +11,7 @@ from gpulint.analysis.contexts import Context
 from gpulint.analysis.control import Exhausted, Halts
 from gpulint.analysis.entries import Entry, entries
 from gpulint.analysis.graph_mode import is_eager, is_graph_mode
-from gpulint.analysis.interpreter import MAX_ENTRY_STEPS, MAX_STEPS, Interpreter
+from gpulint.analysis.interpreter import MAX_ENTRY_STEPS, MAX_STEPS_OF_ALL, Interpreter
 from gpulint.analysis.modules import ModuleRun, ModuleScope, Project
 from gpulint.analysis.paths import EVERYWHERE
 from gpulint.analysis.plan import Plan
@@ -76,7 +76,7 @@ def _run_entries(interp: Interpreter, scope: ModuleScope, words: frozenset[str] 
             continue
         mark = interp.state.mark()
         interp.state.apply(interp.filled)
-        interp.step_limit = min(interp.steps + MAX_ENTRY_STEPS, 2 * MAX_STEPS)
+        interp.step_limit = min(interp.steps + MAX_ENTRY_STEPS, MAX_STEPS_OF_ALL)
         interp.frame = interp.module_frame.entry()
         interp.state.write(interp.runtime, "state", Unknown(("runtime",)))
         try:

@@ -273,6 +273,17 @@ def _is_penalty(name: Symbol) -> bool:
     return bool(name.parts[0] == "attribute" and name.parts[-1] == "losses")
 
 
+def is_weight(name: Symbol) -> bool:
+    """Whether something is one of the variables of a model, layer or module."""
+    deep = 0
+    while name.parts[0] in ("item", "turn"):
+        deep += name.parts[0] == "item"
+        name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
+    return deep > 0 and name.parts[0] == "attribute" and name.parts[-1] in _LISTS_OF_VARIABLES
+
+
+_LISTS_OF_VARIABLES = frozenset({"trainable_variables", "trainable_weights", "variables"})
+
 _VARIABLES = frozenset({"trainable_variables", "trainable_weights", "variables", "weights", "kernel", "bias"})
 """Attributes of models and layers that are variables."""
 

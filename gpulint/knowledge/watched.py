@@ -55,6 +55,7 @@ _FUNCTIONS = frozenset(
         "tensorflow.summary.create_file_writer",
         _CALLBACKS + "CSVLogger",
         _CALLBACKS + "ModelCheckpoint",
+        _CALLBACKS + "TensorBoard",
     }
 )
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 BODY_IS_CODE = frozenset(
-    {"capture", "debug", "heat", "ipytest", "lprun", "memit", "memray_flamegraph", "mprun", "prun", "pyinstrument"}
-    | {"scalene", "snakeviz", "tb", "time", "timeit", "wandb"}
+    {"capture", "debug", "heat", "ipytest", "lprun", "memit", "memray_flamegraph", "mprun", "prun", "px"}
+    | {"pyinstrument", "scalene", "snakeviz", "tb", "time", "timeit", "wandb"}
 )
 """Cell magics that run the rest of the cell as the program's own code."""
 

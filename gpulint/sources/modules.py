@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
@@ -96,7 +97,8 @@ class ModuleFinder:
         for base in (*bases, here, self._packages[here], *self._roots, *self._around(here)):
             if _is_project(base, here, parts[0]) and (found := self._at(base, parts)):
                 return found
-        return None
+        top = top_package(here)
+        return self._at(top, parts[1:]) if len(parts) > 1 and top and _is_copy_of(top, parts[0]) else None
 
     def _at(self, base: str, parts: Sequence[str]) -> str | None:
         """The file of a module below a directory, or the names of what a package has there."""
@@ -157,11 +159,22 @@ def _is_project(base: str, importer: str, package: str) -> bool:
     return importer == own or importer.startswith(own + os.sep)
 
 
+def _is_copy_of(directory: str, package: str) -> bool:
+    """Whether the directory of a package can have been given its name by who copied it: `nets-main`, `org-nets-2.1`."""
+    name, own = (re.sub(r"[^a-z0-9]+", "_", one.lower()).strip("_") for one in (os.path.basename(directory), package))
+    return f"_{own}_" in f"_{name}_"
+
+
+def top_package(directory: str) -> str:
+    """The outermost package around `directory`, "" where that is in none."""
+    top = ""
+    while os.path.isfile(os.path.join(directory, "__init__.py")):
+        top, directory = directory, os.path.dirname(directory)
+        if top == directory:
+            break
+    return top
+
+
 def package_root(directory: str) -> str:
     """The directory that holds the outermost package around `directory`."""
-    while os.path.isfile(os.path.join(directory, "__init__.py")):
-        parent = os.path.dirname(directory)
-        if parent == directory:
-            break
-        directory = parent
-    return directory
+    return os.path.dirname(top_package(directory)) or directory

@@ -126,6 +126,7 @@ class SaveOnEveryWorker(Rule):
                 yield Report(
                     event.site,
                     "every worker writes to this path",
+                    why="the curves of all workers lie over each other" if _is_log(event) else "",
                     confidence=confidence(event.where),
                     related=((started.site, "the program has several workers by this"),),
                 )
@@ -155,6 +156,7 @@ def _is_guarded_by_keras(event: events.Event, started: events.Event, plan: Plan)
 WRITERS = {
     "tensorflow.keras.callbacks.CSVLogger": "filename",
     "tensorflow.keras.callbacks.ModelCheckpoint": "filepath",
+    "tensorflow.keras.callbacks.TensorBoard": "log_dir",
     "tensorflow.summary.create_file_writer": "logdir",
 }
 """Calls that write, or make what writes, and the argument that says where."""
@@ -218,6 +220,11 @@ def _named(name: object) -> frozenset[str]:
             return frozenset()
         return _named(name.parts[-1] if name.parts[0] == "parameter" else name.parts)
     return frozenset().union(*map(_named, name)) if isinstance(name, tuple) else frozenset()
+
+
+def _is_log(event: events.Event) -> bool:
+    """Whether what is written are files for TensorBoard, of which each process begins its own."""
+    return isinstance(event, events.LibraryCalled) and WRITERS.get(event.name) in ("log_dir", "logdir")
 
 
 def _is_before(start: events.Event, event: events.Event) -> bool:

@@ -62,3 +62,26 @@ def test_nothing_above_a_root_is_looked_at(tmp_path: Path) -> None:
     importer = _written(tmp_path / "root" / "jobs" / "run.py")
     assert ModuleFinder([str(tmp_path / "root")]).find("helper", importer) is None
     assert ModuleFinder([]).find("helper", importer) == str(tmp_path / "helper.py")
+
+
+@pytest.mark.parametrize(
+    ("directory", "package", "is_same"),
+    [
+        ("nets-main", "nets", True),
+        ("org+dice_rl", "dice_rl", True),
+        ("DeepNets-2.1", "deepnets", True),
+        ("checkout", "nets", False),
+        ("org+dice_rl", "dice", True),
+        ("subnets", "nets", False),
+    ],
+)
+def test_a_package_that_was_copied_into_another_directory(
+    directory: str, package: str, is_same: bool, tmp_path: Path
+) -> None:
+    importer = _written(tmp_path / directory / "scripts" / "run.py")
+    _written(tmp_path / directory / "__init__.py")
+    _written(tmp_path / directory / "scripts" / "__init__.py")
+    wanted = _written(tmp_path / directory / "layers.py")
+    finder = ModuleFinder([str(tmp_path / directory)])
+    assert finder.find(f"{package}.layers", importer) == (wanted if is_same else None)
+    assert finder.find(package, importer) is None
