@@ -2825,3 +2825,44 @@ model.fit(data, epochs=20, callbacks=callbacks)
 )
 def test_logs_of_every_rank(kept: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(ON_EACH_RANK.replace("KEPT", kept), tmp_path) == expected
+
+
+FEATURES = """
+import sys
+
+import numpy as np
+import tensorflow as tf
+
+data = tf.keras.utils.image_dataset_from_directory(sys.argv[1], batch_size=32)
+base = tf.keras.applications.vgg16.VGG16(include_top=False)
+words = tf.keras.layers.TextVectorization(output_sequence_length=20)
+words.adapt(["a b", "c d"])
+model = tf.keras.Sequential([tf.keras.layers.Embedding(2000, 8), tf.keras.layers.Dense(2000)])
+
+
+def features_of(images_and_labels):
+    features = []
+    for images, labels in images_and_labels:
+        features.append(GIVEN)
+    return np.concatenate(features)
+
+
+print(features_of(data))
+text = "a"
+for number in range(20):
+    x = WORDS
+    text += str(np.argmax(model.predict(x)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "words", "count"),
+    [
+        ("base.predict(tf.keras.applications.vgg16.preprocess_input(images))", "words([text])", 2),
+        ("base.predict(tf.cast(images, tf.float32) / 255)", "words([text, text])", 1),
+        ("base.predict_on_batch(images)", "words(tf.constant(['a b'] * 2000))", 0),
+    ],
+)
+def test_batches_of_data_that_are_predicted(given: str, words: str, count: int, tmp_path: Path) -> None:
+    found = findings_in(FEATURES.replace("GIVEN", given).replace("WORDS", words), tmp_path)
+    assert [one.code for one in found].count("GPU503") == count

@@ -91,6 +91,9 @@ def call(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Va
     owner, _, method = name.rpartition(".")
     if method in ("from_config", "from_pretrained") and (known := fact(owner)) is not None:
         return BY_KIND[known.kind](interp, owner, known, Arguments(open=True), site)
+    if method == "preprocess_input" and (known := fact("tensorflow.identity")) is not None:
+        if any(isinstance(value, Tensor) for value in arguments.positional[:1]):
+            return BY_KIND[known.kind](interp, name, known, arguments, site)
     return _unknown(interp, name, arguments, site)
 
 

@@ -10,6 +10,7 @@ from gpulint.analysis import calls, effects, events, fields, precision, removed,
 from gpulint.analysis.contexts import Where
 from gpulint.analysis.control import Halts
 from gpulint.analysis.paths import Path, compatible
+from gpulint.analysis.rounds import is_single
 from gpulint.analysis.values import (
     NONE,
     Arguments,
@@ -327,6 +328,8 @@ def call_object(interp: Interpreter, receiver: Object, arguments: Arguments, sit
         if isinstance(given, Tensor):
             if isinstance(receiver, Layer) and len(inputs) == 1:
                 precision.hands_on(interp, receiver, inputs[0])
+                is_batch = receiver.library in TAKE_LISTS and isinstance(arguments.get("inputs", 0), Items)
+                given.single = is_batch or is_single(inputs[0])
             layers = [receiver] if isinstance(receiver, Layer) else precision.output_layers(interp, receiver)
             given.layer = layers[0] if len(layers) == 1 else None
         return given
@@ -341,6 +344,12 @@ def call_object(interp: Interpreter, receiver: Object, arguments: Arguments, sit
     for value in arguments.all():
         escaped(interp, value, "passed", site)
     return Unknown(("call", receiver.symbol, tuple(symbol_of(value) for value in arguments.all())))
+
+
+TAKE_LISTS = frozenset(
+    f"tensorflow.keras.layers.{name}" for name in ("IntegerLookup", "StringLookup", "TextVectorization")
+)
+"""Layers that are given a list of examples, and not of inputs."""
 
 
 def updated(

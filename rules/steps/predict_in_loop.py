@@ -92,11 +92,21 @@ class PredictInLoop(Rule):
         self._calls: list[events.ModelCalled] = []
         self._fits: set[Site] = set()
         self._awaits: list[events.PersonAwaited] = []
+        self._of_data: set[int] = set()
+        """Tensors that operations made of the batches of a dataset."""
 
     def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
         if event.how in _INSTEAD and event.where.context.loops:
             self._calls.append(event)
         return iter(())
+
+    def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:
+        if event.where.context.loops and any(map(self._is_of_data, event.inputs)):
+            self._of_data.add(id(event.result))
+        return iter(())
+
+    def _is_of_data(self, value: values.Value) -> bool:
+        return isinstance(value, values.Tensor) and (value.from_data or id(value) in self._of_data)
 
     def on_person_awaited(self, event: events.PersonAwaited, plan: Plan) -> Iterator[Report]:
         self._awaits.append(event)
@@ -124,7 +134,7 @@ class PredictInLoop(Rule):
                 continue
             given = _given(event)
             one = any(_is_one(value) for value in given)
-            batch = _is_in_one(event) and any(isinstance(value, values.Tensor) and value.from_data for value in given)
+            batch = _is_in_one(event) and any(map(self._is_of_data, given))
             in_step = event.how == "predict" and (
                 loop.site in fitted_on_samples or (loop.site in steps and loop.site not in self._fits)
             )
