@@ -77,7 +77,7 @@ _CASTS = frozenset({"tensorflow.cast", "tensorflow.keras.ops.cast"})
 _PAIRS = frozenset({"tensorflow.clip_by_global_norm"})
 _TAKES_REPLICAS = frozenset({"tensorflow.print", "tensorflow.identity"})
 """Ops that take a per-replica value as it is; the others raise ValueError (TensorFlow 2.21)."""
-_SHAPES = frozenset({"tensorflow.shape", "tensorflow.size"})
+_SHAPES = frozenset({"tensorflow.rank", "tensorflow.shape", "tensorflow.size"})
 _ON_HOST = (
     "tensorflow.strings.",
     "tensorflow.io.",

@@ -97,8 +97,11 @@ class ModuleFinder:
         for base in (*bases, here, self._packages[here], *self._roots, *self._around(here)):
             if _is_project(base, here, parts[0]) and (found := self._at(base, parts)):
                 return found
-        top = top_package(here)
-        return self._at(top, parts[1:]) if len(parts) > 1 and top and _is_copy_of(top, parts[0]) else None
+        if len(parts) > 1:
+            for base in (here, *self._around(here)):
+                if _is_copy_of(base, parts[0]) and "__init__.py" in self._names_in(base):
+                    return self._at(base, parts[1:])
+        return None
 
     def _at(self, base: str, parts: Sequence[str]) -> str | None:
         """The file of a module below a directory, or the names of what a package has there."""
@@ -165,16 +168,11 @@ def _is_copy_of(directory: str, package: str) -> bool:
     return f"_{own}_" in f"_{name}_"
 
 
-def top_package(directory: str) -> str:
-    """The outermost package around `directory`, "" where that is in none."""
-    top = ""
-    while os.path.isfile(os.path.join(directory, "__init__.py")):
-        top, directory = directory, os.path.dirname(directory)
-        if top == directory:
-            break
-    return top
-
-
 def package_root(directory: str) -> str:
     """The directory that holds the outermost package around `directory`."""
-    return os.path.dirname(top_package(directory)) or directory
+    while os.path.isfile(os.path.join(directory, "__init__.py")):
+        parent = os.path.dirname(directory)
+        if parent == directory:
+            break
+        directory = parent
+    return directory
