@@ -2866,3 +2866,85 @@ for number in range(20):
 def test_batches_of_data_that_are_predicted(given: str, words: str, count: int, tmp_path: Path) -> None:
     found = findings_in(FEATURES.replace("GIVEN", given).replace("WORDS", words), tmp_path)
     assert [one.code for one in found].count("GPU503") == count
+
+
+RENAMED = """
+import tensorflow as tf
+
+
+def pair(example):
+    return CHANGED, example["y"]
+
+
+options = tf.data.Options()
+options.experimental_optimization.inject_prefetch = False
+data = tf.data.Dataset.from_tensor_slices({"x": tf.zeros((640, 4)), "y": tf.zeros((640, 1))}).batch(32)
+data = data.map(lambda one: {"x": one["x"] * 2, "y": one["y"] + 1}, num_parallel_calls=8)
+data = data.map(pair).with_options(options)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(data)
+"""
+
+
+@pytest.mark.parametrize(("changed", "expected"), [('example["x"]', set()), ('example["x"] / 255', {"GPU401"})])
+def test_a_map_that_only_names_what_was_read_ahead(changed: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(RENAMED.replace("CHANGED", changed), tmp_path) == expected
+
+
+SHOWN = """
+import numpy as np
+import tensorflow as tf
+
+
+def shown(model, x):
+    for layer in model.layers:
+        if "activation" in layer.name:
+            part = tf.keras.Model(inputs=OF.input, outputs=OF.get_layer(layer.name).output)
+            print(np.mean(part.predict(x)))
+"""
+
+
+def test_views_of_a_model_that_is_given(tmp_path: Path) -> None:
+    assert "GPU305" not in codes_in(SHOWN.replace("OF", "model"), tmp_path)
+
+
+OWN_NAME = """
+import tensorflow as tf
+
+
+class Scale(tf.keras.layers.Layer):
+    def build(self, shape):
+        KEPT
+        self.scale = self.add_weight(shape=(1,))
+
+    def call(self, x):
+        return x * self.scale / self.input_shape[1]
+
+
+x = tf.keras.Input((3,))
+model = tf.keras.Model(x, Scale()(x))
+model.compile(tf.keras.optimizers.SGD(lr=0.1), "mse")
+model.fit(tf.zeros((64, 3)), tf.zeros((64, 3)))
+"""
+
+
+@pytest.mark.parametrize(("kept", "gone"), [("self.input_shape = shape", ["lr"]), ("pass", ["input_shape", "lr"])])
+def test_attributes_that_a_class_has_itself(kept: str, gone: list[str], tmp_path: Path) -> None:
+    found = [one.message for one in findings_in(OWN_NAME.replace("KEPT", kept), tmp_path) if one.code == "GPU901"]
+    assert [name for name in ("input_shape", "lr") if any(name in message for message in found)] == gone
+
+
+OTHER_BACKEND = """
+import os
+
+os.environ["KERAS_BACKEND"] = "USED"
+import keras
+
+model = keras.Sequential([keras.Input((8, 4)), keras.layers.LSTM(8, recurrent_dropout=0.5)])
+"""
+
+
+@pytest.mark.parametrize(("backend", "expected"), [("jax", set()), ("tensorflow", {"GPU603"})])
+def test_layers_of_another_backend(backend: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(OTHER_BACKEND.replace("USED", backend), tmp_path) == expected

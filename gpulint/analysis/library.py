@@ -176,7 +176,7 @@ def _model(interp: Interpreter, name: str, known: Fact, arguments: Arguments, si
     precision.remember_parts(interp, model, name, arguments)
     begins = symbol_of(arguments.get("inputs", 0) or NONE).parts
     if begins[0] == "attribute" and begins[-1] in ("input", "inputs"):
-        interp.state.write(model.attributes, ".part_of", Unknown(begins[1]))
+        model.part_of = symbol(begins[1])
     return model
 
 

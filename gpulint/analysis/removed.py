@@ -5,8 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpulint.analysis.events import RemovedNameUsed
+from gpulint.analysis.filling import uses_of
 from gpulint.analysis.symbols import Symbol
-from gpulint.analysis.values import Arguments, Dataset, Layer, Model, Object, Optimizer, Strategy, Value
+from gpulint.analysis.values import (
+    Arguments,
+    Dataset,
+    Function,
+    Layer,
+    Model,
+    Object,
+    Optimizer,
+    Strategy,
+    UserClass,
+    Value,
+)
 from gpulint.knowledge import LEGACY_OPTIMIZERS
 from gpulint.knowledge.names import public_name
 from gpulint.knowledge.releases import release
@@ -73,6 +85,8 @@ def imported(interp: Interpreter, dotted: str, site: Site) -> None:
 def method(interp: Interpreter, receiver: Value, name: str, site: Site) -> None:
     """A method of a library object is read."""
     classes = [receiver.library] if isinstance(receiver, Object) else []
+    if isinstance(receiver, Object) and receiver.cls is not None and _keeps(receiver.cls, name):
+        return
     if isinstance(receiver, Optimizer) and receiver.scales:
         classes.insert(0, "tensorflow.keras.optimizers.LossScaleOptimizer")
     classes += [library for kind, library in _CLASSES if isinstance(receiver, kind)]
@@ -83,6 +97,12 @@ def method(interp: Interpreter, receiver: Value, name: str, site: Site) -> None:
             exact = isinstance(receiver, Object) and receiver.cls is None
             interp.emit(RemovedNameUsed(site, interp.where(), f"{library}.{name}", gone, None, True, exact))
             return
+
+
+def _keeps(cls: UserClass, name: str) -> bool:
+    """Whether a method of a class of the program gives its objects an attribute of this name."""
+    functions = [value for one in cls.classes for value in one.namespace.values() if isinstance(value, Function)]
+    return any(f".{name}" in uses_of(one.definition).filled for one in functions)
 
 
 def arguments(interp: Interpreter, function: str, given: Arguments, site: Site) -> None:

@@ -405,9 +405,14 @@ MULTI_REPLICA = frozenset({"mirrored", "multi_worker", "central_storage", "param
 
 
 class Model(Object):
-    """A Keras model. What is known of it lives in attributes such as ".compiled"."""
+    """A Keras model. What is known of it lives in attributes such as ".compiled"; `part_of` is the symbol of the model
+    of whose inputs it was made, None where it has its own."""
 
-    __slots__ = ()
+    __slots__ = ("part_of",)
+
+    def __init__(self, site: Site, where: Where, library: str, cls: UserClass | None = None) -> None:
+        super().__init__(site, where, library, cls)
+        self.part_of: Symbol | None = None
 
 
 class Layer(Object):

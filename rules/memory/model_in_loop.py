@@ -157,11 +157,13 @@ class ModelInLoop(Rule):
             )
 
     def _is_view(self, event: events.ModelBuilt) -> bool:
-        """Whether a model only shows what another one computes on the way, which is there before the loop."""
-        part_of = event.model.attributes.get(".part_of")
+        """Whether a model only shows what another one computes on the way, which is there before the loop around it."""
+        part_of = event.model.part_of
         if part_of is None or id(event.model) in self._fitted:
             return False
-        return all(one.model.symbol != symbol_of(part_of) for one in self._built)
+        loop = event.where.context.loops[-1].site
+        inside = [one for one in self._built if any(around.site == loop for around in one.where.context.loops)]
+        return all(one.model.symbol != part_of for one in inside)
 
 
 def _is_change(where: Where) -> bool:

@@ -95,8 +95,13 @@ class NoPrefetch(Rule):
 
 
 def _is_prefetched(dataset: values.Dataset) -> bool:
-    """Whether elements are read ahead that nothing but batching and ordering is left to be done with."""
-    names = [step.name for step in dataset.steps]
+    """Whether elements are read ahead that nothing but batching and ordering is left to be done with. A map without
+    operations only names the parts of an element."""
+    steps = [step for step in dataset.steps if step.name != "map" or step.effects or step.operations]
+    names = [step.name for step in steps]
+    work = [step for step in steps if step.name not in pipelines.NEUTRAL]
+    if work and pipelines.is_parallel(work[-1]):
+        return True
     return "prefetch" in names and _FINISHED.issuperset(names[len(names) - names[::-1].index("prefetch") :])
 
 
