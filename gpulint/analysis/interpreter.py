@@ -359,25 +359,25 @@ class Interpreter:
     def words_of(self, definition: ir.Statement | ir.Lambda) -> frozenset[str]:
         """The names that a definition's body or another statement reads, attributes included."""
         known = self.project.definition_words
-        words = known.get(id(definition))
+        words = known.get(definition)
         if words is None:
-            words = known[id(definition)] = frozenset(words_in(definition))
+            words = known[definition] = frozenset(words_in(definition))
         return words
 
     def uses_of(self, definition: ir.FunctionDef | ir.Lambda) -> Uses:
         """What a definition fills in for others, and what it reads."""
         known = self.project.uses
-        uses = known.get(id(definition))
+        uses = known.get(definition)
         if uses is None:
-            uses = known[id(definition)] = uses_of(definition)
+            uses = known[definition] = uses_of(definition)
         return uses
 
     def is_formula(self, definition: ir.FunctionDef | ir.Lambda) -> bool:
         """Whether a function does nothing but arithmetic."""
         known = self.project.formulas
-        formula = known.get(id(definition))
+        formula = known.get(definition)
         if formula is None:
-            formula = known[id(definition)] = is_formula(definition)
+            formula = known[definition] = is_formula(definition)
         return formula
 
     def run_module(self, path: str, dotted: str, site: Site | None = None) -> ModuleScope | None:

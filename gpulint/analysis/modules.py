@@ -98,12 +98,12 @@ class Project:
         """Modules that were run for programs, since the garbage collector ran."""
         self._outlines: dict[str, Outline | None] = {}
         self._shared: Outlines = outlines if outlines is not None else {}
-        self.definition_words: dict[int, frozenset[str]] = {}
-        """The names that the body of a definition (by id) reads."""
-        self.uses: dict[int, Uses] = {}
-        """What a definition (by id) fills in and reads."""
-        self.formulas: dict[int, bool] = {}
-        """Whether a definition (by id) is a formula."""
+        self.definition_words: dict[ir.Node, frozenset[str]] = {}
+        """The names that the body of a definition reads."""
+        self.uses: dict[ir.Node, Uses] = {}
+        """What a definition fills in and reads."""
+        self.formulas: dict[ir.Node, bool] = {}
+        """Whether a definition is a formula."""
         self._memory: dict[Hashable, _Remembered] = {}
         self._computed: dict[Hashable, Any] = {}
         self.consulted: set[str] = set()
