@@ -6,12 +6,13 @@ import difflib
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpulint.settings_values import WrongValue, converted
 from gpulint.sources import requirements
+from gpulint.sources.described import described
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -298,7 +299,7 @@ class SettingsFinder:
         self._fixed = fixed or (Settings(root=self._root) if isolated else None)
         self._overrides = overrides
         self._known: dict[str, Settings] = {}
-        self._pins: dict[str, str] = {}
+        self._told: dict[tuple[Callable[[str, str], str | None], str], str | None] = {}
 
     def within(self, root: str, fixed: Settings | None, table: Mapping[str, Any]) -> SettingsFinder:
         """One of the same kind for another root, with `fixed` in place of its own and a table on top of the others."""
@@ -313,7 +314,7 @@ class SettingsFinder:
             for table in self._overrides:
                 settings = apply(settings, table)
             if not self._isolated and not settings.target_asked and settings.target_tensorflow == NEWEST_TENSORFLOW:
-                settings = replace(settings, target_tensorflow=self._pinned(directory) or NEWEST_TENSORFLOW)
+                settings = replace(settings, target_tensorflow=self._target(directory))
             self._known[directory] = settings
         return self._known[directory]
 
@@ -322,14 +323,22 @@ class SettingsFinder:
         known = self._known.get(os.path.dirname(path))  # whose keys are absolute
         return known or self.of_directory(os.path.dirname(os.path.abspath(path)))
 
-    def _pinned(self, directory: str) -> str:
-        """The release that the requirements of the project pin, "" for none."""
-        if directory not in self._pins:
-            own = requirements.pinned(directory, NEWEST_TENSORFLOW)
+    def _target(self, directory: str) -> str:
+        """The release that a project's requirements pin or, if they leave it open, that it names elsewhere."""
+        pinned = self._nearest(requirements.pinned, directory)
+        if pinned in (None, requirements.ANY):
+            pinned = self._nearest(described, directory)
+        return pinned or NEWEST_TENSORFLOW
+
+    def _nearest(self, told: Callable[[str, str], str | None], directory: str) -> str | None:
+        """What a directory tells of the release, or the nearest of those above it in the project."""
+        key = (told, directory)
+        if key not in self._told:
+            found = told(directory, NEWEST_TENSORFLOW)
             parent = os.path.dirname(directory)
             is_top = parent == directory or os.path.exists(os.path.join(directory, ".git"))
-            self._pins[directory] = own if own is not None else "" if is_top else self._pinned(parent)
-        return self._pins[directory]
+            self._told[key] = self._nearest(told, parent) if found is None and not is_top else found
+        return self._told[key]
 
     def _search(self, directory: str) -> Settings:
         present = directory

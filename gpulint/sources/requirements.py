@@ -31,6 +31,8 @@ _VERSION_KEY = re.compile(r"""version\s*=\s*["']([^"']*)""")
 _BEFORE_RELEASE = re.compile(r"(?<=\d)[-_.]?(?:a|alpha|b|beta|dev|rc)\d+\b", re.I)
 _CONDA = re.compile(r"=\s*(\d+(?:\.\d+)*)")
 
+ANY = "*"
+"""What a project asks for that names TensorFlow alone."""
 _LAST = {2: 40, 1: 15}
 """The last minor release of each major version, newest first; that of the present one is still to come."""
 _PATCHES = 10
@@ -39,16 +41,15 @@ _PATCHES = 10
 def pinned(directory: str, newest: str) -> str | None:
     """The newest release, such as "2.12", that the files in a directory allow: "" where that is `newest` or later.
 
-    A file that names one goes before those that take any (`tensorflow>=2.3` in setup.py). None where no file there
-    speaks of TensorFlow, or none can be read.
+    A file that names one goes before those that take any (`tensorflow>=2.3` in setup.py). `ANY` where they name
+    TensorFlow and no release of it; None where no file there speaks of TensorFlow, or none can be read.
     """
     names = _files(directory)
     present = tuple(map(int, newest.split(".")))
-    found = {
-        name: max(_newest(one) or present for one in wanted) for name in names if (wanted := _wanted(directory, name))
-    }
-    if not found:
-        return None
+    asked = {name: wanted for name in names if (wanted := _wanted(directory, name))}
+    if not any(one for wanted in asked.values() for one in wanted):
+        return ANY if asked else None
+    found = {name: max(newest_asked(one) or present for one in wanted) for name, wanted in asked.items()}
     named = [release for name, release in found.items() if release < present and _ASIDE.search(name) is None]
     release = max(named or found.values())
     return ".".join(map(str, release)) if release < present else ""
@@ -56,30 +57,36 @@ def pinned(directory: str, newest: str) -> str | None:
 
 def _files(directory: str) -> list[str]:
     """The files, below a directory, in which it or a folder for such files may say what the project needs."""
-    names = _listed(directory)
+    names = listed(directory)
     found = [name for name in names if FILES.fullmatch(name)]
     for folder in names:
         if _FOLDERS.fullmatch(folder):
-            below = _listed(os.path.join(directory, folder))
+            below = listed(os.path.join(directory, folder))
             found += [os.path.join(folder, name) for name in below if _IN_FOLDER.fullmatch(name)]
     return found
 
 
-def _listed(directory: str) -> list[str]:
+def listed(directory: str) -> list[str]:
+    """The names in a directory, none where it cannot be read."""
     try:
         return sorted(os.listdir(directory))
     except OSError:
         return []
 
 
+def text_of(path: str) -> str:
+    """What a file holds, nothing where it cannot be read."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
 def _wanted(directory: str, name: str) -> list[str]:
     """What a file asks of TensorFlow's version, for each time that it names it; "" for any."""
     path = os.path.join(directory, name)
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            text = file.read()
-    except OSError:
-        return []
+    text = text_of(path)
     if path.lower().endswith((".yml", ".yaml")) and not _ENVIRONMENT.search(text):
         return []
     if path.endswith(".py"):
@@ -91,7 +98,7 @@ def _wanted(directory: str, name: str) -> list[str]:
     return [*asked, *("" for _ in _ANY.finditer(text))] if path.lower().endswith(_LISTS) else asked
 
 
-def _newest(wanted: str) -> tuple[int, int] | None:
+def newest_asked(wanted: str) -> tuple[int, int] | None:
     """The newest release that a requirement allows; None where that cannot be told."""
     from packaging.specifiers import SpecifierSet
 
