@@ -58,6 +58,7 @@ from gpulint.analysis.state import alternatives
 from gpulint.analysis.steps import (
     are_few,
     every_step,
+    fitting_loops,
     goes_over_data,
     has_compiled_way,
     in_every_turn,
@@ -156,6 +157,7 @@ __all__ = [
     "events",
     "every_step",
     "fact",
+    "fitting_loops",
     "goes_over_data",
     "gone_over",
     "has_cluster",

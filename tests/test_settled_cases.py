@@ -2948,3 +2948,116 @@ model = keras.Sequential([keras.Input((8, 4)), keras.layers.LSTM(8, recurrent_dr
 @pytest.mark.parametrize(("backend", "expected"), [("jax", set()), ("tensorflow", {"GPU603"})])
 def test_layers_of_another_backend(backend: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(OTHER_BACKEND.replace("USED", backend), tmp_path) == expected
+
+
+BESIDE = """
+import threading
+
+import numpy as np
+import tensorflow as tf
+
+
+class Net:
+    def __init__(self):
+        self.model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+        self.optimizer = tf.keras.optimizers.Adam()
+
+    DECORATED
+    def train(self, x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(self.model(x) ** 2)
+        gradients = tape.gradient(loss, self.model.trainable_variables)
+        self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
+        return loss
+
+
+class Worker(threading.Thread):
+    def __init__(self, data, net):
+        super().__init__()
+        self.data = data
+        self.net = net
+        self.own = Net()
+
+    def run(self):
+        for x in self.data:
+            self.net.train(x)
+
+
+def train_on(net, data):
+    for x in data:
+        net.train(x)
+
+
+def main(data):
+    net = Net()
+    STARTED
+
+
+main(np.load("data.npy"))
+"""
+CREW = """workers = []
+    for shard in np.split(data, 8):
+        workers.append(Worker(shard, net))
+    for worker in workers:
+        worker.start()"""
+THREAD = "threading.Thread(target=train_on, args=(net, data)).start()"
+
+
+@pytest.mark.parametrize("started", [CREW, THREAD, THREAD.replace("(net, data)", "[net], kwargs={'data': data}")])
+@pytest.mark.parametrize(("decorated", "expected"), [("", {"GPU508"}), ("@tf.function", set())])
+def test_what_threads_run(started: str, decorated: str, expected: set[str], tmp_path: Path) -> None:
+    program = BESIDE.replace("DECORATED", decorated).replace("STARTED", started)
+    assert codes_in(program, tmp_path) == expected
+
+
+CLASSIC = """
+import tensorflow.compat.v1 as tf
+
+
+def train(model, optimizer, data):
+    for x in data:
+        DONE
+
+
+train(tf.keras.Sequential([tf.keras.layers.Dense(1)]), tf.keras.optimizers.Adam(), load())
+"""
+TAPED = """with tf.GradientTape() as tape:
+            loss = tf.keras.losses.MeanSquaredError()(x, model(x))
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))"""
+
+
+@pytest.mark.parametrize(
+    ("done", "expected"), [(TAPED, {"GPU508"}), ("tf.Session().run(optimizer.minimize(model(x)))", {"GPU901"})]
+)
+def test_tapes_tell_eager_code_of_the_old_names(done: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(CLASSIC.replace("DONE", done), tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("read", "expected"), [("np.isscalar(loss)", set()), ("np.shape(loss)", set()), ("np.asarray(loss)", {"GPU501"})]
+)
+def test_numpy_functions_that_look_at_the_kind_alone(read: str, expected: set[str], tmp_path: Path) -> None:
+    loop = f"import numpy as np\nfor batch in data:\n    loss = step(batch)\n    kept = {read}\n"
+    assert codes_in(STEP + COMPILED + loop, tmp_path) == expected
+
+
+CHILD = """
+def reward(units):
+    child = tf.keras.Sequential([tf.keras.layers.Dense(units)])
+    child.compile("sgd", "mse")
+    child.DONE
+    return units
+
+
+for batch in data:
+    loss = eager_step(batch)
+    rewards = reward(3)
+    print(float(loss), rewards)
+"""
+
+
+@pytest.mark.parametrize(
+    ("done", "expected"), [("fit(batch, batch)", set()), ("build((None, 4))", {"GPU501", "GPU508"})]
+)
+def test_rounds_that_train_a_whole_model(done: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(STEP + CHILD.replace("DONE", done), tmp_path) - {"GPU305"} == expected

@@ -557,6 +557,10 @@ def _of_string(interp: Interpreter, receiver: Constant, name: str, arguments: Ar
     return Unknown(("call", ("attribute", symbol_of(receiver), name), tuple(symbol_of(v) for v in arguments.all())))
 
 
+MAX_HELD = 3
+"""How many objects of the program's own classes may hold each other around a model that is kept with them."""
+
+
 def kept(interp: Interpreter, container: Items | Mapping, value: Value, site: Site) -> None:
     """A value goes into a container: a tensor that goes into one from outside the loops stays in memory."""
     if not interp.context.loops or interp.context.traced is not None:
@@ -569,14 +573,14 @@ def kept(interp: Interpreter, container: Items | Mapping, value: Value, site: Si
             models_kept(interp, part, site)
 
 
-def models_kept(interp: Interpreter, value: Value, site: Site) -> None:
+def models_kept(interp: Interpreter, value: Value, site: Site, depth: int = MAX_HELD) -> None:
     """A value goes into a container: the models that it is or has stay in memory on purpose."""
     if isinstance(value, Model):
         interp.emit(events.ModelKept(site, interp.where(), value))
-    if isinstance(value, Object):
+    if isinstance(value, Object) and depth:
         for held in value.attributes.values():
-            if isinstance(held, Model):
-                interp.emit(events.ModelKept(site, interp.where(), held))
+            if isinstance(held, Object):
+                models_kept(interp, held, site, depth - 1 if held.cls is not None else 0)
 
 
 def emptied(interp: Interpreter, receiver: Items, site: Site) -> None:

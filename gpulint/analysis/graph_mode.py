@@ -37,15 +37,16 @@ def is_graph_mode(module: ir.Module, target: str, eager: bool = False) -> bool:
     """Whether a file is TF1 code: it says so, uses what only a graph has, or is for such a release, and the program
     does not make that `eager`.
 
-    A session that a file with gradient tapes opens is there to set the memory growth of GPUs, and graphs it has none.
+    A file with gradient tapes has no graph: a session that it opens is there to set the memory growth of GPUs, and what
+    it takes from `tensorflow.compat.v1` runs eagerly.
     """
     if is_eager(module):
         return False
     if module.words & _SWITCHES or (release(target) < (2,) and not eager):
         return True
-    if module.words & _GRAPH_ONLY and "GradientTape" not in module.words and _are_of_tensorflow(module):
-        return True
-    return _imports_compat(module)
+    if "GradientTape" in module.words:
+        return False
+    return (bool(module.words & _GRAPH_ONLY) and _are_of_tensorflow(module)) or _imports_compat(module)
 
 
 def _are_of_tensorflow(module: ir.Module) -> bool:

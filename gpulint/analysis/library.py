@@ -23,6 +23,7 @@ from gpulint.analysis import (
     runtime,
     searches,
     tensors,
+    threads,
 )
 from gpulint.analysis.contexts import DeviceScope, StrategyScope
 from gpulint.analysis.control import Halts
@@ -102,7 +103,7 @@ def _unknown(interp: Interpreter, name: str, arguments: Arguments, site: Site) -
         interp.generator.calls(interp, name, site)
     for value in arguments.all():
         members.escaped(interp, value, "passed", site)
-    if name.startswith("numpy."):
+    if name.startswith("numpy.") and name not in _OF_KINDS:
         for value in tensors.flattened(arguments.positional):
             tensors.read_at(interp, value, "numpy", site)
         return Unknown(("call", ("external", name), host.symbols(arguments, site)))
@@ -110,7 +111,9 @@ def _unknown(interp: Interpreter, name: str, arguments: Arguments, site: Site) -
         for value in arguments.all():
             tensors.read_at(interp, value, "print", site)
     result = Unknown(("call", ("external", name), tuple(_symbol(value) for value in arguments.all())))
-    if not name.startswith(_LOGS):
+    if name in threads.THREADS or name in threads.PROCESSES:
+        threads.made(interp, name, arguments, site)
+    elif not name.startswith(_LOGS):
         host.passed(interp, name.rpartition(".")[2], arguments, site)
         searches.called(interp, name, arguments, site, result.symbol)
     return result
@@ -125,6 +128,9 @@ def _symbol(value: Value) -> Symbol:
 
 MAX_NAMED = 4
 """Alternatives of a value that the name of what a function makes of it tells."""
+
+_OF_KINDS = frozenset({"numpy.isscalar", "numpy.iterable", "numpy.ndim", "numpy.shape", "numpy.size"})
+"""Functions that look at what a value is and not at what it holds (no call of `__array__` on 2.21)."""
 
 _LOGS = ("logging.", "absl.logging.", "loguru.logger.")
 """Functions that print what they are given."""

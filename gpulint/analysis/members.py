@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gpulint.analysis import calls, effects, events, fields, precision, removed, runtime, tensors
+from gpulint.analysis import calls, effects, events, fields, precision, removed, runtime, tensors, threads
 from gpulint.analysis.contexts import Where
 from gpulint.analysis.control import Halts
 from gpulint.analysis.paths import Path, compatible
@@ -257,6 +257,8 @@ def library_attribute(interp: Interpreter, receiver: Object, name: str, node: ir
                     )
             return Unknown(symbol)
     if isinstance(receiver, (Tape, Loss)):
+        return Bound(receiver, name)
+    if isinstance(receiver, Instance) and threads.starts(receiver, name):
         return Bound(receiver, name)
     if isinstance(receiver, Instance) and receiver.library in OBJECTS and receiver.cls is None:
         if receiver.library not in OPTIONS:

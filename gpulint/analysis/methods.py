@@ -14,6 +14,7 @@ from gpulint.analysis import (
     managers,
     members,
     tensors,
+    threads,
     training,
 )
 from gpulint.analysis.state import alternatives
@@ -79,6 +80,8 @@ def call(interp: Interpreter, receiver: Value, name: str, arguments: Arguments, 
         return _metric(interp, receiver, name, arguments, site)
     if isinstance(receiver, Instance):
         effects.of_object(interp, receiver, name, site)
+        if threads.starts(receiver, name):
+            threads.started(interp, receiver, site)
         if receiver.library:
             interp.emit(events.LibraryCalled(site, interp.where(), f"{receiver.library}.{name}", arguments, receiver))
         return Unknown(("call", ("attribute", receiver.symbol, name), site))

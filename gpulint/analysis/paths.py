@@ -251,8 +251,8 @@ def is_complete(ways: Collection[Path]) -> bool:
         cases += 1
         if not left or cases > MAX_CASES:
             return False
-        literal = next(_undecided(case, min(left, key=len)), None)
-        return literal is None or all(
+        literal = next((one for way in sorted(left, key=len) for one in _undecided(case, way)), None)
+        return literal is not None and all(
             always(case | {side}, left) for side in (literal, literal.negation) if compatible(case, frozenset({side}))
         )
 

@@ -67,7 +67,17 @@ def step_loops(plan: Plan) -> frozenset[Site]:
             if any(_is_of_steps(loop) for loop in loops):
                 chunked.update(loop.site for loop in loops if not loop.is_traced)
     found.update(loop for loop, sites in taken.items() if not sites <= inside[loop])
-    return frozenset(found - chunked)
+    return frozenset(found - chunked - fitting_loops(plan))
+
+
+def fitting_loops(plan: Plan) -> frozenset[Site]:
+    """The loops that call `fit` in every round: beside that a step of its own, or a look at a value, is nothing."""
+    return frozenset(
+        loop.site
+        for event in plan.events
+        if isinstance(event, ModelFitted) and not event.where.context.guards
+        for loop in event.where.context.loops
+    )
 
 
 def _goes_over_gradients(loop: Loop) -> bool:

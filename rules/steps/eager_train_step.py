@@ -18,6 +18,7 @@ from gpulint.api import (
     chain,
     confidence,
     events,
+    fitting_loops,
     has_compiled_way,
     leaves,
     loops,
@@ -81,8 +82,8 @@ class EagerTrainStep(Rule):
     ## What is not reported
     Steps that are decorated or wrapped anywhere, by the caller too, `train_step` overrides of a model that is
     fitted, functions behind a decorator that gpulint does not know, steps that no loop runs or one of ten rounds at
-    most, an eager mode beside a compiled one, tapes of a compiled function, replica functions (GPU207), functions that
-    a compiled one hands to something else.
+    most, or one that calls `fit` in every round, an eager mode beside a compiled one, tapes of a compiled function,
+    replica functions (GPU207), functions that a compiled one hands to something else.
 
     ## Fix
     Unsafe, where the step is a function of its own and nothing in it needs the values of tensors: decorates it
@@ -159,13 +160,14 @@ class EagerTrainStep(Rule):
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         told: set[tuple[Site, Site]] = set()
+        fitting = fitting_loops(plan) if self._steps else frozenset()
         reports: dict[Report, tuple[Site | None, frozenset[Site]]] = {}
         for event, gradients in self._steps:
             taken = self._taken(gradients)
             if event.site in self._traced or taken is None or taken.tape is None or has_compiled_way(event.where, plan):
                 continue
             of_step = _loops_of_step(event, taken)
-            if not of_step or are_few(of_step):
+            if not of_step or are_few(of_step) or of_step[-1].site in fitting:
                 continue
             if any(self._may_be_compiled(loss, taken) for loss in possible(taken.loss, taken.where)):
                 continue

@@ -113,6 +113,12 @@ def is_taken(path: Path, on: dict[str, bool]) -> bool:
     return all(holds(literal) for literal in path)
 
 
+def test_a_path_that_contradicts_itself_is_not_taken() -> None:
+    left = Literal(Condition("truth", symbol(("parameter", "a"))), False)
+    taken = Literal(Condition("any", "", frozenset({frozenset({left})})), False)
+    assert not is_complete([frozenset({taken}), frozenset({taken, left})])
+
+
 @given(st.lists(ways(), max_size=6))
 def test_paths_are_complete_if_one_is_taken_in_each_case(paths: list[Path]) -> None:
     cases = [
