@@ -9,6 +9,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 
+_LIBRARIES = frozenset({"keras", "tensorflow", "tf_keras"})
+"""Packages whose names are known, so that their own files are read by nobody, in their own repositories either."""
+
+
 class Lookup(NamedTuple):
     """A module that was looked for: its absolute name, or its name below `directory` after a dot. `nets.*` asks for the
     names of all that can be imported from a package, in the order of the alphabet, a space between two."""
@@ -88,6 +92,8 @@ class ModuleFinder:
 
     def _look(self, dotted: str, here: str) -> str | None:
         parts = dotted.split(".")
+        if parts[0] in _LIBRARIES:
+            return None
         bases = []
         while here in self._written:  # a notebook finds what it wrote, and what stands beside it
             bases.append(here)

@@ -85,3 +85,13 @@ def test_a_package_that_was_copied_into_another_directory(
     finder = ModuleFinder([str(tmp_path / directory)])
     assert finder.find(f"{package}.layers", importer) == (wanted if is_same else None)
     assert finder.find(package, importer) is None
+
+
+@pytest.mark.parametrize(("name", "is_read"), [("keras", False), ("tensorflow", False), ("keras_nets", True)])
+def test_packages_whose_names_are_known_are_not_read(name: str, is_read: bool, tmp_path: Path) -> None:
+    program = _written(tmp_path / name / "train.py")
+    helper = _written(tmp_path / name / "helper.py")
+    _written(tmp_path / name / "__init__.py")
+    finder = ModuleFinder([str(tmp_path)])
+    assert finder.find(f"{name}.helper", program) == (helper if is_read else None)
+    assert finder.find_relative("helper", 1, program) == helper
