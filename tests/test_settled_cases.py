@@ -3061,3 +3061,111 @@ for batch in data:
 )
 def test_rounds_that_train_a_whole_model(done: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(STEP + CHILD.replace("DONE", done), tmp_path) - {"GPU305"} == expected
+
+
+DRAWN = """
+import numpy as np
+import tensorflow as tf
+
+
+def build():
+    return tf.keras.Sequential([tf.keras.Input((8,)), tf.keras.layers.Dense(8)])
+
+
+def train(x, epochs):
+    generator, critic = build(), build()
+    critic.compile("rmsprop", "mse")
+    for epoch in range(epochs):
+        for _ in range(5):
+            real = GIVEN
+            made = generator.predict(real)
+            losses = critic.train_on_batch(real, 1.0), critic.train_on_batch(made, -1.0)
+        print(losses)
+
+
+train(np.load("x.npy"), 200)
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [("x[np.random.randint(0, len(x), 64)]", {"GPU503"}), ("x", set()), ("x[:64]", set())]
+)
+def test_epochs_that_are_steps_on_a_random_batch(given: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(DRAWN.replace("GIVEN", given), tmp_path) == expected
+
+
+@pytest.mark.parametrize(("device", "expected"), [("CPU: 0", set()), ("/device:CPU:0", set()), ("GPU:0", {"GPU501"})])
+def test_reads_of_what_is_done_on_the_cpu(device: str, expected: set[str], tmp_path: Path) -> None:
+    loop = f"""
+mean = tf.keras.metrics.Mean()
+with tf.device("{device}"):
+    for batch in data:
+        mean(step(batch))
+        print(mean.result().numpy())
+"""
+    assert codes_in(STEP + COMPILED + loop, tmp_path) - {"GPU101"} == expected
+
+
+@pytest.mark.parametrize(
+    ("learner", "expected"), [("torch.optim.Adam()", set()), ("tf.keras.optimizers.Adam()", {"GPU503"})]
+)
+def test_models_that_are_compiled_for_another_framework(learner: str, expected: set[str], tmp_path: Path) -> None:
+    program = f"""
+import numpy as np
+import tensorflow as tf
+import torch
+from nets import Net
+
+model = Net()
+model.compile(optimizer={learner}, loss="mse")
+for row in np.load("x.npy"):
+    print(model.predict(np.expand_dims(row, 0)))
+"""
+    assert codes_in(program, tmp_path) == expected
+
+
+@pytest.mark.parametrize(("taken", "expected"), [("", {"GPU403"}), (".take(1)", set())])
+def test_a_sample_of_changed_elements_that_is_kept(taken: str, expected: set[str], tmp_path: Path) -> None:
+    program = f"""
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+data = tf.data.TFRecordDataset("a.tfrecord").map(lambda row: tf.io.decode_raw(row, "float32") + tf.random.normal((4,)))
+model.fit(data.batch(8){taken}.cache().repeat(), steps_per_epoch=100)
+"""
+    assert codes_in(program, tmp_path) - {"GPU402"} == expected
+
+
+READ_FOR = """
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.Adam()
+
+
+@tf.function
+def train_step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
+
+def changed(row):
+    image = tf.reshape(tf.io.decode_raw(row, "float32"), (8, 8, 3))
+    return tf.image.random_brightness(tf.image.random_flip_left_right(image), 0.2)
+
+
+train = iter(tf.data.TFRecordDataset("a.tfrecord").map(tf.io.decode_raw).batch(8).repeat())
+other = iter(tf.data.TFRecordDataset("b.tfrecord").map(changed).batch(8).repeat())
+for index in range(10000):
+    train_step(next(train))
+    for _ in range(20):
+        DONE
+"""
+
+
+@pytest.mark.parametrize(("done", "expected"), [("model(next(other))", set()), ("train_step(next(other))", {"GPU402"})])
+def test_batches_that_a_loop_beside_training_reads(done: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(READ_FOR.replace("DONE", done), tmp_path) == expected

@@ -170,6 +170,8 @@ def _compiled(interp: Interpreter, called: Symbol, method: str, arguments: Argum
     owner = symbol(called.parts[1])
     given = arguments.keywords.keys()
     is_keras = method == "compile" and ("run_eagerly" in given or {"optimizer", "loss"} <= given)
+    if is_keras and any(word.startswith("torch.") for value in arguments.all() for word in symbol_of(value).words):
+        return None
     if is_keras and owner not in interp.models:
         interp.models[owner] = annotated.model(interp, site)
     return interp.models.get(owner)
@@ -291,6 +293,8 @@ def call_function(
     again = on_yield is not None or (history.runs < MAX_FORMULA_RUNS and interp.is_formula(definition))
     if not again:
         is_known = len(earlier) >= (1 if function.memoized else MAX_REPEATS)
+        if is_known and not function.memoized and len(earlier) == MAX_REPEATS:
+            is_known = any(run.turn == _turn(interp) for run in earlier)
         if is_known and not function.memoized and history.makes and history.may_go_on:
             is_known = not _is_chosen(earlier[-1].result, arguments)
         if not is_known and not earlier and not history.may_go_on:
@@ -341,7 +345,8 @@ def call_function(
             interp.context = interp.context._replace(loops=before.loops)
     if is_borrowed and not frame.is_given_up:
         interp.plan.followed.add(definition_site)
-    run = Run(interp.path, result, tuple(interp.effects[effects:]), interp.operations - operations)
+    did = tuple(interp.effects[effects:])
+    run = Run(interp.path, result, did, interp.operations - operations, _turn(interp))
     interp.executions[key].append(run)
     is_plain = all(isinstance(leaf, _PLAIN) for leaf in leaves_on(interp.path, result))
     history.idle += interp.noted == noted and isinstance(result, _PLAIN)
@@ -349,6 +354,15 @@ def call_function(
     history.computes &= is_plain and interp.happened == happened
     history.last = run
     return result
+
+
+def _turn(interp: Interpreter) -> int:
+    """The round of the loop around one whose rounds are gone through one by one: those alone would use up the runs that
+    all rounds of the outer one have."""
+    loops = interp.context.loops
+    if not loops or not loops[-1].unrolled:
+        return 0
+    return next((loop.turn for loop in reversed(loops) if not loop.unrolled), 0)
 
 
 def _as_before(interp: Interpreter, run: Run | None) -> Value | None:

@@ -111,6 +111,11 @@ class Context(NamedTuple):
         """The innermost device scope."""
         return self.devices[-1] if self.devices else None
 
+    @property
+    def is_on_cpu(self) -> bool:
+        """Whether the innermost device scope names a CPU: what is called there is done there."""
+        return self.device is not None and self.device.device is not None and self.device.device.type == "CPU"
+
 
 class Caller(NamedTuple):
     """One call on the way to a place; a linked list that ends at the entry point with None."""

@@ -57,7 +57,7 @@ def read(interp: Interpreter, tensor: Tensor, how: str, site: Site) -> None:
     context = interp.context
     if how not in READS or tensor.from_data or tensor.shape_of or tensor.on_host:
         return
-    if context.loops and not context.may_be_traced:
+    if context.loops and not context.may_be_traced and not context.is_on_cpu:
         if tensor.gradient is not None:
             interp.gradients_read[site] = tensor.gradient
         interp.emit(events.TensorRead(site, interp.where(), tensor, how))

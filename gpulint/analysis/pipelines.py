@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.analysis.contexts import callers
-from gpulint.analysis.events import DatasetConsumed, ModelFitted
+from gpulint.analysis.events import DatasetConsumed, GradientTaken, ModelCalled, ModelFitted
 from gpulint.analysis.names import words
 from gpulint.analysis.nesting import datasets_in, leaves
 from gpulint.analysis.plan import Plan
@@ -40,7 +40,7 @@ def read_by_training(plan: Plan) -> Iterator[DatasetConsumed]:
         if (
             event.how == "fit"
             or (event.how == "loop" and event.loop in loops)
-            or (event.how == "next" and not loops.isdisjoint(around) and not _is_evaluation(event, loops))
+            or (event.how == "next" and not loops.isdisjoint(around) and not _is_evaluation(event, plan, loops))
         ) and not is_toy(event.dataset):
             yield event
 
@@ -69,11 +69,17 @@ def reader(event: DatasetConsumed) -> tuple[Site, str]:
     return event.site, "this gives it to others" if event.how == "elsewhere" else "training reads it here"
 
 
-def _is_evaluation(event: DatasetConsumed, loops: frozenset[Site]) -> bool:
-    """Whether a loop without training steps, of a function that says that it evaluates, reads a pipeline."""
+def _is_evaluation(event: DatasetConsumed, plan: Plan, loops: frozenset[Site]) -> bool:
+    """Whether a loop without training steps reads a pipeline, in a function that says that it evaluates, or for a model
+    of which nobody takes gradients there."""
     innermost = event.where.context.loops[-1].site
-    return innermost not in loops and any(
-        not EVALUATES.isdisjoint(words(caller.function)) for caller in callers(event.where.caller)
+    if innermost in loops:
+        return False
+    if any(not EVALUATES.isdisjoint(words(caller.function)) for caller in callers(event.where.caller)):
+        return True
+    inside = [one for one in plan.events if any(loop.site == innermost for loop in one.where.context.loops)]
+    return any(isinstance(one, ModelCalled) for one in inside) and not any(
+        isinstance(one, GradientTaken) for one in inside
     )
 
 

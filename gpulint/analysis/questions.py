@@ -200,7 +200,7 @@ def chain(where: Where, stop: Site | None = None) -> tuple[tuple[Site, str], ...
     """The calls that led to a place, innermost first, as related places."""
     found: list[tuple[Site, str]] = []
     for caller in callers(where.caller):
-        if caller.site is None or caller.site == stop or len(found) == MAX_CHAIN:
+        if caller.site in (None, stop, caller.definition) or len(found) == MAX_CHAIN:  # nobody calls an entry point
             break
         found.append((caller.site, f"`{caller.function}` is called here"))
     return tuple(found)

@@ -28,13 +28,14 @@ MAX_COMPUTING_STEPS = 1_500
 
 
 class Run(NamedTuple):
-    """One run of a function: the path after it, its result, the stateful operations in it, and how many there were in
-    all."""
+    """One run of a function: the path after it, its result, the stateful operations in it, how many there were in all,
+    and the round of the loop around those that were gone through one by one."""
 
     path: Path
     result: Value
     effects: tuple[Effect, ...]
     operations: int
+    turn: int
 
 
 @dataclass(slots=True)

@@ -59,7 +59,7 @@ def step_loops(plan: Plan) -> frozenset[Site]:
             inner = next(
                 (loop for loop in reversed(loops) if not loop.unrolled and not _goes_over_gradients(loop)), None
             )
-            if inner is not None and not is_over_epochs(inner):
+            if inner is not None and (not is_over_epochs(inner) or _is_drawn(event)):
                 taken[inner.site].add(event.site)
                 for loop in loops[: loops.index(inner)]:
                     inside[loop.site].add(event.site)
@@ -68,6 +68,13 @@ def step_loops(plan: Plan) -> frozenset[Site]:
                 chunked.update(loop.site for loop in loops if not loop.is_traced)
     found.update(loop for loop, sites in taken.items() if not sites <= inside[loop])
     return frozenset(found - chunked - fitting_loops(plan))
+
+
+def _is_drawn(event: Event) -> bool:
+    """Whether a step gets what is drawn at random: a round that is called an epoch is no pass over the data then."""
+    return isinstance(event, ModelCalled) and any(
+        word.startswith("numpy.random.") for value in event.arguments.all() for word in symbol_of(value).words
+    )
 
 
 def fitting_loops(plan: Plan) -> frozenset[Site]:

@@ -70,8 +70,21 @@ def runs_something(data: bytes) -> bool:
 def speaks_of_tensorflow(data: bytes) -> bool:
     """Whether a file's content is about TensorFlow at all: others are not looked at."""
     lowered = data.lower()
-    if b"tensorflow" in lowered or b"keras" in lowered:
-        return True
+    return b"tensorflow" in lowered or b"keras" in lowered or _sets_up(data)
+
+
+def imports_tensorflow(data: bytes) -> bool:
+    """Whether a file imports TensorFlow or what is built on it, or sets it up, so that those who import it use it."""
+    return _IMPORT.search(data) is not None or _sets_up(data)
+
+
+_IMPORT = re.compile(
+    rb"^[ \t]*(?:from|import)[ \t]+(?:[\w, ]*?\b)??(?:\w*keras\w*|tensorflow\w*|tf_\w+|horovod)\b", re.MULTILINE
+)
+
+
+def _sets_up(data: bytes) -> bool:
+    """Whether a file sets something in the environment that TensorFlow reads."""
     return (b"TF_" in data or b"CUDA_" in data) and _SET_IN_ENVIRONMENT.search(data) is not None
 
 
@@ -253,7 +266,7 @@ class Checker:
         return True
 
     def _uses_tensorflow(self, source: Source) -> bool:
-        """Whether a file runs something and imports, itself or by others, a file of the project that is about
+        """Whether a file runs something and imports, itself or by others, a file of the project that imports
         TensorFlow, as the `main.py` and the trainers beside the modules of a model do."""
         if not runs_something(source.data):
             return False
@@ -262,7 +275,7 @@ class Checker:
         for path in asked:
             for imported in sorted(imported_paths(project, path).difference(asked)):
                 read = self.files.read(imported)
-                if read is not None and speaks_of_tensorflow(read.data):
+                if read is not None and imports_tensorflow(read.data):
                     return True
                 asked.append(imported)
             if len(asked) > MAX_ASKED:

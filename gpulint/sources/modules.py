@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-
 _LIBRARIES = frozenset({"keras", "tensorflow", "tf_keras"})
 """Packages whose names are known, so that their own files are read by nobody, in their own repositories either."""
 

@@ -108,11 +108,11 @@ class CacheAfterShuffle(Rule):
 
 def _frozen(before: tuple[values.Step, ...], after: tuple[values.Step, ...]) -> tuple[values.Step, str] | None:
     """What a cache freezes or piles up: the step and what comes of it."""
-    for step in before:
-        if any(effect.kind == "random" for effect in step.effects):
+    for index, step in enumerate(before):
+        if any(effect.kind == "random" for effect in step.effects) and not _is_sample(before[index + 1 :]):
             return step, "the cache keeps the random values of the first epoch"
     for index, step in enumerate(before):
-        limited = any(one.name == "take" for one in before[index + 1 :])
+        limited = _is_sample(before[index + 1 :])
         if step.name == "repeat" and known(step.arguments.get("count", 0)) not in (0, 1) and not limited:
             return step, "the cache holds every repetition of the data"
         later = {one.name for one in (*before[index + 1 :], *after)}
@@ -120,6 +120,11 @@ def _frozen(before: tuple[values.Step, ...], after: tuple[values.Step, ...]) -> 
             if known(step.arguments.get("reshuffle_each_iteration", 2)) is not False:
                 return step, "the cache keeps the order of the first epoch"
     return None
+
+
+def _is_sample(steps: tuple[values.Step, ...]) -> bool:
+    """Whether steps leave only the first elements."""
+    return any(step.name == "take" for step in steps)
 
 
 def _first(draft: Draft, cache: Site, cause: Site) -> list[Edit]:

@@ -48,7 +48,7 @@ class PythonInPipeline(Rule):
     ```
 
     ## What is not reported
-    Generators of whole batches that read and compute next to nothing for each sample, or of names that a parallel map
+    Generators of whole batches that read and compute next to nothing for each sample, or of names that a map
     reads, a handful of elements, Python functions that take batches as whole arrays, that give names (`Tout` has
     `tf.string`) or are in a map with `num_parallel_calls`, maps before a `cache`, what only evaluation reads.
 
@@ -102,11 +102,11 @@ class PythonInPipeline(Rule):
 
 
 def _gives_names(dataset: values.Dataset) -> bool:
-    """Whether a generator gives names, for a parallel map to read what they name."""
+    """Whether a generator gives names, for a map to read what they name: what that costs is said of the map."""
     given = [leaf for value in dataset.arguments.all() for leaf in leaves(value)]
     names = any("tensorflow.string" in symbol_of(leaf).words for leaf in given)
     singly = itertools.takewhile(lambda step: step.name not in pipelines.BATCHES, dataset.steps)
-    return names and any(step.name == "map" and pipelines.is_parallel(step) for step in singly)
+    return names and any(step.name in ("map", "interleave", "flat_map") for step in singly)
 
 
 def _all(dataset: values.Dataset) -> Iterator[tuple[values.Dataset, bool]]:

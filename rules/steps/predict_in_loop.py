@@ -171,8 +171,10 @@ class PredictInLoop(Rule):
 
 
 def _loop(event: events.ModelCalled) -> Loop:
+    """The innermost loop of many rounds around a call; of more than one, where there is none."""
     around = event.where.context.loops
-    return next((one for one in reversed(around) if rounds(one) != 1), around[-1])
+    several = [one for one in reversed(around) if rounds(one) != 1] or [around[-1]]
+    return next((one for one in several if not are_few((one,))), several[0])
 
 
 def _is_in_one(event: events.ModelCalled) -> bool:
