@@ -215,11 +215,16 @@ def _optimizer(interp: Interpreter, name: str, known: Fact, arguments: Arguments
         wrapped = interp.choose(inner)
         name = wrapped.library if isinstance(wrapped, Optimizer) else LEGACY_OPTIMIZERS
     removed.optimizer_arguments(interp, name, arguments, site)
-    made = members.make_optimizer(interp, site, name)
+    made = members.make_optimizer(interp, site, name, is_refused=_is_refused(interp, arguments))
     made.scales = scales
     made.has_slots = not name.endswith(".SGD") or arguments.open or arguments.get("momentum", 1) is not None
     made.accumulates = _accumulates(arguments)
     return made
+
+
+def _is_refused(interp: Interpreter, arguments: Arguments) -> bool:
+    """Whether an optimizer that makes variables raises for an argument: `lr` (run on 2.21), `decay` in Keras 2."""
+    return "lr" in arguments.keywords or ("decay" in arguments.keywords and not interp.plan.has_keras_3)
 
 
 def _accumulates(arguments: Arguments) -> bool:

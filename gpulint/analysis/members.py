@@ -142,8 +142,12 @@ def make_model(interp: Interpreter, site: Site, library: str, cls: UserClass | N
     return _announced(interp, Model(site, interp.where(), library, cls), events.ModelBuilt)
 
 
-def make_optimizer(interp: Interpreter, site: Site, library: str, cls: UserClass | None = None) -> Optimizer:
-    if interp.plan.release_of_target >= FIRST_WITH_VARIABLES and not library.startswith(LEGACY_OPTIMIZERS):
+def make_optimizer(
+    interp: Interpreter, site: Site, library: str, cls: UserClass | None = None, is_refused: bool = False
+) -> Optimizer:
+    """An optimizer; one that `is_refused` what it is given has made no variable when it raises."""
+    has_variables = interp.plan.release_of_target >= FIRST_WITH_VARIABLES and not library.startswith(LEGACY_OPTIMIZERS)
+    if has_variables and not is_refused:
         runtime.initialised(interp, "yes", site)
     return _announced(interp, Optimizer(site, interp.where(), library, cls), events.OptimizerBuilt)
 

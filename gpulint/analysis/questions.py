@@ -28,7 +28,7 @@ from gpulint.analysis.paths import compatible
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.state import alternatives
 from gpulint.analysis.steps import is_update
-from gpulint.analysis.values import Items, Model, Object, Strategy, Value, known
+from gpulint.analysis.values import Items, Model, Object, Strategy, Tensor, Value, known
 from gpulint.confidence import Confidence
 from gpulint.places import Site
 
@@ -96,9 +96,15 @@ def may_train_or_evaluate(event: Event) -> bool:
 
 
 def computes_in_loop(event: Event) -> bool:
-    """Whatever TensorFlow computes there."""
-    kinds = (DatasetConsumed, ModelCalled, OpCalled, TracedCalled)
-    return isinstance(event, kinds) and bool(event.where.context.loops)
+    """Whatever TensorFlow computes there; what says how a model is built, or works with shapes, is no computation."""
+    if isinstance(event, (DatasetConsumed, TracedCalled)):
+        given: Iterable[Value] = ()
+    elif isinstance(event, (ModelCalled, OpCalled)):
+        given = event.inputs if isinstance(event, OpCalled) else event.arguments.all()
+    else:
+        return False
+    builds = any(isinstance(one, Tensor) and (one.symbolic or one.shape_of) for one in given)
+    return bool(event.where.context.loops) and not builds
 
 
 def left_on(

@@ -101,7 +101,7 @@ class MapNotParallel(Rule):
             for chain in pipelines.chains(event.dataset):
                 for step in pipelines.after_cache(chain):
                     of_batches = pipelines.goes_over_batches(chain, step)
-                    if (message := _sequential(step, parallel, of_batches)) is not None:
+                    if (message := _sequential(step, parallel, of_batches, plan)) is not None:
                         yield Report(
                             step.site,
                             message,
@@ -131,7 +131,7 @@ def _parallel(step: values.Step, plan: Plan) -> Offer:
 REORDERS = "give it `num_parallel_calls=tf.data.AUTOTUNE`; without a `cycle_length` the order changes"
 
 
-def _sequential(step: values.Step, parallel: bool, of_batches: bool) -> str | None:
+def _sequential(step: values.Step, parallel: bool, of_batches: bool, plan: Plan) -> str | None:
     """Why a step is sequential, None if it is not, or does too little for that to matter."""
     if step.name not in ("map", "interleave") or pipelines.is_parallel(step):
         return None
@@ -143,7 +143,13 @@ def _sequential(step: values.Step, parallel: bool, of_batches: bool) -> str | No
             if _is_trivial(step, of_batches) or _keeps_in_step(step)
             else "a map of a stateful function stays sequential"
         )
-    return "the map is sequential with these options" if not parallel and step.operations > TRIVIAL else None
+    little = TRIVIAL_OF_BATCHES if of_batches else TRIVIAL
+    if parallel or step.operations <= little:
+        return None
+    is_old = plan.release_of_target < pipelines.PARALLEL_MAPS
+    return (
+        f"the map is sequential on TensorFlow {plan.target}" if is_old else "the map is sequential with these options"
+    )
 
 
 def _is_trivial(step: values.Step, of_batches: bool) -> bool:
@@ -165,6 +171,9 @@ def _keeps_in_step(step: values.Step) -> bool:
 
 TRIVIAL = 3
 """Operations of a map that are too few to matter, if they are light."""
+
+TRIVIAL_OF_BATCHES = 6
+"""The same of whole batches: a cast, a division and one-hot labels take 0.1 ms for 32 images (run on 2.2)."""
 
 LIGHT = ("tensorflow.random.", "tensorflow.print", "tensorflow.timestamp", "tensorflow.lookup.")
 """Stateful operations of next to no cost."""

@@ -127,7 +127,7 @@ class PredictInLoop(Rule):
             if loop.site in self._fits and not any(words(name) & _ROUNDS for name in loop.names)
         }
         for event in self._calls:
-            loop = _loop(event)
+            loop = _loop(event, steps)
             if are_few(event.where.context.loops) or is_rare(event.where, loop):
                 continue
             if not in_every_turn(event, loop, self._calls) or self._waits(event, loop):
@@ -170,11 +170,11 @@ class PredictInLoop(Rule):
         )
 
 
-def _loop(event: events.ModelCalled) -> Loop:
-    """The innermost loop of many rounds around a call; of more than one, where there is none."""
+def _loop(event: events.ModelCalled, steps: frozenset[Site] = frozenset()) -> Loop:
+    """The innermost loop of several rounds around a call that is one of these, or the innermost of all."""
     around = event.where.context.loops
     several = [one for one in reversed(around) if rounds(one) != 1] or [around[-1]]
-    return next((one for one in several if not are_few((one,))), several[0])
+    return next((one for one in several if one.site in steps), several[0])
 
 
 def _is_in_one(event: events.ModelCalled) -> bool:
