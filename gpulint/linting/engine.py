@@ -85,7 +85,8 @@ _IMPORT = re.compile(
 
 def _sets_up(data: bytes) -> bool:
     """Whether a file sets something in the environment that TensorFlow reads."""
-    return (b"TF_" in data or b"CUDA_" in data) and _SET_IN_ENVIRONMENT.search(data) is not None
+    named = (b"TF_" in data or b"CUDA_" in data) and _SET_IN_ENVIRONMENT.search(data) is not None
+    return named and any(word in data for word in (b"environ", b"putenv", b"%env", b"export"))
 
 
 class Checker:
