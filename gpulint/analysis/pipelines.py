@@ -169,6 +169,17 @@ def after_cache(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     return steps[cached + 1 :]
 
 
+def _only_batches(dataset: Dataset) -> bool:
+    """Whether a dataset does no more than to put into batches the lines of files, or what `tensorflow_datasets` gives,
+    which has read ahead itself."""
+    is_cheap = dataset.source.startswith("tensorflow_datasets.") or dataset.source.endswith(".TextLineDataset")
+    return is_cheap and not any(step.name in _WORKS for step in dataset.steps)
+
+
+_WORKS = frozenset({"apply", "filter", "flat_map", "interleave", "map", "scan"})
+"""Steps that compute something for each element."""
+
+
 def synchronous_end(event: DatasetConsumed, plan: Plan) -> Site | None:
     """The last step of a pipeline that nothing reads ahead; None where something does, or may."""
     dataset = event.dataset
@@ -176,6 +187,8 @@ def synchronous_end(event: DatasetConsumed, plan: Plan) -> Site | None:
         return None
     steps = [step for step in dataset.steps if step.name not in NEUTRAL]
     if not steps or steps[-1].name in ("prefetch", "apply") or is_parallel(steps[-1]):
+        return None
+    if all(map(_only_batches, datasets_in(dataset))):
         return None
     fused = len(steps) > 1 and (steps[-2].name, steps[-1].name) == ("map", "batch")
     return None if fused and fuses_map_and_batch(dataset) else steps[-1].site

@@ -34,6 +34,7 @@ from gpulint.analysis.values import (
     Traced,
     Unknown,
     Value,
+    known,
     symbol_of,
 )
 from gpulint.knowledge import method_params
@@ -187,6 +188,8 @@ def tape_method(interp: Interpreter, tape: Tape, name: str, arguments: Arguments
         loss = interp.choose(arguments.get("target", 0) or NONE)
         if name == "gradient" and (given := arguments.get("output_gradients", 2)) is not None:
             tensors.op(interp, "tensorflow.convert_to_tensor", Fact(Kind.OP), Arguments((given,), {}), site)
+        if known(arguments.get("experimental_use_pfor")) is False:  # takes one gradient after the other (run on 2.21)
+            tape.is_persistent = False
         return gradients.taken(interp, loss, arguments.get("sources", 1), site, tape)
     if name in ("watch", "reset", "stop_recording"):
         return NONE

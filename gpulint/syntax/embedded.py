@@ -130,7 +130,7 @@ class _Joined:
         error = error_in(code)
         if not code.file:
             self._lines.append(_HEADER if code.in_block and error is None else "")
-        if error is not None:
+        if error is not None and not any(map(_ASSIGNS_IN_R.match, code.lines)):
             self.broken.append(CannotParse(error.message, len(self._lines) + error.row, error.column))
         self.pieces.append(Piece(len(self._lines) + 1, cell, original, code.skipped))
         self._lines += code.lines if error is None else [""] * len(code.lines)
@@ -138,6 +138,10 @@ class _Joined:
     def source(self, notebook: str, data: bytes) -> Source:
         text = "".join(f"{line}\n" for line in self._lines)
         return Source(self.path, data, text, "utf-8", CellMap(notebook, tuple(self.pieces)))
+
+
+_ASSIGNS_IN_R = re.compile(r"[ \t]*[\w.$]+[ \t]*<-[ \t]")
+"""A row of a cell that another kernel runs, as notebooks say that show how the same is done in R."""
 
 
 def error_in(code: Code) -> CannotParse | None:

@@ -18,6 +18,7 @@ from gpulint.api import (
     Symbol,
     Where,
     are_few,
+    callers,
     confidence,
     events,
     goes_over_data,
@@ -140,7 +141,10 @@ class TensorsKept(Rule):
                 continue
             if not in_every_turn(event, loop, self._kept):
                 continue
-            if loop == event.where.context.loops[0] and _is_one_pass(loop, trains=loop.site in self._trained):
+            trains = loop.site in self._trained
+            if (loop == event.where.context.loops[0] and _is_one_pass(loop, trains=trains)) or (
+                not trains and _is_after_an_epoch(event.where)
+            ):
                 continue
             yield Report(
                 event.site,
@@ -184,6 +188,11 @@ def _counted_to(site: Site, kept: list[events.TensorKept]) -> list[object]:
             if literal.condition.operator in (">", ">="):
                 numbers[literal.condition.subject].add(literal.condition.operand)
     return [subject for subject, found in numbers.items() if len(found) > 1]
+
+
+def _is_after_an_epoch(where: Where) -> bool:
+    """Whether a callback that evaluates at the end of an epoch keeps something for as long as it runs."""
+    return any(caller.function == "on_epoch_end" for caller in callers(where.caller))
 
 
 def _is_one_pass(loop: Loop, *, trains: bool) -> bool:

@@ -48,7 +48,8 @@ class LateVisibleDevices(Rule):
     ```
 
     ## What is not reported
-    Set after `import tensorflow` but before any device query: the driver reads it at its start.
+    Set after `import tensorflow` but before any device query: the driver reads it at its start. What an imported script
+    sets for its own runs, where the program has set it in time.
 
     ## Fix
     Unsafe: moves the statement before the first question for devices, where both stand in one function or in the
@@ -66,9 +67,16 @@ class LateVisibleDevices(Rule):
     instead = "set it before the first call of TensorFlow, or use `tf.config.set_visible_devices`"
     speaks_of = READ_BY_DRIVER | READ_WITH_DEVICES
 
+    def __init__(self) -> None:
+        self._chosen: set[str | None] = set()
+        """What the program itself has set in time."""
+
     def on_environment_set(self, event: events.EnvironmentSet, plan: Plan) -> Iterator[Report]:
         too_late = READ_BY_DRIVER if event.state == "driver" else READ_BY_DRIVER | READ_WITH_DEVICES
-        if event.state in ("driver", "maybe", "yes") and event.key in too_late and not event.repeats:
+        is_late = event.state in ("driver", "maybe", "yes") and event.key in too_late
+        if not is_late and event.site.path == plan.path:
+            self._chosen.add(event.key)
+        if is_late and not event.repeats and not (event.site.path != plan.path and event.key in self._chosen):
             yield Report(
                 event.site,
                 f"`{event.key}` set after it was read",

@@ -20,6 +20,7 @@ from gpulint.api import (
     events,
     fitting_loops,
     has_compiled_way,
+    in_every_turn,
     leaves,
     loops,
     possible,
@@ -161,6 +162,7 @@ class EagerTrainStep(Rule):
     def on_end(self, plan: Plan) -> Iterator[Report]:
         told: set[tuple[Site, Site]] = set()
         fitting = fitting_loops(plan) if self._steps else frozenset()
+        applied = [event for event, _ in self._steps]
         reports: dict[Report, tuple[Site | None, frozenset[Site]]] = {}
         for event, gradients in self._steps:
             taken = self._taken(gradients)
@@ -168,6 +170,8 @@ class EagerTrainStep(Rule):
                 continue
             of_step = _loops_of_step(event, taken)
             if not of_step or are_few(of_step) or of_step[-1].site in fitting:
+                continue
+            if isinstance(event, events.GradientsApplied) and not in_every_turn(event, of_step[-1], applied):
                 continue
             if any(self._may_be_compiled(loss, taken) for loss in possible(taken.loss, taken.where)):
                 continue
