@@ -3169,3 +3169,87 @@ for index in range(10000):
 @pytest.mark.parametrize(("done", "expected"), [("model(next(other))", set()), ("train_step(next(other))", {"GPU402"})])
 def test_batches_that_a_loop_beside_training_reads(done: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(READ_FOR.replace("DONE", done), tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [("", {"GPU308"}), (", experimental_use_pfor=False", set()), (", experimental_use_pfor=True", {"GPU308"})],
+)
+def test_one_gradient_that_is_taken_row_by_row(given: str, expected: set[str], tmp_path: Path) -> None:
+    program = f"""
+import tensorflow as tf
+
+for x in tf.data.Dataset.range(1000):
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = tf.stack([x * x, x])
+    print(tape.jacobian(y, x{given}).shape)
+"""
+    assert codes_in(program, tmp_path) == expected
+
+
+SHOWS = """
+import tensorflow as tf
+
+
+class Shows(tf.keras.callbacks.Callback):
+    def __init__(self, data):
+        super().__init__()
+        self.data = data
+
+    def WHEN(self, index, logs=None):
+        kept = []
+        for x, y in self.data.repeat():
+            kept.append(self.model(x))
+        tf.summary.image("shown", tf.concat(kept, 0))
+
+
+def train(path):
+    data = tf.data.TFRecordDataset(path).map(parsed).batch(8)
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.fit(data, callbacks=[Shows(data)], epochs=10)
+
+
+train("a.tfrecord")
+"""
+
+
+def test_what_is_kept_while_an_epoch_is_looked_back_at(tmp_path: Path) -> None:
+    assert "GPU307" not in codes_in(SHOWS.replace("WHEN", "on_epoch_end"), tmp_path)
+    assert "GPU307" in codes_in(SHOWS.replace("WHEN", "on_train_begin"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("source", "silent"),
+    [
+        ("tf.data.TextLineDataset('a.txt')", True),
+        ("tf.data.TextLineDataset('a.txt').map(tf.strings.length).shuffle(9)", False),
+        ("tf.data.Dataset.from_tensor_slices(load())", False),
+    ],
+)
+def test_lines_that_are_put_into_batches(source: str, silent: bool, tmp_path: Path) -> None:
+    program = f"""
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit({source}.batch(8))
+"""
+    (tmp_path / "requirements.txt").write_text("tensorflow==2.4.0")
+    (tmp_path / "train.py").write_text(program)
+    found = gpulint.check_paths([tmp_path / "train.py"]).findings
+    assert ("GPU401" not in {finding.code for finding in found}) is silent
+
+
+@pytest.mark.parametrize(("own", "expected"), [('os.environ["CUDA_VISIBLE_DEVICES"] = "0"', set()), ("", {"GPU302"})])
+def test_a_setting_that_an_imported_script_has_for_itself(own: str, expected: set[str], tmp_path: Path) -> None:
+    (tmp_path / "evaluate.py").write_text(
+        "import os\n\nos.environ['CUDA_VISIBLE_DEVICES'] = '1'\n\n\ndef score():\n    pass\n"
+    )
+    (tmp_path / "train.py").write_text(
+        f"import os\nimport tensorflow as tf\n{own}\ntf.config.list_physical_devices('GPU')\n"
+        "from evaluate import score\n\nscore()\n"
+    )
+    found = gpulint.check_paths([tmp_path / "train.py", tmp_path / "evaluate.py"]).findings
+    assert {finding.code for finding in found} == expected

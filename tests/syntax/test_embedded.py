@@ -105,6 +105,12 @@ def test_a_written_file_stays_below_its_notebook(name: str) -> None:
     assert written.path.startswith("/p/a.ipynb/") and written.path.endswith("/a.py") and ".." not in written.path
 
 
+def test_cells_in_r_are_no_python_that_is_broken() -> None:
+    programs = of("x = 1", "data_dir <- file.path('a')\nif (!dir.exists(data_dir)) {\n}", "y = 2")
+    assert not programs.broken
+    assert [line for line in programs.main.text.splitlines() if line] == ["x = 1", "y = 2"]
+
+
 def test_a_notebook_for_python_2_is_told_of_once() -> None:
     cells = ("print 'a'", "x = 1", "print 'b'")
     programs = of(*cells, kernelspec={"name": "python2"})
