@@ -124,7 +124,7 @@ OPTIONS = (
         "target-tensorflow",
         "",
         "version",
-        'The TensorFlow release the program runs on, such as "2.16"; else what the project\'s requirements pin.',
+        'The TensorFlow release the program runs on, such as "2.16"; else what the project pins or names.',
     ),
     Option("output-format", "", "format", "The form of the output."),
     Option("baseline", "", "string", "File with the findings that are known, as with `--baseline`."),

@@ -3253,3 +3253,9 @@ def test_a_setting_that_an_imported_script_has_for_itself(own: str, expected: se
     )
     found = gpulint.check_paths([tmp_path / "train.py", tmp_path / "evaluate.py"]).findings
     assert {finding.code for finding in found} == expected
+
+
+@pytest.mark.parametrize(("after", "expected"), [("print(1)", {"GPU508"}), ("break", set()), ("sys.exit(1)", set())])
+def test_a_loop_that_ends_after_its_first_step(after: str, expected: set[str], tmp_path: Path) -> None:
+    loop = f"import sys\n\nfor batch in data:\n    eager_step(batch)\n    {after}\n"
+    assert codes_in(STEP + loop, tmp_path) == expected

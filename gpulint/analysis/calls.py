@@ -208,6 +208,19 @@ def call_method(interp: Interpreter, receiver: Value, method: Value, arguments: 
     return call(interp, method, with_receiver(receiver, arguments), site)
 
 
+def handed_on(interp: Interpreter, args: Value | None, kwargs: Value | None) -> Arguments:
+    """What a function is called with that something else is given with its `args` and `kwargs`."""
+    positional = interp.choose(args or Items("tuple", ()))
+    named = interp.choose(kwargs or Mapping({}, True, None))
+    values = positional.items if isinstance(positional, Items) else None
+    keywords = named.entries if isinstance(named, Mapping) else {}
+    return Arguments(
+        tuple(interp.choose(value) for value in values or ()),
+        {str(key): interp.choose(value) for key, value in keywords.items()},
+        values is None,
+    )
+
+
 def with_receiver(receiver: Value, arguments: Arguments) -> Arguments:
     sites: dict[Any, Site] = {key + 1 if isinstance(key, int) else key: site for key, site in arguments.sites.items()}
     return arguments._replace(positional=(receiver, *arguments.positional), sites=sites)

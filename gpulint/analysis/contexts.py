@@ -113,8 +113,9 @@ class Context(NamedTuple):
 
     @property
     def is_on_cpu(self) -> bool:
-        """Whether the innermost device scope names a CPU: what is called there is done there."""
-        return self.device is not None and self.device.device is not None and self.device.device.type == "CPU"
+        """Whether the innermost device scope names a CPU: what is called there, a `tf.function` too, is done there (run
+        on 2.21)."""
+        return self.device is not None and self.device.device is not None and self.device.device.is_cpu
 
 
 class Caller(NamedTuple):

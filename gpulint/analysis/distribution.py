@@ -74,20 +74,18 @@ def _operation(value: Value | None) -> str:
 
 def _run(interp: Interpreter, strategy: Strategy, arguments: Arguments, site: Site) -> Value:
     function = arguments.get("fn", 0) or Unknown(("function", site))
-    given = interp.choose(arguments.get("args", 1) or Items("tuple", ()))
-    named = interp.choose(arguments.get("kwargs", 2) or Mapping({}, True, None))
-    values = given.items if isinstance(given, Items) and given.items is not None else None
-    keywords = named.entries if isinstance(named, Mapping) else {}
-    is_open = values is None
-    parts = (given.element if isinstance(given, Items) and given.items is None else given, named)
+    from gpulint.analysis.calls import handed_on
+
+    args, kwargs = arguments.get("args", 1), arguments.get("kwargs", 2)
+    given = handed_on(interp, args, kwargs)
+    together, named = (interp.choose(value) if value is not None else None for value in (args, kwargs))
+    parts = (together.element if isinstance(together, Items) and together.items is None else together, named)
     whole = tuple(value for value in parts if isinstance(value, (PerReplica, Tensor)))
-    passed = (*(interp.choose(value) for value in values or ()), *keywords.values(), *whole)
+    passed = (*given.all(), *whole)
     interp.emit(events.StrategyUsed(site, interp.where(), strategy, "run"))
     interp.emit(events.StrategyRun(site, interp.where(), strategy, function, passed, tuple(arguments.sites.values())))
     inner = Arguments(
-        tuple(local(interp.choose(value)) for value in values or ()),
-        {str(key): local(interp.choose(value)) for key, value in keywords.items()},
-        is_open,
+        tuple(map(local, given.positional)), {key: local(value) for key, value in given.keywords.items()}, given.open
     )
     before = interp.context
     if strategy.is_multi_replica:

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from gpulint.analysis import effects, events, gradients, host, runtime
-from gpulint.analysis.contexts import DeviceScope
 from gpulint.analysis.names import words
 from gpulint.analysis.nesting import leaves, rebuilt
 from gpulint.analysis.rounds import is_single
@@ -240,14 +239,13 @@ def _is_host_tensor(value: Value) -> bool:
     """Whether a tensor is in host memory. int32 variables are: they have no GPU kernel, and what compares and computes
     with int32 works in host memory (kernel registry of 2.21)."""
     if isinstance(value, Variable):
-        return value.dtype == "int32" or _is_cpu(value.where.context.device)
+        return value.dtype == "int32" or value.where.context.is_on_cpu
     return isinstance(value, Tensor) and (value.from_data or value.on_host or _is_cpu(value))
 
 
-def _is_cpu(placed: Tensor | DeviceScope | None) -> bool:
-    """Whether a scope, or the one in which a tensor was made, names a CPU. What a `tf.function` does is there, too, if
-    it is called in such a scope (run on 2.21)."""
-    return placed is not None and placed.device is not None and placed.device.type == "CPU"
+def _is_cpu(tensor: Tensor) -> bool:
+    """Whether the scope in which a tensor was made names a CPU."""
+    return tensor.device is not None and tensor.device.is_cpu
 
 
 def _all_shapes(name: str, inputs: tuple[Value, ...]) -> bool:

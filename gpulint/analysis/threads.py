@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpulint.analysis.contexts import Context
 from gpulint.analysis.control import Halts
-from gpulint.analysis.values import Arguments, Instance, Items, Mapping, Unknown, Value
+from gpulint.analysis.values import Arguments, Instance, Unknown, Value
 from gpulint.places import Site
 
 if TYPE_CHECKING:
@@ -23,15 +23,9 @@ def made(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> No
     function = arguments.get("target", 1)
     if function is None:
         return
-    positional = interp.choose(arguments.get("args", 3) or Items("tuple", ()))
-    named = interp.choose(arguments.get("kwargs", 4) or Mapping({}, True, None))
-    values = positional.items if isinstance(positional, Items) else None
-    keywords = named.entries if isinstance(named, Mapping) else {}
-    given = Arguments(
-        tuple(interp.choose(value) for value in values or ()),
-        {str(key): interp.choose(value) for key, value in keywords.items()},
-        values is None,
-    )
+    from gpulint.analysis.calls import handed_on
+
+    given = handed_on(interp, arguments.get("args", 3), arguments.get("kwargs", 4))
     _beside(interp, function, lambda option: interp.call(option, given, site), site, name in PROCESSES)
 
 

@@ -29,6 +29,10 @@ class DeviceName:
     def is_gpu(self) -> bool:
         return self.type == "GPU"
 
+    @property
+    def is_cpu(self) -> bool:
+        return self.type == "CPU"
+
     def __str__(self) -> str:
         prefix = f"/job:{self.job}" if self.job else ""
         if self.task is not None:

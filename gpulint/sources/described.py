@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from gpulint.sources.requirements import listed, newest_asked, text_of
+from gpulint.sources.requirements import listed, newest_asked, numbers, older, text_of
 
 _IMAGES = re.compile(
     r"(?:.*[-_.])?(?:dockerfile|containerfile)(?:[-_.].*)?|(?:docker-)?compose(?:[-_.].*)?\.ya?ml|.*\.def",
@@ -53,18 +53,12 @@ def described(directory: str, newest: str) -> str | None:
     folders = [name for name in names if _FOLDERS.fullmatch(name)]
     below = [os.path.join(folder, name) for folder in folders for name in listed(os.path.join(directory, folder))]
     images = [name for name in (*names, *below) if _IMAGES.fullmatch(os.path.basename(name))]
-    present = _parts(newest)
+    present = numbers(newest)
     for found, named in ((images, _of_image), ([name for name in names if _README.fullmatch(name)], _of_text)):
         releases = [release for name in found for release in named(text_of(os.path.join(directory, name)), present)]
         if releases:
-            release = max(releases)
-            return ".".join(map(str, release)) if release < present else ""
+            return older(max(releases), present)
     return None
-
-
-def _parts(release: str) -> tuple[int, int]:
-    major, minor = release.split(".")[:2]
-    return int(major), int(minor)
 
 
 def _of_image(text: str, present: tuple[int, int]) -> list[tuple[int, int]]:

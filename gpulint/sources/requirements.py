@@ -45,13 +45,24 @@ def pinned(directory: str, newest: str) -> str | None:
     TensorFlow and no release of it; None where no file there speaks of TensorFlow, or none can be read.
     """
     names = _files(directory)
-    present = tuple(map(int, newest.split(".")))
+    present = numbers(newest)
     asked = {name: wanted for name in names if (wanted := _wanted(directory, name))}
     if not any(one for wanted in asked.values() for one in wanted):
         return ANY if asked else None
     found = {name: max(newest_asked(one) or present for one in wanted) for name, wanted in asked.items()}
     named = [release for name, release in found.items() if release < present and _ASIDE.search(name) is None]
     release = max(named or found.values())
+    return older(release, present)
+
+
+def numbers(release: str) -> tuple[int, int]:
+    """(2, 16) of "2.16"."""
+    major, minor = map(int, release.split("."))
+    return major, minor
+
+
+def older(release: tuple[int, int], present: tuple[int, int]) -> str:
+    """A release in words where it is older than the present one, else ""."""
     return ".".join(map(str, release)) if release < present else ""
 
 

@@ -143,7 +143,7 @@ class HardcodedDevice(Rule):
         """Where a program that trains nothing does what it does on a CPU, too: it measures the two."""
         on_cpu: set[str] = set()
         for scope, names in self._done_in.items():
-            if scope.device is not None and scope.device.type == "CPU":
+            if scope.device is not None and scope.device.is_cpu:
                 on_cpu |= names
         return {scope.site for scope, names in self._done_in.items() if names <= on_cpu and not self._trains}
 
