@@ -202,10 +202,13 @@ def has_one_replica(path: Path) -> bool:
 
 
 def forget() -> None:
-    """Let go of the paths that were asked about."""
+    """Let go of the conditions of one program, so that those of the next are made anew: a literal that goes on living
+    would know all that the programs before said of it. Paths made before cannot be held against those made after."""
     _agree.cache_clear()
     has_one_replica.cache_clear()
     words_of.cache_clear()
+    _LITERALS.clear()
+    _GROUPS.clear()
 
 
 def mentions(path: Path, word: str) -> bool:

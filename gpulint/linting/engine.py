@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from gpulint.analysis import Plan, Project, analyse
 from gpulint.analysis.modules import Outlines
+from gpulint.analysis.paths import forget as forget_conditions
 from gpulint.analysis.questions import is_test
 from gpulint.analysis.relevance import imported_paths
 from gpulint.linting.dispatch import Raised, reports_of, without_explained, without_guessed, without_repeated
@@ -222,6 +223,7 @@ class Checker:
         self._present = path
         for project in self._projects.values():
             project.forget()
+        forget_conditions()
         part = Examined(path)
         try:
             if self._check_file(path, part):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpulint.analysis.paths import Condition, Literal, Path, compatible, is_complete, length_of
+from gpulint.analysis.paths import Condition, Literal, Path, compatible, forget, is_complete, length_of, one_of
 from gpulint.analysis.symbols import Symbol, distance, symbol
 
 N = symbol(("name", "n"))
@@ -50,6 +50,14 @@ def test_conditions_that_nobody_has_are_let_go() -> None:
     del part, whole
     gc.collect()
     assert [one() for one in known] == [None, None]
+
+
+def test_what_one_program_said_of_a_condition_is_not_known_in_the_next() -> None:
+    condition = Condition("truth", symbol(("name", "asked in both")))
+    whole = one_of([frozenset({Literal(condition, True)}), frozenset({Literal(condition, False)})])
+    assert Literal(condition, True).compounds == [whole.negation]
+    forget()
+    assert Literal(condition, True).compounds == []
 
 
 def test_an_empty_list_has_no_second_element() -> None:
