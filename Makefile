@@ -4,6 +4,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+# Hundreds of tests start Python anew: without byte code each would compile all that it imports.
+export PYTHONDONTWRITEBYTECODE =
+
 .PHONY: demo test lint docs bench clean
 
 demo: $(VENV)/demo
