@@ -3259,3 +3259,61 @@ def test_a_setting_that_an_imported_script_has_for_itself(own: str, expected: se
 def test_a_loop_that_ends_after_its_first_step(after: str, expected: set[str], tmp_path: Path) -> None:
     loop = f"import sys\n\nfor batch in data:\n    eager_step(batch)\n    {after}\n"
     assert codes_in(STEP + loop, tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("total", "expected"),
+    [
+        ("tf.reduce_sum(tf.stack([scaled(real), scaled(fake)]))", set()),
+        ("tf.reduce_sum([scaled(real), 0.1 * scaled(fake)])", set()),
+        ("tf.reduce_sum([0.0, scaled(real)])", set()),
+        ("tf.reduce_sum(tf.stack([scaled(real), tf.reduce_mean(fake)]))", {"GPU208"}),
+        ("tf.reduce_sum(tf.stack([real, fake]))", {"GPU208"}),
+    ],
+)
+def test_terms_of_a_loss_that_are_put_beside_each_other_and_added(
+    total: str, expected: set[str], tmp_path: Path
+) -> None:
+    program = f"""
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    critic = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    optimizer = tf.keras.optimizers.Adam()
+
+
+def scaled(losses):
+    return tf.nn.compute_average_loss(losses, global_batch_size=64)
+
+
+def step(x):
+    with tf.GradientTape() as tape:
+        real = tf.square(critic(x))
+        fake = tf.abs(critic(-x))
+        loss = {total}
+    gradients = tape.gradient(loss, critic.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, critic.trainable_variables))
+
+
+@tf.function
+def train(x):
+    strategy.run(step, args=(x,))
+
+
+for x in strategy.experimental_distribute_dataset(tf.data.TFRecordDataset("a").map(parse).batch(64)):
+    train(x)
+"""
+    assert codes_in(program, tmp_path) & {"GPU208"} == expected
+
+
+@pytest.mark.parametrize("legacy", [True, False])
+def test_a_file_of_tensorflow_1_gets_one_finding(legacy: bool, tmp_path: Path) -> None:
+    names = "tf.set_random_seed(1)\ntf.logging.info(tf.gfile.Exists('a'))\nsaver = tf.train.Saver\n" if legacy else ""
+    loop = "\nfor batch in data:\n    eager_step(batch)\n"
+    (tmp_path / "train.py").write_text(STEP + names + loop)
+    (tmp_path / "other.py").write_text("import tensorflow as tf\nimport train\n\ntf.device('/gpu:7')\n")
+    found = gpulint.check_paths([tmp_path]).findings
+    assert [finding.code for finding in found if finding.span.path.endswith("train.py")] == [
+        "GPU901" if legacy else "GPU508"
+    ]

@@ -292,13 +292,26 @@ def _reduced_by_op(name: str, fact: Fact, inputs: tuple[Value, ...], site: Site)
     if name in _SCALED:
         return Reduced("scaled", site)
     if fact.kind is Kind.REDUCTION:
+        present = sum_of(inputs)
         is_number = present is not None and present.how != "none"
         return present if is_number or _is_of_weights(inputs) else Reduced(fact.detail, site)
-    if name in ("tensorflow.add_n", "tensorflow.add", "tensorflow.keras.ops.add"):
+    if name in _ADDS:
         return sum_of(inputs)
     if name in gradients.SCALES and inputs:
         return _reduced_by_operator(gradients.SCALES[name], inputs, site)
     return present if name in _KEEPS_REDUCTION else None
+
+
+_ADDS = frozenset(
+    {
+        "tensorflow.add",
+        "tensorflow.add_n",
+        "tensorflow.keras.ops.add",
+        "tensorflow.keras.ops.stack",
+        "tensorflow.stack",
+    }
+)
+"""Ops that give the sum of several losses, or put them beside each other for a reduction, which adds them up."""
 
 
 def sum_of(inputs: Iterable[Value]) -> Reduced | None:

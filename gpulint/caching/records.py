@@ -51,6 +51,7 @@ def of_examined(one: Examined) -> Plain:
                 candidate.site,
                 candidate.places,
                 candidate.supersedes,
+                candidate.is_all,
                 candidate.entry,
                 candidate.fault,
             ]
@@ -76,10 +77,11 @@ def to_examined(plain: Plain) -> Examined:
                 Site(*site),
                 tuple(Site(*place) for place in places),
                 tuple(Site(*other) for other in supersedes),
+                is_all,
                 Site(*entry) if entry is not None else None,
                 tuple(fault) if fault is not None else None,
             )
-            for finding, site, places, supersedes, entry, fault in candidates
+            for finding, site, places, supersedes, is_all, entry, fault in candidates
         ],
         {Site(*site) for site in called},
         {Site(path, node) for path, nodes in passed for node in nodes},

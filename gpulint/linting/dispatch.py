@@ -93,12 +93,22 @@ def without_guessed(
 
 
 def without_explained(candidates: list[Candidate], catalogue: Catalogue) -> list[Candidate]:
-    """Reports of a run without those at places that a rule which they yield to has explained."""
+    """Reports of a run without those at places that a rule which they yield to has explained, and of a file of which
+    one says all there is to say without the others."""
     explained: dict[Site, set[str]] = defaultdict(set)
+    all_of: dict[str, Candidate] = {}
     for one in candidates:
         for site in (one.site, *one.supersedes):
             explained[site].add(one.finding.code)
-    return [one for one in candidates if explained[one.site].isdisjoint(catalogue.yields_to(one.finding.code))]
+        path = one.finding.span.path
+        if one.is_all and (path not in all_of or one.site.node < all_of[path].site.node):
+            all_of[path] = one
+    return [
+        one
+        for one in candidates
+        if explained[one.site].isdisjoint(catalogue.yields_to(one.finding.code))
+        and all_of.get(one.finding.span.path, one) is one
+    ]
 
 
 def without_repeated(candidates: list[Candidate], catalogue: Catalogue) -> list[Candidate]:

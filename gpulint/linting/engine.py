@@ -364,7 +364,9 @@ class Checker:
             if report.fix is not None and one.rule.code in selection.fixable:
                 fix, fault = writer.written(report.fix, one.rule.code)
                 finding = replace(finding, fix=fix)
-            part.candidates.append(Candidate(finding, report.site, one.places, report.supersedes, one.entry, fault))
+            part.candidates.append(
+                Candidate(finding, report.site, one.places, report.supersedes, report.is_all, one.entry, fault)
+            )
 
     def _settled(self, shown: dict[str, str], parts: Sequence[Examined]) -> CheckResult:
         """What the parts of a run come to."""

@@ -14,13 +14,14 @@ from gpulint.sources.states import MadeFrom
 
 class Candidate(NamedTuple):
     """A report that has its place. The finding's path is absolute, its fix is written; `entry` is the function that was
-    run without a known caller to find it, `places` those of the events that it is about, `fault` says (message,
-    traceback) why the fix could not be written."""
+    run without a known caller to find it, `places` those of the events that it is about, `is_all` says that nothing
+    else is to be said of its file, `fault` says (message, traceback) why the fix could not be written."""
 
     finding: Finding
     site: Site
     places: tuple[Site, ...] = ()
     supersedes: tuple[Site, ...] = ()
+    is_all: bool = False
     entry: Site | None = None
     fault: tuple[str, str] | None = None
 

@@ -31,6 +31,7 @@ class Report:
 
     `why` and `instead` default to the rule's own. `related` are (site, message) pairs. `supersedes` names
     sites that this report already explains, so that rules listing this one in `yields_to` stay silent there.
+    `is_all` says that nothing else is to be said of its file.
     `unless` is what the author can have written beside the code that makes it right. `fix` is how the rule would
     change the file. `happens_at` is the place of the event that a report of `on_end` is about, where that is not `site`
     itself (a pipeline that is read elsewhere).
@@ -43,6 +44,7 @@ class Report:
     confidence: Confidence = Confidence.HIGH
     related: tuple[tuple[Site, str], ...] = ()
     supersedes: tuple[Site, ...] = ()
+    is_all: bool = False
     unless: Said | None = None
     fix: Offer | None = field(default=None, compare=False)
     happens_at: Site | None = field(default=None, compare=False)

@@ -122,6 +122,7 @@ class RemovedApi(Rule):
                     why="the file does not run on TensorFlow 2",
                     instead="convert it with `tf_upgrade_v2`, or import `tensorflow.compat.v1 as tf`",
                     confidence=confidence(first.where),
+                    is_all=True,
                 )
                 continue
             times = Counter(event.name for event in {event.site: event for event in found}.values())

@@ -126,9 +126,8 @@ class MissingLossScale(Rule):
             in_float16 = any(computes_in(policy, "float16") for policy in possible(event.policy, event.where))
             if by_scaling_optimizer is None or not (in_float16 or by_scaling_optimizer) or _may_be_scaled(event, plan):
                 continue
-            yield Report(
-                event.site, "a float16 gradient of a loss that is not scaled", confidence=confidence(event.where)
-            )
+            gradient = "a float16 gradient" if in_float16 else "a LossScaleOptimizer's gradient"
+            yield Report(event.site, f"{gradient} of a loss that is not scaled", confidence=confidence(event.where))
 
 
 def _is_scaled(event: events.GradientTaken) -> bool:
