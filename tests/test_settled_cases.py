@@ -3317,3 +3317,30 @@ def test_a_file_of_tensorflow_1_gets_one_finding(legacy: bool, tmp_path: Path) -
     assert [finding.code for finding in found if finding.span.path.endswith("train.py")] == [
         "GPU901" if legacy else "GPU508"
     ]
+
+
+@pytest.mark.parametrize(
+    ("taken", "fixed"), [("actions.flatten()", False), ("flatten(actions)", True), ("tf.reshape(actions, [-1])", True)]
+)
+def test_a_step_that_asks_its_arrays_for_what_tensors_do_not_have_is_not_compiled(
+    taken: str, fixed: bool, tmp_path: Path
+) -> None:
+    program = f"""
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+flatten = tf.keras.layers.Flatten()
+optimizer = tf.keras.optimizers.Adam()
+
+
+def update(states, actions):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(states) * tf.cast({taken}, tf.float32))
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
+
+for states, actions in memory():
+    update(states, actions)
+"""
+    assert codes_in(program, tmp_path) == {"GPU508"}
+    assert ("@tf.function" in fixed_text(program, tmp_path, select=["GPU508"])) is fixed

@@ -77,6 +77,8 @@ def _needs_python(node: ir.Node) -> bool:
             return node.name in _OF_VALUES
         case ir.Call(function=ir.Name(id=name)):
             return name in _BUILTINS
+        case ir.Call(function=ir.Attribute(name=name), arguments=[]):
+            return name in _OF_ARRAYS
         case ir.Assign():
             return any(isinstance(target, ir.Attribute | ir.Subscript) for target in node.targets)
         case ir.AugAssign():
@@ -86,8 +88,11 @@ def _needs_python(node: ir.Node) -> bool:
     return isinstance(node, ir.Name) and node.id in ("np", "numpy", "random", "time")
 
 
-_OF_VALUES = frozenset({"numpy", "append", "extend", "item", "tolist", "update", "pop"})
-"""Methods that read a tensor or change something of Python's."""
+_OF_VALUES = frozenset({"numpy", "append", "astype", "extend", "item", "tolist", "update", "pop"})
+"""Methods that read a tensor, change something of Python's, or are only NumPy's."""
+
+_OF_ARRAYS = frozenset({"all", "any", "argmax", "copy", "flatten", "max", "mean", "min", "ravel", "squeeze", "sum"})
+"""Methods of arrays that need no argument and that tensors do not have: a `tf.function` makes tensors of its arrays."""
 
 _BUILTINS = frozenset({"print", "float", "int", "bool", "input", "open", "next"})
 
