@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpulint.analysis.events import RemovedNameUsed
-from gpulint.analysis.filling import uses_of
 from gpulint.analysis.symbols import Symbol
 from gpulint.analysis.values import (
     Arguments,
@@ -85,8 +84,6 @@ def imported(interp: Interpreter, dotted: str, site: Site) -> None:
 def method(interp: Interpreter, receiver: Value, name: str, site: Site) -> None:
     """A method of a library object is read."""
     classes = [receiver.library] if isinstance(receiver, Object) else []
-    if isinstance(receiver, Object) and receiver.cls is not None and _keeps(receiver.cls, name):
-        return
     if isinstance(receiver, Optimizer) and receiver.scales:
         classes.insert(0, "tensorflow.keras.optimizers.LossScaleOptimizer")
     classes += [library for kind, library in _CLASSES if isinstance(receiver, kind)]
@@ -94,15 +91,17 @@ def method(interp: Interpreter, receiver: Value, name: str, site: Site) -> None:
         if (gone := method_since(library, name)) is not None:
             if isinstance(receiver, Strategy) and receiver.kind == "default" and name not in UNMISTAKABLE:
                 return
+            if isinstance(receiver, Object) and receiver.cls is not None and _keeps(interp, receiver.cls, name):
+                return
             exact = isinstance(receiver, Object) and receiver.cls is None
             interp.emit(RemovedNameUsed(site, interp.where(), f"{library}.{name}", gone, None, True, exact))
             return
 
 
-def _keeps(cls: UserClass, name: str) -> bool:
+def _keeps(interp: Interpreter, cls: UserClass, name: str) -> bool:
     """Whether a method of a class of the program gives its objects an attribute of this name."""
     functions = [value for one in cls.classes for value in one.namespace.values() if isinstance(value, Function)]
-    return any(f".{name}" in uses_of(one.definition).filled for one in functions)
+    return any(f".{name}" in interp.uses_of(one.definition).filled for one in functions)
 
 
 def arguments(interp: Interpreter, function: str, given: Arguments, site: Site) -> None:
