@@ -92,8 +92,15 @@ def work(
     if sys.platform != "win32":
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
     limits.impose()
+    gc.callbacks.append(_set_aside)
     with collecting_seldom():
         _serve(task, given, limits, pipe)
+
+
+def _set_aside(phase: str, info: Mapping[str, int]) -> None:
+    """What a full collection has left is what is remembered of the files: the next need not walk it again."""
+    if phase == "stop" and info["generation"] == 2:
+        gc.freeze()
 
 
 def _serve(task: Task, given: Mapping[str, bytes], limits: Limits, pipe: Connection) -> None:
@@ -113,6 +120,7 @@ def _serve(task: Task, given: Mapping[str, bytes], limits: Limits, pipe: Connect
             if checker is not None and checker.files.kept > KEPT_BYTES:
                 checker = None
                 paths.forget()
+                gc.unfreeze()
                 gc.collect()
             checker = checker or Checker(task.finder, task.catalogue(), outlines)
             checker.give_up(order.lost)
