@@ -3344,3 +3344,41 @@ for states, actions in memory():
 """
     assert codes_in(program, tmp_path) == {"GPU508"}
     assert ("@tf.function" in fixed_text(program, tmp_path, select=["GPU508"])) is fixed
+
+
+@pytest.mark.parametrize(
+    ("indent", "expected"),
+    [(8, {"GPU502"}), (4, set())],
+    ids=["in every step", "once"],
+)
+def test_weights_that_are_clipped_layer_by_layer(indent: int, expected: set[str], tmp_path: Path) -> None:
+    clipped = """
+for layer in critic.layers:
+    weights = layer.get_weights()
+    weights = [np.clip(one, -0.01, 0.01) for one in weights]
+    layer.set_weights(weights)
+"""
+    program = f"""
+import numpy as np
+import tensorflow as tf
+
+
+def build():
+    given = tf.keras.Input((28,))
+    return tf.keras.Model(given, tf.keras.layers.Dense(1)(given))
+
+
+critic = build()
+critic.compile(loss="mse", optimizer="rmsprop")
+(images, _), _ = tf.keras.datasets.mnist.load_data()
+
+
+def train(steps):
+    for step in range(steps):
+        chosen = np.random.randint(0, images.shape[0], 64)
+        critic.train_on_batch(images[chosen], np.ones((64, 1)))
+{textwrap.indent(clipped, " " * indent)}
+
+train(4000)
+"""
+    assert codes_in(program, tmp_path) == expected

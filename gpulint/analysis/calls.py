@@ -41,6 +41,7 @@ from gpulint.analysis.values import (
     Instance,
     Items,
     Join,
+    Layer,
     Manager,
     Mapping,
     Model,
@@ -123,6 +124,9 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
         if method == "numpy" and tensors.is_weight(symbol(called.parts[1])):
             host.read(interp, Tensor(site), method, site)
             return host.fetched(site, method)
+        if method in training.WEIGHTS and tensors.is_layer(symbol(called.parts[1])):
+            layer = Layer(site, interp.where(), "tensorflow.keras.layers.Layer")
+            training.weights_used(interp, layer, method, arguments, site)
     if method == "apply_gradients":
         _applied(interp, called, arguments, site)
     model = _compiled(interp, called, method, arguments, site)

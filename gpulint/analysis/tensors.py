@@ -273,14 +273,25 @@ def _is_penalty(name: Symbol) -> bool:
 
 def is_weight(name: Symbol) -> bool:
     """Whether something is one of the variables of a model, layer or module."""
+    return _is_one_of(_LISTS_OF_VARIABLES, name)
+
+
+def is_layer(name: Symbol) -> bool:
+    """Whether something is one of the layers of a model."""
+    return _is_one_of(_LISTS_OF_LAYERS, name)
+
+
+def _is_one_of(lists: frozenset[str], name: Symbol) -> bool:
+    """Whether something is an element of an attribute that has one of these names."""
     deep = 0
     while name.parts[0] in ("item", "turn"):
         deep += name.parts[0] == "item"
         name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
-    return deep > 0 and name.parts[0] == "attribute" and name.parts[-1] in _LISTS_OF_VARIABLES
+    return deep > 0 and name.parts[0] == "attribute" and name.parts[-1] in lists
 
 
 _LISTS_OF_VARIABLES = frozenset({"trainable_variables", "trainable_weights", "variables"})
+_LISTS_OF_LAYERS = frozenset({"layers"})
 
 _VARIABLES = frozenset({"trainable_variables", "trainable_weights", "variables", "weights", "kernel", "bias"})
 """Attributes of models and layers that are variables."""

@@ -161,7 +161,7 @@ class NumpyRoundtrip(Rule):
                 yield Report(
                     event.site,
                     "all weights go through NumPy in every step",
-                    instead="`assign` the variables of the one model from those of the other in a `tf.function`",
+                    instead="`assign` the variables their new values in a `tf.function`",
                     confidence=confidence(event.where),
                     related=((got[0], "they are read into NumPy here"), (loop.site, "the step loop")),
                 )
