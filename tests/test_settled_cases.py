@@ -3382,3 +3382,64 @@ def train(steps):
 train(4000)
 """
     assert codes_in(program, tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("tf.cond(tf.math.is_finite(loss), lambda: halved(loss), lambda: tf.constant(0.0))", {"GPU501"}),
+        ("tf.cond(tf.math.is_finite(loss), lambda: 0.0, lambda: 1.0)", set()),
+        ("tf.case([(loss > 9.0, lambda: loss)], default=lambda: halved(loss))", {"GPU501"}),
+        ("tf.switch_case(kind, [lambda: loss, lambda: halved(loss)])", {"GPU501"}),
+        ("tf.while_loop(lambda one: one > 1.0, lambda one: [one / 2], [loss])[0]", {"GPU501"}),
+        ("tf.map_fn(lambda one: one * 2, tf.reshape(loss, [1]))[0]", {"GPU501"}),
+        ("tf.foldl(lambda sum, one: sum + one, tf.reshape(loss, [1]))", {"GPU501"}),
+        ("tf.nest.map_structure(lambda one: one * 2, [loss])[0]", {"GPU501"}),
+    ],
+)
+def test_what_functions_give_that_an_op_calls(given: str, expected: set[str], tmp_path: Path) -> None:
+    program = f"""
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.Adam()
+kind = tf.constant(1)
+
+
+@tf.function
+def train_step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+
+    def halved(loss):
+        return loss / 2
+
+    return {given}
+
+
+losses = []
+for x in tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(64):
+    losses.append(float(train_step(x)))
+"""
+    assert codes_in(program, tmp_path) == expected
+
+
+def test_an_eager_condition_of_an_op_is_read(tmp_path: Path) -> None:
+    taken = "for batch in data:\n    loss = eager_step(batch)\n    tf.cond(loss > 1.0, lambda: loss, lambda: loss)\n"
+    rows = {finding.span.row: finding.code for finding in findings_in(STEP + taken, tmp_path)}
+    assert (
+        rows[(STEP + taken).splitlines().index("    tf.cond(loss > 1.0, lambda: loss, lambda: loss)") + 1] == "GPU501"
+    )
+
+
+def test_what_is_read_of_a_whole_structure(tmp_path: Path) -> None:
+    loop = """
+metrics = {"loss": tf.keras.metrics.Mean()}
+for batch in data:
+    loss = eager_step(batch)
+    tf.nest.map_structure(lambda one: one.numpy(), [loss, loss])
+"""
+    assert codes_in(STEP + loop, tmp_path) == {"GPU501", "GPU508"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpulint.analysis import access, builtin, calls, events, gradients, mappings, members, symbols, tensors
@@ -369,22 +370,13 @@ def comparison(interp: Interpreter, node: ir.Compare) -> Value:
 def conditional(interp: Interpreter, node: ir.Conditional) -> Value:
     test = interp.evaluate(node.test)
     tensors.read(interp, interp.choose(test), "bool", node.test)
-    yes, no = interp.split(test)
-    results: list[tuple[Path, Value]] = []
 
-    def arm(guard: Path, branch: ir.Expr) -> Callable[[], int]:
-        def run() -> int:
-            results.append((guard, interp.choose(interp.evaluate(branch))))
-            return 0
+    def value(branch: ir.Expr) -> Value:
+        return interp.choose(interp.evaluate(branch))
 
-        return run
-
-    arms = [(guard, arm(guard, branch)) for guard, branch in ((yes, node.body), (no, node.orelse)) if guard is not None]
-    interp.fork(arms)
-    value = join(results, ("conditional", interp.site(node)))
-    if value is MISSING:
-        raise Halts
-    return value  # type: ignore[no-any-return]
+    ways = zip(interp.split(test), (node.body, node.orelse), strict=True)
+    arms = [(guard, partial(value, branch)) for guard, branch in ways if guard is not None]
+    return interp.either(arms, ("conditional", interp.site(node)))
 
 
 def sequence(interp: Interpreter, node: ir.Sequence_) -> Value:

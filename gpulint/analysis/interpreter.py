@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpulint.analysis import calls, expressions, statements
@@ -488,15 +489,6 @@ class Interpreter:
             value = choose(value, self.path)
         if type(value) is not Join:
             return use(value)
-        results: list[tuple[Path, Value]] = []
-
-        def arm(option: Value, guard: Path) -> Callable[[], int]:
-            def run() -> int:
-                results.append((guard, use(option)))
-                return NORMAL
-
-            return run
-
         ways = list(value.alternatives)
         if all(same(option, ways[0][1]) for _, option in ways):
             return use(ways[0][1])
@@ -507,13 +499,27 @@ class Interpreter:
         if len(ways) > MAX_FORKS:  # the last that is run stands for the others
             before, (_, last) = ways[: MAX_FORKS - 1], ways[MAX_FORKS - 1]
             ways = [*before, (frozenset({one_of([guard for guard, _ in before]).negation}), last)]
-        arms = [(guard, arm(option, guard)) for guard, option in ways]
         base = self.path
-        if self.fork(arms) == STOPS:
-            raise Halts
+        name = ("joined", place.node if isinstance(place, Site) else place.number)
+        joined = self.either([(guard, partial(use, option)) for guard, option in ways], name)
         self.assure(self.path - base)
-        joined = join(results, ("joined", place.node if isinstance(place, Site) else place.number))
-        return joined if isinstance(joined, Value) else Unknown(("joined", place))
+        return joined
+
+    def either(self, arms: Sequence[tuple[Path, Callable[[], Value]]], name: tuple[Any, ...]) -> Value:
+        """What each of several arms gives on its own path, joined. Raises Halts when it ends every path."""
+        results: list[tuple[Path, Value]] = []
+
+        def arm(guard: Path, value: Callable[[], Value]) -> Callable[[], int]:
+            def run() -> int:
+                results.append((guard, value()))
+                return NORMAL
+
+            return run
+
+        if self.fork([(guard, arm(guard, value)) for guard, value in arms]) == STOPS:
+            raise Halts
+        joined = join(results, name)
+        return joined if isinstance(joined, Value) else Unknown(name)
 
     def fresh(self, name: str, site: Site) -> Condition:
         """A condition of its own for something that can go either way at `site`."""

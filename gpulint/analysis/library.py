@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpulint.analysis import (
     builtin,
     calls,
+    control_ops,
     datasets,
     decorators,
     effects,
@@ -615,4 +616,5 @@ SPECIAL: dict[str, Handler] = {
     **dict.fromkeys(SETS_POLICY, precision.policy_set),
     **dict.fromkeys(POLICIES, precision.policy_made),
     **dict.fromkeys(GLOBAL_POLICY, _global_policy),
+    **control_ops.HANDLERS,
 }
