@@ -3443,3 +3443,29 @@ for batch in data:
     tf.nest.map_structure(lambda one: one.numpy(), [loss, loss])
 """
     assert codes_in(STEP + loop, tmp_path) == {"GPU501", "GPU508"}
+
+
+@pytest.mark.parametrize(
+    ("loss", "expected"),
+    [
+        ("K.mean(K.square(model(x)))", {"GPU501"}),
+        ("K.sum(K.cast(K.flatten(model(x)), 'float64'))", {"GPU501"}),
+        ("K.int_shape(x)[0]", set()),
+        ("K.epsilon()", set()),
+    ],
+)
+def test_operations_of_keras_backend_make_tensors(loss: str, expected: set[str], tmp_path: Path) -> None:
+    loop = f"""
+from tensorflow.keras import backend as K
+
+
+def measured(x):
+    return {loss}
+
+
+step = tf.function(eager_step)
+for x in data:
+    step(x)
+    print(float(measured(x)))
+"""
+    assert codes_in(STEP + loop, tmp_path) == expected

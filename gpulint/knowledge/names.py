@@ -36,6 +36,18 @@ _WHOLE = {
 }
 
 _DISTRIBUTE = "tensorflow.distribute."
+_BACKEND = "tensorflow.keras.backend."
+
+_OF_BACKEND = (
+    *("abs", "all", "any", "arange", "argmax", "argmin", "binary_crossentropy", "cast", "categorical_crossentropy"),
+    *("clip", "concatenate", "cos", "cumprod", "cumsum", "dot", "elu", "equal", "exp", "expand_dims", "greater"),
+    *("greater_equal", "hard_sigmoid", "less", "less_equal", "log", "logsumexp", "max", "maximum", "mean", "min"),
+    *("minimum", "not_equal", "ones", "ones_like", "prod", "relu", "repeat", "reshape", "round", "sigmoid", "sign"),
+    *("sin", "softmax", "softplus", "softsign", "sparse_categorical_crossentropy", "sqrt", "square", "squeeze"),
+    *("stack", "std", "stop_gradient", "sum", "tanh", "tile", "transpose", "var", "zeros", "zeros_like"),
+)
+"""Operations of `keras.backend` that `keras.ops` has under the same name; some have another default axis (run on
+2.21)."""
 
 ALIASES = {
     _DISTRIBUTE + "experimental.MultiWorkerMirroredStrategy": _DISTRIBUTE + "MultiWorkerMirroredStrategy",
@@ -60,8 +72,14 @@ ALIASES = {
     "tensorflow.keras.saving.load_model": "tensorflow.keras.models.load_model",
     "tensorflow.keras.models.clone_and_build_model": "tensorflow.keras.models.clone_model",
     "tensorflow.keras.experimental.WideDeepModel": "tensorflow.keras.Model",
-    "tensorflow.keras.backend.mean": "tensorflow.keras.ops.mean",
-    "tensorflow.keras.backend.sum": "tensorflow.keras.ops.sum",
+    _BACKEND + "constant": "tensorflow.constant",
+    _BACKEND + "gather": "tensorflow.gather",
+    _BACKEND + "shape": "tensorflow.shape",
+    _BACKEND + "flatten": "tensorflow.keras.ops.reshape",
+    _BACKEND + "batch_dot": "tensorflow.keras.ops.matmul",
+    _BACKEND + "permute_dimensions": "tensorflow.keras.ops.transpose",
+    _BACKEND + "pow": "tensorflow.keras.ops.power",
+    **{f"{_BACKEND}{name}": f"tensorflow.keras.ops.{name}" for name in _OF_BACKEND},
 }
 """Names that are the same thing, and that the generated table does not join (other classes, or gone since)."""
 
