@@ -3469,3 +3469,11 @@ for x in data:
     print(float(measured(x)))
 """
     assert codes_in(STEP + loop, tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("package", "expected"), [("tensorflow.python.keras", set()), ("tensorflow.keras", {"GPU901"})]
+)
+def test_the_private_copy_of_keras_2_still_has_its_names(package: str, expected: set[str], tmp_path: Path) -> None:
+    program = f"from {package} import backend\n\nsession = backend.get_session()\n"
+    assert codes_in(program, tmp_path) == expected

@@ -11,6 +11,7 @@ from gpulint.analysis.relevance import calls_at_import
 from gpulint.analysis.state import MISSING
 from gpulint.analysis.values import Constant, External, Imported, ModuleValue, Namespace, Unknown, Value
 from gpulint.knowledge import canonical, fact
+from gpulint.knowledge.names import package_of
 from gpulint.places import Site
 from gpulint.syntax import ir
 
@@ -71,7 +72,7 @@ def module(interp: Interpreter, dotted: str, site: Site) -> Value:
         _run_packages(interp, dotted, site)
         _run_now(interp, path, dotted, site)
         return Imported(path, dotted, None)
-    return External(canonical(dotted), dotted.partition(".")[0])
+    return External(canonical(dotted), package_of(dotted))
 
 
 def loaded(interp: Interpreter, dotted: str, site: Site) -> Value:
@@ -120,7 +121,7 @@ def _member(interp: Interpreter, node: ir.ImportFrom, path: str | None, name: st
         return Imported(path, node.module, name)
     if node.level:
         return Unknown(("import", importer, "." * node.level + dotted))
-    return External(canonical(dotted), dotted.partition(".")[0])
+    return External(canonical(dotted), package_of(dotted))
 
 
 def _star(interp: Interpreter, path: str, dotted: str) -> None:

@@ -103,6 +103,15 @@ def public_name(dotted: str) -> str | None:
     return None
 
 
+PRIVATE = "tensorflow.python"
+"""The package of TensorFlow's private names, a copy of Keras 2 among them."""
+
+
+def package_of(dotted: str) -> str:
+    """The package that a name is imported from, as `removed.since` takes it."""
+    return PRIVATE if dotted.startswith(f"{PRIVATE}.") else dotted.partition(".")[0]
+
+
 @lru_cache(maxsize=16384)
 def canonical(dotted: str) -> str:
     """The one name of what `dotted` names; names of other libraries, and unknown ones, come back as they are."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from gpulint.knowledge.names import PRIVATE
 from gpulint.knowledge.table import read
 
 
@@ -28,17 +29,21 @@ def methods() -> dict[str, dict[str, str]]:
 def since(name: str, package: str = "tensorflow") -> str | None:
     """The first release without a name, None where the newest has it (or no release ever had).
 
-    `package` is the one that it was had from: `keras` has some names that `tf.keras` has not, and `tf_keras` all.
+    `package` is the one that it was had from: `keras` has some names that `tf.keras` has not, and `tf_keras` and the
+    copy in `tensorflow.python` all.
     """
-    if package == "tf_keras" or (package == "keras" and name in _table()["standalone"]):
+    if package in _OF_KERAS_2 or (package == "keras" and name in _table()["standalone"]):
         return None
     return names().get(name)
 
 
 def raises_since(name: str, package: str = "tensorflow") -> str | None:
     """The first release in which calling a name that is still there does nothing but raise."""
-    found: str | None = _table()["raising"].get(name) if package != "tf_keras" else None
+    found: str | None = _table()["raising"].get(name) if package not in _OF_KERAS_2 else None
     return found
+
+
+_OF_KERAS_2 = ("tf_keras", PRIVATE)
 
 
 def is_importable(name: str) -> bool:

@@ -19,7 +19,10 @@ _NAMED = re.compile(r"""["']([\w./-]+\.txt)["']""")
 """A file that a `setup.py` may read what it needs from."""
 
 _PACKAGE = r"(?:tensorflow(?:[-_](?:cpu|gpu|intel|macos|rocm))?|tf[-_]nightly(?:[-_]gpu)?)(?:\[[\w,\s-]+\])?"
-_ASKED = re.compile(rf"""^[^#\n]*?(?<![\w.\-/]){_PACKAGE}["']?[ \t]*\(?(?P<wanted>[=~<>!^].*)$""", re.I | re.M)
+_ASKED, _ASKED_OF_KERAS = (
+    re.compile(rf"""^[^#\n]*?(?<![\w.\-/]){package}["']?[ \t]*\(?(?P<wanted>[=~<>!^].*)$""", re.I | re.M)
+    for package in (_PACKAGE, "keras")
+)
 _ANY = re.compile(rf"^[ \t]*(?:-[ \t]+)?[\"']?{_PACKAGE}[\"']?[ \t]*(?:[#;].*)?$", re.I | re.M)
 _LISTS = (".txt", ".in", ".pip", ".yml", ".yaml")
 """Files with one requirement a line."""
@@ -37,12 +40,16 @@ _LAST = {2: 40, 1: 15}
 """The last minor release of each major version, newest first; that of the present one is still to come."""
 _PATCHES = 10
 
+KERAS_3 = (2, 16)
+"""The first release that comes with Keras 3."""
+
 
 def pinned(directory: str, newest: str) -> str | None:
     """The newest release, such as "2.12", that the files in a directory allow: "" where that is `newest` or later.
 
-    A file that names one goes before those that take any (`tensorflow>=2.3` in setup.py). `ANY` where they name
-    TensorFlow and no release of it; None where no file there speaks of TensorFlow, or none can be read.
+    Keras 2 has the numbers of the releases that it goes with: where only its release is named, that is taken. A file
+    that names one goes before those that take any (`tensorflow>=2.3` in setup.py). `ANY` where they name TensorFlow and
+    no release of it; None where no file there speaks of TensorFlow, or none can be read.
     """
     names = _files(directory)
     present = numbers(newest)
@@ -104,9 +111,22 @@ def _wanted(directory: str, name: str) -> list[str]:
         read = [wanted for other in _NAMED.findall(text) for wanted in _wanted(directory, other)]
         constants = dict(_CONSTANT.findall(text))
         text = _PLACE.sub(lambda place: constants.get(place[1], place[0]), text)
-        return [found["wanted"].strip() for found in _ASKED.finditer(text)] + read
-    asked = [found["wanted"].strip() for found in _ASKED.finditer(text)]
-    return [*asked, *("" for _ in _ANY.finditer(text))] if path.lower().endswith(_LISTS) else asked
+        return _asked(text) + read
+    asked = _asked(text)
+    if path.lower().endswith(_LISTS):
+        asked += ["" for _ in _ANY.finditer(text)]
+    return asked if any(asked) else [*_asked_of_keras(text), *asked][:1]
+
+
+def _asked(text: str) -> list[str]:
+    """The versions of TensorFlow that a text asks for."""
+    return [found["wanted"].strip() for found in _ASKED.finditer(text)]
+
+
+def _asked_of_keras(text: str) -> list[str]:
+    """The versions of Keras 2 that a text asks for, and no later ones."""
+    asked = (found["wanted"].strip() for found in _ASKED_OF_KERAS.finditer(text))
+    return [one for one in asked if (newest_asked(one) or KERAS_3) < KERAS_3]
 
 
 def newest_asked(wanted: str) -> tuple[int, int] | None:
