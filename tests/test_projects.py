@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import gpulint
 from gpulint.linting.engine import Checker
 from gpulint.linting.pack import load
 from gpulint.linting.selection import Catalogue
@@ -386,3 +387,41 @@ SHOWS = """
 )
 def test_callers_who_know_less_take_nothing_back(use: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(tmp_path, trainer=RATES, report=SHOWS.format(use)) == expected
+
+
+@pytest.mark.parametrize(
+    ("asked", "there", "runs"),
+    [
+        ("from parts.losses import squared", "def squared(x):\n    return x * x\n", True),
+        ("from parts.losses import squared", "def cubed(x):\n    return x * x * x\n", False),
+        ("from parts.losses import squared", "from parts.other import *\n", True),
+        ("from parts.losses import squared", "def __getattr__(name):\n    return abs\n", True),
+        ("from parts import losses", "", True),
+        (
+            "try:\n    from parts.losses import squared\nexcept ImportError:\n    squared = abs",
+            "def cubed(x):\n    return x * x * x\n",
+            True,
+        ),
+        ("from parts.more import squared", "def cubed(x):\n    return x * x * x\n", True),
+    ],
+)
+def test_a_program_that_asks_for_what_a_module_has_not_never_runs(
+    asked: str, there: str, runs: bool, tmp_path: Path
+) -> None:
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    (parts / "__init__.py").write_text("")
+    (parts / "losses.py").write_text(there)
+    (tmp_path / "train.py").write_text(f"import tensorflow as tf\n{asked}\n\n{_STEPS}")
+    found = gpulint.check_paths([tmp_path / "train.py"]).findings
+    assert ({finding.code for finding in found} == {"GPU508"}) is runs
+
+
+_STEPS = """
+model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.Adam()
+for x in tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(64):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x))
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""

@@ -3477,3 +3477,20 @@ for x in data:
 def test_the_private_copy_of_keras_2_still_has_its_names(package: str, expected: set[str], tmp_path: Path) -> None:
     program = f"from {package} import backend\n\nsession = backend.get_session()\n"
     assert codes_in(program, tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("release", "policy", "expected"),
+    [("2.21", "float32", {"GPU601"}), ("2.7", "float32", set()), ("2.7", "mixed_float16", {"GPU601"})],
+)
+def test_who_divides_by_the_loss_scale(release: str, policy: str, expected: set[str], tmp_path: Path) -> None:
+    """`apply_gradients` of a LossScaleOptimizer does in Keras 3, and does not in Keras 2 (run on both)."""
+    loop = "\n@tf.function\ndef step(x):\n    eager_step(x)\n\nfor batch in data:\n    step(batch)\n"
+    program = STEP.replace("\nmodel =", f'\ntf.keras.mixed_precision.set_global_policy("{policy}")\nmodel =')
+    program = program.replace(
+        "tf.keras.optimizers.Adam()", "tf.keras.mixed_precision.LossScaleOptimizer(tf.keras.optimizers.Adam())"
+    )
+    (tmp_path / "requirements.txt").write_text(f"tensorflow=={release}.0")
+    (tmp_path / "train.py").write_text(program + loop)
+    found = {finding.code for finding in gpulint.check_paths([tmp_path / "train.py"]).findings}
+    assert found & {"GPU601"} == expected

@@ -16,6 +16,7 @@ from gpulint.analysis.modules import ModuleRun, ModuleScope, Project
 from gpulint.analysis.paths import EVERYWHERE
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.relevance import Subject, relevant_words, texts
+from gpulint.analysis.unrunnable import raises_at_import
 from gpulint.analysis.values import (
     Arguments,
     Model,
@@ -30,13 +31,16 @@ from gpulint.syntax.parse import parse
 def analyse(source: Source, project: Project, target: str, subjects: Iterable[Subject] | None = None) -> Plan:
     """Run one file abstractly and say what it will do. Raises CannotParse.
 
-    Where the program speaks of none of the subjects, nothing is run and the Plan is empty. None runs everything.
+    Where the program speaks of none of the subjects, or ends at its imports, nothing is run and the Plan is empty. None
+    runs everything.
     """
     words = relevant_words(project, source, subjects) if subjects is not None else None
     if words is not None and not words:
         return Plan(source.path, target)
     syntax = parse(source)
     project.keep(syntax)
+    if source.cells is None and raises_at_import(project, syntax):
+        return Plan(source.path, target)
     project.is_eager = is_eager(syntax)
     scope = ModuleScope(syntax, "__main__", is_graph_mode(syntax, target))
     plan = Plan(syntax.path, target, graph_mode=scope.graph_mode, referenced=syntax.words)

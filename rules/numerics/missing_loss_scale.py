@@ -124,7 +124,8 @@ class MissingLossScale(Rule):
                 continue  # scaled where it must be: this is the way without
             by_scaling_optimizer = self._applied.get(event.site)
             in_float16 = any(computes_in(policy, "float16") for policy in possible(event.policy, event.where))
-            if by_scaling_optimizer is None or not (in_float16 or by_scaling_optimizer) or _may_be_scaled(event, plan):
+            divided = by_scaling_optimizer and plan.has_keras_3 and not plan.may_run_keras_2
+            if by_scaling_optimizer is None or not (in_float16 or divided) or _may_be_scaled(event, plan):
                 continue
             gradient = "a float16 gradient" if in_float16 else "a LossScaleOptimizer's gradient"
             yield Report(event.site, f"{gradient} of a loss that is not scaled", confidence=confidence(event.where))

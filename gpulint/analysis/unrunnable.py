@@ -1,0 +1,48 @@
+"""Programs that end at their first imports, whatever they would have done."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from gpulint.syntax import ir
+
+if TYPE_CHECKING:
+    from gpulint.analysis.modules import Project
+
+
+def raises_at_import(project: Project, program: ir.Module) -> bool:
+    """Whether a program asks a module of the project for a name that stands nowhere in it: it raises ImportError.
+
+    Only imports that nothing guards count, and only modules that cannot get names in another way.
+    """
+    return any(
+        _lacks(project, program.path, statement, name)
+        for statement in program.body
+        if isinstance(statement, ir.ImportFrom)
+        for name, _ in statement.names
+        if name != "*"
+    )
+
+
+def _lacks(project: Project, importer: str, statement: ir.ImportFrom, name: str) -> bool:
+    module = statement.module
+    if statement.level:
+        path = project.find_relative(module, statement.level, importer)
+        below = project.find_relative(f"{module}.{name}".lstrip("."), statement.level, importer)
+    else:
+        path = project.find(module, importer)
+        below = project.find(f"{module}.{name}", importer)
+    if path is None or below is not None or path == importer:
+        return False
+    if not statement.level and "." not in module and os.path.dirname(path) != os.path.dirname(importer):
+        return False  # it may be another package of that name that Python finds
+    text = project.text_of(path)
+    return bool(text) and _OPEN.search(text) is None and re.search(rf"\b{re.escape(name)}\b", text) is None
+
+
+_OPEN = re.compile(
+    r"import\s*\(?\s*\*|__getattr__|__dict__|\b(?:globals|locals|vars|exec|setattr|lazy_import|_LazyModule)\b|sys\.modules"
+)
+"""In the text of a module that may have names which do not stand there."""
