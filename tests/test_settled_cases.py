@@ -3494,3 +3494,21 @@ def test_who_divides_by_the_loss_scale(release: str, policy: str, expected: set[
     (tmp_path / "train.py").write_text(program + loop)
     found = {finding.code for finding in gpulint.check_paths([tmp_path / "train.py"]).findings}
     assert found & {"GPU601"} == expected
+
+
+@pytest.mark.parametrize(
+    ("caught", "expected"),
+    [("RuntimeError", set()), ("Exception as error", set()), ("KeyError", {"GPU107"}), ("", set())],
+)
+def test_a_device_that_there_is_not_in_a_try(caught: str, expected: set[str], tmp_path: Path) -> None:
+    program = f"""
+import tensorflow as tf
+
+tf.config.set_visible_devices([], "GPU")
+try:
+    with tf.device("/GPU:0"):
+        tf.matmul(tf.ones((9, 9)), tf.ones((9, 9)))
+except {caught}:
+    print("none")
+"""
+    assert codes_in(program, tmp_path) & {"GPU107"} == expected

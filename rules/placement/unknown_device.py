@@ -58,7 +58,7 @@ class UnknownDevice(Rule):
         device = event.device
         if device is None or device.index is None or event.gpus is None or device.job:
             return
-        handled = any("RuntimeError" in names for names in event.where.context.handlers)
+        handled = any(not names.isdisjoint(_CAUGHT) for names in event.where.context.handlers)
         if device.index >= event.gpus and not handled:
             left = {0: "no GPU", 1: "one GPU"}.get(event.gpus, f"{event.gpus} GPUs")
             yield Report(
@@ -67,3 +67,7 @@ class UnknownDevice(Rule):
                 confidence=confidence(event.where),
                 supersedes=(event.call,),
             )
+
+
+_CAUGHT = frozenset({"RuntimeError", "Exception", "BaseException"})
+"""Errors of which a handler catches the one that TensorFlow raises for a device that there is not."""
