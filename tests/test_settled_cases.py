@@ -3435,12 +3435,12 @@ def test_an_eager_condition_of_an_op_is_read(tmp_path: Path) -> None:
     )
 
 
-def test_what_is_read_of_a_whole_structure(tmp_path: Path) -> None:
-    loop = """
-metrics = {"loss": tf.keras.metrics.Mean()}
+@pytest.mark.parametrize("structure", ["[loss, loss]", "{'loss': loss, 'of': (loss, 1.0)}"])
+def test_what_is_read_of_a_whole_structure(structure: str, tmp_path: Path) -> None:
+    loop = f"""
 for batch in data:
     loss = eager_step(batch)
-    tf.nest.map_structure(lambda one: one.numpy(), [loss, loss])
+    tf.nest.map_structure(lambda one: float(one), {structure})
 """
     assert codes_in(STEP + loop, tmp_path) == {"GPU501", "GPU508"}
 

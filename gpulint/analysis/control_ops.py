@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from gpulint.analysis import members, tensors
 from gpulint.analysis.control import Halts
-from gpulint.analysis.nesting import rebuilt
+from gpulint.analysis.nesting import like, rebuilt
 from gpulint.analysis.paths import Condition, Literal, Path
 from gpulint.analysis.symbols import symbol
-from gpulint.analysis.values import NONE, Arguments, Items, Unknown, Value
+from gpulint.analysis.values import NONE, Arguments, Items, Mapping, Unknown, Value
 from gpulint.places import Site
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def map_structure(interp: Interpreter, arguments: Arguments, site: Site) -> Valu
             given[type(leaf)] = result or Unknown(("mapped", site))
         return given[type(leaf)]
 
-    return rebuilt(interp.choose(structures[0]), changed, lambda one, items: Items(one.kind, items))
+    return rebuilt(interp.choose(structures[0]), changed, partial(like, name=("mapped", site)), (Items, Mapping))
 
 
 HANDLERS: dict[str, Callable[[Interpreter, Arguments, Site], Value]] = {

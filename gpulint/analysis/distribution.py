@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gpulint.analysis import events, members
 from gpulint.analysis.contexts import Replica
-from gpulint.analysis.nesting import rebuilt
+from gpulint.analysis.nesting import like, rebuilt
 from gpulint.analysis.values import (
     NONE,
     Arguments,
@@ -128,13 +129,7 @@ def per_replica(value: Value, strategy: Strategy, site: Site) -> Value:
     def change(one: Value) -> Value:
         return PerReplica(site, strategy, one) if isinstance(one, (Tensor, Variable)) else one
 
-    def made(one: Items | Mapping, parts: tuple[Value, ...]) -> Value:
-        if isinstance(one, Items):
-            return Items(one.kind, parts)
-        entries = dict(zip(one.entries, parts, strict=True))
-        return Mapping(entries, bool(one.state["complete"]), ("run", site))
-
-    return rebuilt(value, change, made, (Items, Mapping))
+    return rebuilt(value, change, partial(like, name=("run", site)), (Items, Mapping))
 
 
 def _distribute(interp: Interpreter, strategy: Strategy, name: str, arguments: Arguments, site: Site) -> Value:

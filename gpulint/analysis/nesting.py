@@ -98,6 +98,13 @@ def datasets_in(dataset: Dataset) -> Iterator[Dataset]:
     return iter(seen.values())
 
 
+def like(one: Items | Mapping, parts: tuple[Value, ...], name: tuple[Any, ...]) -> Value:
+    """A list, or a dict of a name, like another, with other elements."""
+    if isinstance(one, Items):
+        return Items(one.kind, parts)
+    return Mapping(dict(zip(one.entries, parts, strict=True)), bool(one.state["complete"]), name)
+
+
 def rebuilt(
     value: Value,
     change: Callable[[Value], Value],
