@@ -68,6 +68,7 @@ from gpulint.analysis.steps import (
     rounds,
     step_loops,
     updates,
+    with_step,
 )
 from gpulint.analysis.symbols import Symbol, constants_in
 from gpulint.analysis.values import known, symbol_of
@@ -207,6 +208,7 @@ __all__ = [
     "varies",
     "way",
     "way_to_start",
+    "with_step",
     "words",
     "words_of",
 ]

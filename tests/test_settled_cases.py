@@ -3512,3 +3512,54 @@ except {caught}:
     print("none")
 """
     assert codes_in(program, tmp_path) & {"GPU107"} == expected
+
+
+@pytest.mark.parametrize(
+    ("learn", "synced", "expected"),
+    [
+        ("moves % 4 == 0", "moves % 4 == 0", True),
+        ("moves % 4 == 0", "moves % 1000 == 0", False),
+        ("moves > 0", "moves % 1000 == 0", False),
+        ("moves % 4 == 0 and len(memory) > 99", "moves % 4 == 0", True),
+    ],
+)
+def test_weights_that_follow_each_training_step_of_a_game(
+    learn: str, synced: str, expected: bool, tmp_path: Path
+) -> None:
+    program = f"""
+import random
+
+import tensorflow as tf
+
+net = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(2)])
+target = tf.keras.models.clone_model(net)
+optimizer = tf.keras.optimizers.Adam()
+
+
+@tf.function
+def update(states):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(net(states) - target(states))
+    optimizer.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
+
+
+def sync():
+    target.set_weights([0.9 * old + 0.1 * new for old, new in zip(target.get_weights(), net.get_weights())])
+
+
+def play(environment, memory):
+    moves = 0
+    done = False
+    while not done:
+        state, done = environment.step(random.randint(0, 1))
+        memory.append(state)
+        moves += 1
+        if {learn}:
+            update(random.sample(memory, 32))
+        if {synced}:
+            sync()
+
+
+play(make(), [])
+"""
+    assert ("GPU502" in codes_in(program, tmp_path)) is expected

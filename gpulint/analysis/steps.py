@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from gpulint.analysis.contexts import Loop, Where
 from gpulint.analysis.events import (
@@ -230,6 +230,28 @@ def every_step(event: Event, loops: frozenset[Site], steps: Iterable[Event], oth
     return None
 
 
+def with_step(event: Event, loops: frozenset[Site], steps: Sequence[Event]) -> Loop | None:
+    """The innermost of these loops around a place, if the place is reached whenever training steps of the loop are
+    made, however seldom that is (every fourth move of a game), and there are many."""
+    around = event.where.context.loops
+    loop = next((one for one in reversed(around) if one.site in loops), None)
+    if loop is None or are_few(around):
+        return None
+    made = [one for one in steps if any(inside.site == loop.site for inside in one.where.context.loops)]
+    return loop if made and all(_is_reached_with(event.where, loop, (one,)) for one in made) else None
+
+
+def _is_reached_with(where: Where, loop: Loop, steps: Iterable[Event]) -> bool:
+    """Whether a place is reached under no other condition than one of some training steps."""
+    deciding, flags = _deciding(where, loop), set(where.context.flags[loop.flags :])
+    return any(
+        deciding <= event.where.path - around.start and flags.issubset(event.where.context.flags)
+        for event in steps
+        for around in event.where.context.loops
+        if around.site == loop.site
+    )
+
+
 def _arrivals(event: Event, loop: Loop, others: Iterable[Event]) -> list[tuple[Where, Loop]]:
     """The moments at which an event and others of its kind are at one place in one loop."""
     return [
@@ -261,13 +283,7 @@ def _arrivals_by_all_ways(event: Event, loop: Loop, others: Iterable[Event]) -> 
 
 
 def _is_guarded_as(where: Where, loop: Loop, steps: Iterable[Event]) -> bool:
-    deciding, flags = _deciding(where, loop), set(where.context.flags[loop.flags :])
-    return not _is_seldom(where, loop) and any(
-        deciding <= event.where.path - around.start and flags.issubset(event.where.context.flags)
-        for event in steps
-        for around in event.where.context.loops
-        if around.site == loop.site
-    )
+    return not _is_seldom(where, loop) and _is_reached_with(where, loop, steps)
 
 
 def is_unguarded(event: Event, loop: Loop, others: Iterable[Event]) -> bool:

@@ -21,6 +21,7 @@ from gpulint.api import (
     step_loops,
     updates,
     values,
+    with_step,
 )
 
 
@@ -150,7 +151,9 @@ class NumpyRoundtrip(Rule):
         given = self._weights["set_weights"]
         for event in given:
             loop = every_step(event, loops, steps, given)
-            if loop is None or is_rare(event.where, loop) or not in_every_turn(event, loop, given):
+            if loop is None or is_rare(event.where, loop):
+                loop = with_step(event, loops, steps)
+            if loop is None or not in_every_turn(event, loop, given):
                 continue
             got = [
                 one.site
