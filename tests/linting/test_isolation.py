@@ -161,7 +161,7 @@ def test_what_was_found_without_a_module_that_was_given_up_is_not_remembered(pro
 
 
 def test_a_module_that_is_not_checked_itself_can_kill_the_parser_too(project: Path) -> None:
-    (project / "zz.py").write_text(f"{PINNED}KILLS_THE_PARSER = 1\n")
+    (project / "zz.py").write_text(f"{PINNED}KILLS_THE_PARSER = 1\nk = print\n")
     (project / NAMES[0]).write_text(f"from zz import k\n{PINNED}y = k()\n")
     result = check(*NAMES)
     assert result.stdout.count("GPU101") == len(NAMES) and "GPU001" not in result.stdout
