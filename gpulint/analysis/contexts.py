@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint.analysis.paths import EVERYWHERE, Path
@@ -110,6 +110,10 @@ class Context(NamedTuple):
     def device(self) -> DeviceScope | None:
         """The innermost device scope."""
         return self.devices[-1] if self.devices else None
+
+    def catches(self, errors: Collection[str]) -> bool:
+        """Whether a handler around it names one of these errors."""
+        return any(not names.isdisjoint(errors) for names in self.handlers)
 
     @property
     def is_on_cpu(self) -> bool:

@@ -55,21 +55,21 @@ def while_loop(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     variables = interp.choose(arguments.get("loop_vars", 2) or NONE)
     held = _items(variables)
     given = Arguments(tuple(held), {}) if held else Arguments((), {}, True)
-    _called(interp, arguments.get("cond", 0), given, site)
-    return _called(interp, arguments.get("body", 1), given, site) or variables
+    called(interp, arguments.get("cond", 0), given, site)
+    return called(interp, arguments.get("body", 1), given, site) or variables
 
 
 def map_fn(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     """`tf.map_fn(fn, elems)`, `tf.vectorized_map(fn, elems)`: what is given for one element stands for all."""
     elements = arguments.get("elems", 1) or Unknown(("elements", site))
-    return _called(interp, arguments.get("fn", 0), Arguments((elements,), {}), site) or Unknown(("mapped", site))
+    return called(interp, arguments.get("fn", 0), Arguments((elements,), {}), site) or Unknown(("mapped", site))
 
 
 def fold(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     """`tf.scan(fn, elems, initializer)`, `tf.foldl`, `tf.foldr`: one round."""
     elements = arguments.get("elems", 1) or Unknown(("elements", site))
     given = Arguments((arguments.get("initializer", 2) or elements, elements), {})
-    return _called(interp, arguments.get("fn", 0), given, site) or Unknown(("folded", site))
+    return called(interp, arguments.get("fn", 0), given, site) or Unknown(("folded", site))
 
 
 def map_structure(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
@@ -84,7 +84,7 @@ def map_structure(interp: Interpreter, arguments: Arguments, site: Site) -> Valu
     def changed(leaf: Value) -> Value:
         if type(leaf) not in given:
             others = tuple(Unknown(("leaf", site, number)) for number in range(len(structures) - 1))
-            result = _called(interp, function, Arguments((leaf, *others), {}), site)
+            result = called(interp, function, Arguments((leaf, *others), {}), site)
             given[type(leaf)] = result or Unknown(("mapped", site))
         return given[type(leaf)]
 
@@ -128,7 +128,7 @@ def _one_of(interp: Interpreter, arms: Sequence[tuple[Path, Value | None]], site
     return interp.either(calls, ("branch", site)) if calls else Unknown(("branch", site))
 
 
-def _called(interp: Interpreter, function: Value | None, given: Arguments, site: Site) -> Value | None:
+def called(interp: Interpreter, function: Value | None, given: Arguments, site: Site) -> Value | None:
     """What a function gives; None where it gives nothing that is known."""
     for value in given.all():
         members.escaped(interp, value, "passed", site)

@@ -285,7 +285,7 @@ def _other(interp: Interpreter, name: str, known: Fact, arguments: Arguments, si
 def _op(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
     for value in arguments.all():
         if isinstance(value, (Function, Traced)):
-            _call_back(interp, value, site)
+            control_ops.called(interp, value, Arguments((), {}, True), site)
     of_all = known.kind is Kind.REDUCTION and arguments.of("axis", known.params) in (None, NONE)
     if of_all or name.endswith(_TAKES_LOGITS):
         precision.in_loss(interp, arguments.all(), site)
@@ -309,14 +309,6 @@ def _parts(part: Tensor, told: Value | None, site: Site) -> Items:
 
 _TAKES_LOGITS = ("_with_logits", "log_softmax", "log_sigmoid", "ctc_loss", ".log")
 """Ends of the names of ops of which losses are made."""
-
-
-def _call_back(interp: Interpreter, function: Value, site: Site) -> None:
-    """An op that takes a function (`tf.map_fn`, `tf.cond`) calls it."""
-    try:
-        interp.call(function, Arguments((), {}, True), site)
-    except Halts:
-        pass
 
 
 BY_KIND: dict[Kind, Callable[[Any, str, Fact, Arguments, Site], Value]] = {

@@ -8,6 +8,7 @@ the same condition and facts of the two tests stay correlated.
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Collection, Hashable, Iterator
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
@@ -43,7 +44,7 @@ class Literal:
     """The paths of which it says that none holds."""
 
     def __new__(cls, condition: Condition, holds: bool) -> Literal:
-        known = _LITERALS.get((_key(condition), holds))
+        known = _known.literals.get((_key(condition), holds))
         return known if known is not None and known.condition == condition else _made(condition, holds)
 
     def __repr__(self) -> str:
@@ -59,8 +60,15 @@ class _Group:
         self.literals: list[Literal] = []
 
 
-_LITERALS: WeakValueDictionary[tuple[Hashable, bool], Literal] = WeakValueDictionary()
-_GROUPS: WeakValueDictionary[Hashable, _Group] = WeakValueDictionary()
+class _Known(threading.local):
+    """The literals and groups of the program that a thread runs: another thread may begin another program meanwhile."""
+
+    def __init__(self) -> None:
+        self.literals: WeakValueDictionary[tuple[Hashable, bool], Literal] = WeakValueDictionary()
+        self.groups: WeakValueDictionary[Hashable, _Group] = WeakValueDictionary()
+
+
+_known = _Known()
 
 
 def _key(condition: Condition) -> Hashable:
@@ -75,12 +83,12 @@ def _made(condition: Condition, holds: bool) -> Literal:
         subject = _key(condition)
     elif isinstance(subject, Symbol) and subject.parts[0] == "len":
         subject = subject.parts[1]
-    group = _GROUPS.setdefault(subject, _Group())
+    group = _known.groups.setdefault(subject, _Group())
     pair = object.__new__(Literal), object.__new__(Literal)
     for literal, value, other in ((pair[0], True, pair[1]), (pair[1], False, pair[0])):
         literal.condition, literal.holds, literal.negation = condition, value, other
         literal.group, literal.compounds, literal.ways = group, [], ()
-        _LITERALS[_key(condition), value] = literal
+        _known.literals[_key(condition), value] = literal
     group.literals += pair
     if condition.operator == "any" and isinstance(condition.operand, frozenset):
         pair[1].ways = tuple(condition.operand)
@@ -202,13 +210,14 @@ def has_one_replica(path: Path) -> bool:
 
 
 def forget() -> None:
-    """Let go of the conditions of one program, so that those of the next are made anew: a literal that goes on living
-    would know all that the programs before said of it. Paths made before cannot be held against those made after."""
+    """Let go of the conditions of the program that this thread ran, so that those of the next are made anew: a literal
+    that goes on living would know all that the programs before said of it. Paths made before cannot be held against
+    those made after."""
     _agree.cache_clear()
     has_one_replica.cache_clear()
     words_of.cache_clear()
-    _LITERALS.clear()
-    _GROUPS.clear()
+    _known.literals.clear()
+    _known.groups.clear()
 
 
 def mentions(path: Path, word: str) -> bool:

@@ -67,6 +67,11 @@ class Plan:
         return self.mentions("tf_keras") or self.mentions("TF_USE_LEGACY_KERAS")
 
     @property
+    def runs_keras_3(self) -> bool:
+        """Whether it runs on Keras 3, for all that its release and its text say."""
+        return self.has_keras_3 and not self.may_run_keras_2
+
+    @property
     def release_of_target(self) -> tuple[int, ...]:
         """The targeted TensorFlow release as numbers: (2, 21)."""
         return release(self.target)

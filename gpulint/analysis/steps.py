@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 
 from gpulint.analysis.contexts import Loop, Where
 from gpulint.analysis.events import (
@@ -220,25 +220,28 @@ def every_step(event: Event, loops: frozenset[Site], steps: Iterable[Event], oth
     """The innermost of these loops around a place, if the place is reached in every training step and there are
     many: in every round, or under no other condition than the step itself (a batch that is skipped). `others` are the
     events of the same kind."""
-    where = event.where
-    for loop in reversed(where.context.loops):
-        if loop.site in loops:
-            often = is_unguarded(event, loop, others) or all(
-                _is_guarded_as(one, around, steps) for one, around in _arrivals(event, loop, others)
-            )
-            return loop if often and not are_few(where.context.loops) else None
-    return None
+    loop = loop_around(event.where, loops)
+    if loop is None or are_few(event.where.context.loops):
+        return None
+    often = is_unguarded(event, loop, others) or all(
+        _is_guarded_as(one, around, steps) for one, around in _arrivals(event, loop, others)
+    )
+    return loop if often else None
 
 
-def with_step(event: Event, loops: frozenset[Site], steps: Sequence[Event]) -> Loop | None:
+def with_step(event: Event, loops: frozenset[Site], steps: Iterable[Event]) -> Loop | None:
     """The innermost of these loops around a place, if the place is reached whenever training steps of the loop are
     made, however seldom that is (every fourth move of a game), and there are many."""
-    around = event.where.context.loops
-    loop = next((one for one in reversed(around) if one.site in loops), None)
-    if loop is None or are_few(around):
+    loop = loop_around(event.where, loops)
+    if loop is None or are_few(event.where.context.loops):
         return None
-    made = [one for one in steps if any(inside.site == loop.site for inside in one.where.context.loops)]
+    made = [one for one in steps if any(around.site == loop.site for around in one.where.context.loops)]
     return loop if made and all(_is_reached_with(event.where, loop, (one,)) for one in made) else None
+
+
+def loop_around(where: Where, loops: Collection[Site]) -> Loop | None:
+    """The innermost of these loops around a place."""
+    return next((loop for loop in reversed(where.context.loops) if loop.site in loops), None)
 
 
 def _is_reached_with(where: Where, loop: Loop, steps: Iterable[Event]) -> bool:

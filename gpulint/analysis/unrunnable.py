@@ -27,19 +27,22 @@ def raises_at_import(project: Project, program: ir.Module) -> bool:
 
 
 def _lacks(project: Project, importer: str, statement: ir.ImportFrom, name: str) -> bool:
-    module = statement.module
-    if statement.level:
-        path = project.find_relative(module, statement.level, importer)
-        below = project.find_relative(f"{module}.{name}".lstrip("."), statement.level, importer)
-    else:
-        path = project.find(module, importer)
-        below = project.find(f"{module}.{name}", importer)
-    if path is None or below is not None or path == importer:
+    path = _found(project, importer, statement, statement.module)
+    if path is None or path == importer:
         return False
-    if not statement.level and "." not in module and os.path.dirname(path) != os.path.dirname(importer):
+    if not statement.level and "." not in statement.module and os.path.dirname(path) != os.path.dirname(importer):
         return False  # it may be another package of that name that Python finds
     text = project.text_of(path)
-    return bool(text) and _OPEN.search(text) is None and re.search(rf"\b{re.escape(name)}\b", text) is None
+    if not text or re.search(rf"\b{re.escape(name)}\b", text) is not None or _OPEN.search(text) is not None:
+        return False
+    return _found(project, importer, statement, f"{statement.module}.{name}".lstrip(".")) is None
+
+
+def _found(project: Project, importer: str, statement: ir.ImportFrom, module: str) -> str | None:
+    """The file of a module, named as the statement names its own."""
+    if statement.level:
+        return project.find_relative(module, statement.level, importer)
+    return project.find(module, importer)
 
 
 _OPEN = re.compile(

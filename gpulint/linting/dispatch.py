@@ -96,18 +96,17 @@ def without_explained(candidates: list[Candidate], catalogue: Catalogue) -> list
     """Reports of a run without those at places that a rule which they yield to has explained, and of a file of which
     one says all there is to say without the others."""
     explained: dict[Site, set[str]] = defaultdict(set)
-    all_of: dict[str, Candidate] = {}
+    all_of: dict[str, Site] = {}
     for one in candidates:
         for site in (one.site, *one.supersedes):
             explained[site].add(one.finding.code)
-        path = one.finding.span.path
-        if one.is_all and (path not in all_of or one.site.node < all_of[path].site.node):
-            all_of[path] = one
+        if one.is_all:
+            all_of[one.site.path] = min(one.site, all_of.get(one.site.path, one.site))
     return [
         one
         for one in candidates
         if explained[one.site].isdisjoint(catalogue.yields_to(one.finding.code))
-        and all_of.get(one.finding.span.path, one) is one
+        and (one.site.path not in all_of or (one.is_all and one.site == all_of[one.site.path]))
     ]
 
 

@@ -40,7 +40,7 @@ _LAST = {2: 40, 1: 15}
 """The last minor release of each major version, newest first; that of the present one is still to come."""
 _PATCHES = 10
 
-KERAS_3 = (2, 16)
+_KERAS_3 = (2, 16)
 """The first release that comes with Keras 3."""
 
 
@@ -115,7 +115,7 @@ def _wanted(directory: str, name: str) -> list[str]:
     asked = _asked(text)
     if path.lower().endswith(_LISTS):
         asked += ["" for _ in _ANY.finditer(text)]
-    return asked if any(asked) else [*_asked_of_keras(text), *asked][:1]
+    return asked if any(asked) else _asked_of_keras(text)[:1] or asked
 
 
 def _asked(text: str) -> list[str]:
@@ -126,7 +126,7 @@ def _asked(text: str) -> list[str]:
 def _asked_of_keras(text: str) -> list[str]:
     """The versions of Keras 2 that a text asks for, and no later ones."""
     asked = (found["wanted"].strip() for found in _ASKED_OF_KERAS.finditer(text))
-    return [one for one in asked if (newest_asked(one) or KERAS_3) < KERAS_3]
+    return [one for one in asked if (newest_asked(one) or _KERAS_3) < _KERAS_3]
 
 
 def newest_asked(wanted: str) -> tuple[int, int] | None:

@@ -82,7 +82,7 @@ class FitOnSeveralWorkers(Rule):
         return iter(())
 
     def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
-        if not plan.has_keras_3 or plan.may_run_keras_2:
+        if not plan.runs_keras_3:
             return
         strategy = event.model.where.context.strategy
         for built in self._clusters:

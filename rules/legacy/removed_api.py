@@ -236,8 +236,7 @@ def _short(name: str) -> str:
 
 def _is_checked(where: Where) -> bool:
     """Whether the program finds out first what TensorFlow has, or what it is for: a version check, a fall-back."""
-    handlers = where.context.handlers
-    if any(caught & _CAUGHT for caught in handlers):
+    if where.context.catches(_CAUGHT):
         return True
     if any(literal.condition.operator in ("handler", "completes") for literal in where.path):
         return True

@@ -26,6 +26,7 @@ from gpulint.api import (
     in_every_turn,
     is_rare,
     length_of,
+    loop_around,
     step_loops,
     symbol_of,
     values,
@@ -134,7 +135,7 @@ class TensorsKept(Rule):
         loops |= {one.site for event in self._kept for one in event.where.context.loops if goes_over_data(one.iterable)}
         for event in self._kept:
             container = event.container
-            loop = next((one for one in reversed(event.where.context.loops) if one.site in loops), None)
+            loop = loop_around(event.where, loops)
             if loop is None or _is_made_anew(container, event.where) or id(container) in self._cleared:
                 continue
             if are_few(event.where.context.loops) or is_rare(event.where, loop) or self._is_limited(event):

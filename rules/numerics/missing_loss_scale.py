@@ -124,7 +124,7 @@ class MissingLossScale(Rule):
                 continue  # scaled where it must be: this is the way without
             by_scaling_optimizer = self._applied.get(event.site)
             in_float16 = any(computes_in(policy, "float16") for policy in possible(event.policy, event.where))
-            divided = by_scaling_optimizer and plan.has_keras_3 and not plan.may_run_keras_2
+            divided = by_scaling_optimizer and plan.runs_keras_3
             if by_scaling_optimizer is None or not (in_float16 or divided) or _may_be_scaled(event, plan):
                 continue
             gradient = "a float16 gradient" if in_float16 else "a LossScaleOptimizer's gradient"

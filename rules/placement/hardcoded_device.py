@@ -115,7 +115,7 @@ class HardcodedDevice(Rule):
             or not plan.referenced.isdisjoint(PER_PROCESS)
             or event.where.context.strategy is not None
             or any(words(name) & _OF_DEVICES for name in words_of(event.where.path))
-            or any("RuntimeError" in names for names in event.where.context.handlers)
+            or event.where.context.catches({"RuntimeError"})
         ):
             return
         around = event.where.context.devices[:-1]

@@ -58,8 +58,7 @@ class UnknownDevice(Rule):
         device = event.device
         if device is None or device.index is None or event.gpus is None or device.job:
             return
-        handled = any(not names.isdisjoint(_CAUGHT) for names in event.where.context.handlers)
-        if device.index >= event.gpus and not handled:
+        if device.index >= event.gpus and not event.where.context.catches(_CAUGHT):
             left = {0: "no GPU", 1: "one GPU"}.get(event.gpus, f"{event.gpus} GPUs")
             yield Report(
                 event.site,

@@ -17,6 +17,7 @@ from gpulint.api import (
     every_step,
     in_every_turn,
     is_rare,
+    loop_around,
     round_trip,
     step_loops,
     updates,
@@ -134,7 +135,7 @@ class NumpyRoundtrip(Rule):
         loops = step_loops(plan) if self._made or self._weights["set_weights"] else frozenset()
         yield from self._of_weights(plan, loops)
         for event, reads in self._made:
-            loop = next((one for one in reversed(event.where.context.loops) if one.site in loops), None)
+            loop = loop_around(event.where, loops)
             if loop is None or is_rare(event.where, loop) or not self._needed.isdisjoint(reads):
                 continue
             if any(loop.site in self._read_in[read] for read in reads):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 
 import pytest
@@ -58,6 +59,15 @@ def test_what_one_program_said_of_a_condition_is_not_known_in_the_next() -> None
     assert Literal(condition, True).compounds == [whole.negation]
     forget()
     assert Literal(condition, True).compounds == []
+
+
+def test_a_program_of_another_thread_takes_nothing_away() -> None:
+    condition = Condition("truth", symbol(("name", "asked in one thread")))
+    taken = frozenset({Literal(condition, True)})
+    other = threading.Thread(target=forget)
+    other.start()
+    other.join()
+    assert not compatible(taken, frozenset({Literal(condition, False)}))
 
 
 def test_an_empty_list_has_no_second_element() -> None:
