@@ -3563,3 +3563,104 @@ def play(environment, memory):
 play(make(), [])
 """
     assert ("GPU502" in codes_in(program, tmp_path)) is expected
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("loss == None", set()),
+        ("None != loss", set()),
+        ("loss != None and loss > 3", {"GPU501"}),
+        ("loss == 3", {"GPU501"}),
+    ],
+)
+def test_a_tensor_that_is_compared_with_none(condition: str, expected: set[str], tmp_path: Path) -> None:
+    program = f"""{STEP}{COMPILED}
+for x in data:
+    loss = step(x)
+    if {condition}:
+        print("stop")
+"""
+    assert codes_in(program, tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("counter", "expected"),
+    [("tf.Variable(0, dtype=tf.int64)", {"GPU501"}), ("tf.Variable(0)", set())],
+)
+def test_a_variable_that_a_checkpoint_keeps(counter: str, expected: set[str], tmp_path: Path) -> None:
+    program = f"""{STEP}{COMPILED}
+checkpoint = tf.train.Checkpoint(count={counter}, model=model)
+for x in data:
+    step(x)
+    checkpoint.count.assign_add(1)
+    if int(checkpoint.count) % 100 == 0:
+        checkpoint.save("here")
+"""
+    assert codes_in(program, tmp_path) == expected
+
+
+@pytest.mark.parametrize(("owner", "expected"), [("model", {"GPU901"}), ("states", set())])
+def test_what_the_metrics_of_a_model_have_no_more(owner: str, expected: set[str], tmp_path: Path) -> None:
+    program = f"""{STEP}
+from project import states
+
+model.compile("sgd", "mse", metrics=["mae"])
+for metric in {owner}.metrics:
+    metric.reset_states()
+"""
+    assert codes_in(program, tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [("lambda upstream: tape.gradient(y, x, upstream)", set()), ("tape.gradient(y, x, tf.ones(4))", {"GPU308"})],
+)
+def test_a_persistent_tape_that_a_function_takes_along(given: str, expected: set[str], tmp_path: Path) -> None:
+    program = f"""
+import tensorflow as tf
+
+
+def around(function, x):
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = function(x)
+    return {given}
+
+
+for x in tf.data.Dataset.from_tensor_slices(tf.zeros((64, 4))):
+    pullback = around(tf.sin, x)
+    if callable(pullback):
+        pullback(tf.ones(4))
+"""
+    assert codes_in(program, tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        (".map(parsed).batch(8).prefetch(2).cache()", set()),
+        (".batch(8).map(parsed, tf.data.AUTOTUNE).cache()", set()),
+        (".map(parsed).batch(8).cache()", {"GPU401"}),
+        (".map(parsed).prefetch(2).cache().batch(8)", {"GPU405"}),
+    ],
+)
+def test_what_is_read_ahead_of_a_cache(steps: str, expected: set[str], tmp_path: Path) -> None:
+    program = f"""
+import tensorflow as tf
+
+
+def parsed(row):
+    image = tf.reshape(tf.io.decode_raw(row, "float32"), (8, 8, 3))
+    return image, tf.reduce_mean(image)
+
+
+options = tf.data.Options()
+options.experimental_optimization.inject_prefetch = False
+options.experimental_optimization.apply_default_optimizations = False
+train = tf.data.TFRecordDataset("a.tfrecord").with_options(options){steps}
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(train, epochs=10)
+"""
+    assert codes_in(program, tmp_path) - {"GPU402"} == expected

@@ -346,6 +346,7 @@ def boolean(interp: Interpreter, node: ir.Boolean) -> Value:
 
 
 def comparison(interp: Interpreter, node: ir.Compare) -> Value:
+    """`a < b`. To compare a tensor with None reads nothing and makes no tensor (run on 2.21)."""
     left = interp.choose(interp.evaluate(node.left))
     if len(node.rest) == 1:
         sign, right_node = node.rest[0]
@@ -355,7 +356,8 @@ def comparison(interp: Interpreter, node: ir.Compare) -> Value:
             tensors.read(interp, left, "compare", node.left)
 
         def compared(a: Value, b: Value) -> Value:
-            if of_values and any(isinstance(side, (Tensor, PerReplica, Variable)) for side in (a, b)):
+            with_none = any(isinstance(side, Constant) and side.value is None for side in (a, b))
+            if of_values and not with_none and any(isinstance(side, (Tensor, PerReplica, Variable)) for side in (a, b)):
                 return tensors.compared(interp.site(node), a, b)
             return compare(a, sign, b)
 

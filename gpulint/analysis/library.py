@@ -146,6 +146,9 @@ def _object(interp: Interpreter, name: str, arguments: Arguments, site: Site) ->
         members.escaped(interp, value, "passed", site)
     made = Instance(site, interp.where(), name)
     interp.state.write(made.attributes, ".arguments", Constant(arguments))
+    if name == "tensorflow.train.Checkpoint":
+        for key, value in arguments.keywords.items():
+            interp.state.write(made.attributes, key, value)
     return made
 
 

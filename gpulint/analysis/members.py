@@ -252,6 +252,8 @@ def library_attribute(interp: Interpreter, receiver: Object, name: str, node: ir
                 return Bound(receiver, name)
             if isinstance(receiver, Model) and name == "optimizer" and ".compiled" in receiver.attributes:
                 return _optimizer_of(interp, receiver)
+            if isinstance(receiver, Model) and name == "metrics":
+                return Items("list", None, Metric(receiver.site, receiver.where, "tensorflow.keras.Metric"), symbol)
             if isinstance(receiver, Optimizer) and name == "iterations":
                 return Variable(receiver.site, receiver.where, "int64", counts_steps=True)
             if (isinstance(receiver, Model) and "variables" in name) or name == "trainable_weights":

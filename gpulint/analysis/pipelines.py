@@ -181,12 +181,14 @@ _WORKS = frozenset({"apply", "filter", "flat_map", "interleave", "map", "scan"})
 
 
 def synchronous_end(event: DatasetConsumed, plan: Plan) -> Site | None:
-    """The last step of a pipeline that nothing reads ahead; None where something does, or may."""
+    """The last step of a pipeline that nothing reads ahead; None where something does, or may. Out of a cache, what was
+    read ahead of it comes finished."""
     dataset = event.dataset
     if injects_prefetch(dataset, plan) or is_distributed(event, plan):
         return None
     steps = [step for step in dataset.steps if step.name not in NEUTRAL]
-    if not steps or steps[-1].name in ("prefetch", "apply") or is_parallel(steps[-1]):
+    kept = next((step for step in reversed(steps) if step.name != "cache"), None)
+    if kept is None or kept.name in ("prefetch", "apply") or is_parallel(kept):
         return None
     if all(map(_only_batches, datasets_in(dataset))):
         return None

@@ -190,6 +190,8 @@ def tape_method(interp: Interpreter, tape: Tape, name: str, arguments: Arguments
             tensors.op(interp, "tensorflow.convert_to_tensor", Fact(Kind.OP), Arguments((given,), {}), site)
         if known(arguments.get("experimental_use_pfor")) is False:  # takes one gradient after the other (run on 2.21)
             tape.is_persistent = False
+        if interp.frame.caller != tape.where.caller:  # a function that has the tape may be called again
+            tape.is_persistent = False
         return gradients.taken(interp, loss, arguments.get("sources", 1), site, tape)
     if name in ("watch", "reset", "stop_recording"):
         return NONE

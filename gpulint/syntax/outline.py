@@ -7,6 +7,7 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from sys import intern
 from typing import NamedTuple
 
 from gpulint.sources.source import Source
@@ -192,7 +193,8 @@ def _between(lines: list[str], start: tuple[int, int], end: tuple[int, int]) -> 
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(word.replace(" ", "").replace("\t", "") for word in set(_WORD.findall(text)))
+    """The words of a text. One word is one string wherever it stands: files say the same words over and over."""
+    return frozenset(intern(word.replace(" ", "").replace("\t", "")) for word in set(_WORD.findall(text)))
 
 
 def _imports(body: list[ast.stmt]) -> Iterator[Imported]:
