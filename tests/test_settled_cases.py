@@ -3600,14 +3600,24 @@ for x in data:
     assert codes_in(program, tmp_path) == expected
 
 
-@pytest.mark.parametrize(("owner", "expected"), [("model", {"GPU901"}), ("states", set())])
-def test_what_the_metrics_of_a_model_have_no_more(owner: str, expected: set[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("several", "expected"),
+    [
+        ("model.metrics", {"GPU901"}),
+        ("trained.metrics", {"GPU901"}),
+        ("trained.layers", set()),
+        ("[trained.metrics]", set()),
+    ],
+)
+def test_what_the_metrics_of_a_model_have_no_more(several: str, expected: set[str], tmp_path: Path) -> None:
     program = f"""{STEP}
-from project import states
-
 model.compile("sgd", "mse", metrics=["mae"])
-for metric in {owner}.metrics:
-    metric.reset_states()
+
+
+def begin(trained):
+    for epoch in range(3):
+        for metric in {several}:
+            metric.reset_states()
 """
     assert codes_in(program, tmp_path) == expected
 
@@ -3664,3 +3674,69 @@ model.compile("sgd", "mse")
 model.fit(train, epochs=10)
 """
     assert codes_in(program, tmp_path) - {"GPU402"} == expected
+
+
+@pytest.mark.parametrize(
+    ("rounds", "expected"),
+    [
+        ("np.arange(2)", set()),
+        ("np.arange(0, 9, 3)", set()),
+        ("np.arange(20)", {"GPU305"}),
+        ("np.arange(n)", {"GPU305"}),
+    ],
+)
+def test_rounds_that_numpy_counts(rounds: str, expected: set[str], tmp_path: Path) -> None:
+    program = f"""
+import sys
+
+import numpy as np
+import tensorflow as tf
+
+n = int(sys.argv[1])
+x, y = np.zeros((1000, 4)), np.zeros((1000, 1))
+for seed in {rounds}:
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.fit(x, y, epochs=5)
+"""
+    assert codes_in(program, tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("points.reshape(-1, 1)", set()),
+        ("points.reshape(1, -1)", {"GPU503"}),
+        ("np.reshape(points, (-1, 1))", set()),
+        ("np.reshape(points, (1, -1))", {"GPU503"}),
+    ],
+)
+def test_rows_that_one_call_is_given(rows: str, expected: set[str], tmp_path: Path) -> None:
+    program = f"""
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.models.load_model("dropout.keras")
+points = np.linspace(-1.5, 1.5, 1000)
+drawn = []
+for _ in range(500):
+    drawn.append(model.predict({rows}))
+"""
+    assert codes_in(program, tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("", "`tf.count_nonzero` is gone since TensorFlow 2.0"),
+        ("print(tf.Session().run(count))", "written for TensorFlow 1: `tf.count_nonzero` and 1 other name are gone"),
+    ],
+)
+def test_one_name_of_tensorflow_1_is_no_file_of_it(more: str, message: str, tmp_path: Path) -> None:
+    program = f"""
+import tensorflow as tf
+
+count = tf.count_nonzero(tf.range(4))
+{more}
+"""
+    assert [finding.message for finding in findings_in(program, tmp_path)] == [message]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpulint.analysis.events import RemovedNameUsed
-from gpulint.analysis.symbols import Symbol
+from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.analysis.values import (
     Arguments,
     Dataset,
@@ -122,11 +122,23 @@ def optimizer_arguments(interp: Interpreter, optimizer: str, given: Arguments, s
 
 
 def unknown_method(interp: Interpreter, called: Symbol, name: str, site: Site) -> None:
-    """A method of something that is not known is called: one that only a removed class member is named like."""
-    gone = UNMISTAKABLE.get(name)
+    """A method of something that is not known is called: one that only a removed class member is named like, or that of
+    an item of what only a library class has."""
+    gone = UNMISTAKABLE.get(name) or _OF_ITEMS.get((_container_of(symbol(called.parts[1])), name))
     if gone is not None and called.package in _OWN:
         interp.emit(RemovedNameUsed(site, interp.where(), f"{gone}.{name}", method_since(gone, name) or "", None, True))
 
+
+def _container_of(item: Symbol) -> str:
+    """The attribute of which something is an item, in this round of a loop or in one before; "" for none."""
+    while item.parts[0] == "turn":
+        item = symbol(item.parts[-1])
+    container = symbol(item.parts[1]) if item.parts[0] == "item" else item
+    return str(container.parts[-1]) if container is not item and container.parts[0] == "attribute" else ""
+
+
+_OF_ITEMS = {("metrics", "reset_states"): "tensorflow.keras.Metric"}
+"""Attribute that holds several and method of each → their class."""
 
 UNMISTAKABLE = {
     "evaluate_generator": "tensorflow.keras.Model",

@@ -125,7 +125,7 @@ def _is_single(name: Symbol) -> bool:
     if called in _GATHERS and isinstance(first, Symbol) and first.parts[0] == "list":
         return len(first.parts) == 2 and isinstance(first.parts[1], tuple) and len(first.parts[1]) == 1
     if called == "reshape":
-        return any(_starts_with_one(part) for part in given[:2])
+        return any(_starts_with_one(part) for part in (*given[:1], *(one for one in given[1:2] if one != _ONE)))
     if called in _MAKES:
         return any(_starts_with_one(part) and part != _ONE for part in given)
     if called in ("rand", "randn"):
@@ -162,6 +162,17 @@ def _call(name: Symbol) -> tuple[str, tuple[Any, ...]]:
     last = symbol(name.parts[1]).parts[-1]
     given = name.parts[2] if len(name.parts) > 2 and isinstance(name.parts[2], tuple) else ()
     return last.rpartition(".")[2] if isinstance(last, str) else "", given
+
+
+def count_of(name: Symbol) -> int | None:
+    """How many numbers `np.arange` of constants gives; None for anything else."""
+    if name.parts[0] != "call" or _external(name) != "numpy.arange":
+        return None
+    given = [symbol(part).parts for part in _call(name)[1]]
+    if not 0 < len(given) < 4 or any(parts[:2] != ("constant", "int") for parts in given):
+        return None
+    bounds = [parts[2] for parts in given]
+    return len(range(*bounds)) if all(bounds[2:]) else None
 
 
 def is_array(value: Value) -> bool:

@@ -20,8 +20,9 @@ from gpulint.analysis.names import words
 from gpulint.analysis.nesting import counted_in, gone_over, leaves
 from gpulint.analysis.paths import Literal, Path, compatible, is_complete, mentions, words_of
 from gpulint.analysis.plan import Plan
+from gpulint.analysis.rounds import count_of
 from gpulint.analysis.symbols import Symbol, symbol
-from gpulint.analysis.values import Dataset, Items, Tensor, Value, known, symbol_of
+from gpulint.analysis.values import Dataset, Items, Tensor, Unknown, Value, known, symbol_of
 from gpulint.places import Site
 
 _EPOCHS = frozenset({"epoch", "epochs", "ep"})
@@ -151,6 +152,8 @@ def _length(iterable: Value) -> int | None:
             return None
         of_one_batch = bool(iterable.items) and all(isinstance(item, Tensor) for item in iterable.items)
         return None if of_one_batch else len(iterable.items)
+    if type(iterable) is Unknown:
+        return count_of(iterable.symbol)
     if not isinstance(iterable, Dataset):
         return None
     length: int | None = None

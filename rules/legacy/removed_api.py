@@ -114,7 +114,7 @@ class RemovedApi(Rule):
             of_first = {event.name for event in found if event.since == "2.0"}
             graph = any(event.where.graph_mode for event in found) or not plan.referenced & _TENSORFLOW_2
             uses = sum(event.since == "2.0" for event in found)
-            if len(of_first) >= MANY or uses >= 2 * MANY or (of_first and graph):
+            if len(of_first) >= MANY or uses >= 2 * MANY or (uses > 1 and graph):
                 first = next(event for event in found if event.since == "2.0")
                 yield Report(
                     first.site,

@@ -31,7 +31,7 @@ class Float16Output(Rule):
     """Output layer in float16
 
     ## What it does
-    Finds a trained model whose last layer computes in float16 under `mixed_float16`.
+    Finds a trained model whose last layer computes in float16, under `mixed_float16` or because it is made so.
 
     ## Why is this bad
     A softmax or sigmoid in float16 has no small probabilities: of 1,000 classes 17 % are exactly 0, the gradient of a
