@@ -425,3 +425,46 @@ for x in tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(64):
         loss = tf.reduce_mean(model(x))
     optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
 """
+
+
+@pytest.mark.parametrize(
+    ("package", "expected"),
+    [
+        ("from .Net import Net\n", {"GPU508"}),
+        ("from .Net import Net\n\n__all__ = ['Net']\n", {"GPU508"}),
+        ("", set()),
+    ],
+)
+def test_a_class_that_is_called_as_the_module_it_is_in(package: str, expected: set[str], tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "__init__.py").write_text(package)
+    (tmp_path / "models" / "Net.py").write_text(
+        """
+import tensorflow as tf
+
+
+class Net:
+    def __init__(self):
+        self.net = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        self.optimizer = tf.keras.optimizers.Adam()
+
+    def train(self, x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(self.net(x) ** 2)
+        gradients = tape.gradient(loss, self.net.trainable_variables)
+        self.optimizer.apply_gradients(zip(gradients, self.net.trainable_variables))
+"""
+    )
+    (tmp_path / "train.py").write_text(
+        """
+import tensorflow as tf
+
+from models import Net
+
+net = Net()
+for x in tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4))).batch(64):
+    net.train(x)
+"""
+    )
+    found = gpulint.check_paths([tmp_path / "train.py", tmp_path / "models"]).findings
+    assert {finding.code for finding in found} == expected

@@ -363,17 +363,27 @@ STEPS = [
             f"""
             count = tf.Variable(0, dtype=tf.int64)
 
-            counted = tf.function(lambda: count.assign_add(2))
+            @tf.function
+            def counted(x):
+                if {when}:
+                    count.assign_add(2)
+
             while count.numpy() < 1000:
                 step(tf.zeros((8, 4)))
                 {change}
             """,
             expected,
         )
-        for case, change, expected in [
-            ("by eager code", "count.assign_add(1)", {"GPU501"}),
-            ("by compiled code", "counted()", set()),
-            ("by what is computed", "count.assign(tf.cast(tf.reduce_sum(model(tf.zeros((8, 4)))), tf.int64))", set()),
+        for case, when, change, expected in [
+            ("by eager code", "False", "count.assign_add(1)", {"GPU501"}),
+            ("by compiled code", "True", "counted(tf.zeros(3))", {"GPU501"}),
+            ("by compiled code at times", "tf.reduce_any(x > 0)", "counted(tf.zeros(3))", set()),
+            (
+                "by what is computed",
+                "False",
+                "count.assign(tf.cast(tf.reduce_sum(model(tf.zeros((8, 4)))), tf.int64))",
+                set(),
+            ),
         ]
     ),
     (

@@ -326,8 +326,8 @@ MOVES = frozenset({"assign_add", "assign_sub", "scatter_add", "scatter_sub"})
 @dataclass(frozen=True, slots=True)
 class StateUpdated(Event):
     """A variable or metric changes: `assign`, `assign_add`, `update_state` … (`method`). `gradient` is the
-    gradient that a variable is given, if it is one; `by_number`: eager code gives it a number that stands in the
-    program."""
+    gradient that a variable is given, if it is one; `by_number`: it is given a number that stands in the program,
+    by eager code or whenever a function is called."""
 
     target: Variable | Metric
     method: str

@@ -114,7 +114,7 @@ def _member(interp: Interpreter, node: ir.ImportFrom, path: str | None, name: st
         submodule = interp.project.find_relative(dotted, node.level, importer)
     else:
         submodule = interp.project.find(dotted, importer)
-    if submodule is not None and (path is None or path.endswith("__init__.py")):
+    if submodule is not None and (path is None or (path.endswith("__init__.py") and not _binds(interp, path, name))):
         _run_now(interp, submodule, dotted, interp.site(node))
         return Imported(submodule, dotted, None)
     if path is not None:
@@ -122,6 +122,15 @@ def _member(interp: Interpreter, node: ir.ImportFrom, path: str | None, name: st
     if node.level:
         return Unknown(("import", importer, "." * node.level + dotted))
     return External(canonical(dotted), package_of(dotted))
+
+
+def _binds(interp: Interpreter, path: str, name: str) -> bool:
+    """Whether a package itself has a name that one of its modules has, too: `from .UNet import UNet` in it. Its
+    importers get what has that name in it, and not the module."""
+    outline = interp.project.outline_of(path)
+    return outline is not None and (
+        name in outline.definitions or any(one.module and name in one.names for one in outline.imports)
+    )
 
 
 def _star(interp: Interpreter, path: str, dotted: str) -> None:

@@ -367,8 +367,8 @@ def updated(
     given = tuple(given)
     gradient = next((one for one in given if isinstance(one, Tensor) and one.gradient is not None), None)
     by_number = bool(given) and all(isinstance(known(one), (int, float)) for one in given)
-    eager = not interp.context.may_be_traced
-    interp.emit(events.StateUpdated(site, interp.where(), target, method, gradient, by_number and eager))
+    by_python = not interp.context.may_be_traced or interp.branches == interp.frame.branches
+    interp.emit(events.StateUpdated(site, interp.where(), target, method, gradient, by_number and by_python))
 
 
 # ------------------------------------------------------------------------------ escaping

@@ -108,7 +108,7 @@ class HostSyncInLoop(Rule):
         self._needed: dict[Site, set[Site]] = defaultdict(set)
         """For each read, the loops around the places where the host works with it."""
         self._added: dict[int, list[bool]] = defaultdict(list)
-        """For each variable, whether the changes of it are by numbers that eager code has."""
+        """For each variable, whether the changes of it are by numbers that Python knows."""
 
     def on_tensor_read(self, event: events.TensorRead, plan: Plan) -> Iterator[Report]:
         self._reads[event.site].append(event)
@@ -143,8 +143,8 @@ class HostSyncInLoop(Rule):
             )
 
     def _counts(self, variable: values.Variable | None) -> bool:
-        """Whether Python could count as well what a variable counts: the steps of an optimizer, or numbers that eager
-        code adds."""
+        """Whether Python could count as well what a variable counts: the steps of an optimizer, or numbers that the
+        program adds."""
         if variable is None:
             return False
         added = self._added.get(variable.serial, [])
