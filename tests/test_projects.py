@@ -431,7 +431,9 @@ for x in tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(64):
     ("package", "expected"),
     [
         ("from .Net import Net\n", {"GPU508"}),
-        ("from .Net import Net\n\n__all__ = ['Net']\n", {"GPU508"}),
+        ("from models.Net import Net\n", {"GPU508"}),
+        ("from . import Net\n", set()),
+        ("from models import Net\n", set()),
         ("", set()),
     ],
 )

@@ -127,10 +127,14 @@ def _member(interp: Interpreter, node: ir.ImportFrom, path: str | None, name: st
 def _binds(interp: Interpreter, path: str, name: str) -> bool:
     """Whether a package itself has a name that one of its modules has, too: `from .UNet import UNet` in it. Its
     importers get what has that name in it, and not the module."""
-    outline = interp.project.outline_of(path)
-    return outline is not None and (
-        name in outline.definitions or any(one.module and name in one.names for one in outline.imports)
-    )
+    project = interp.project
+    if path == interp.frame.module.path or (outline := project.outline_of(path)) is None:
+        return False
+    if name in outline.definitions:
+        return True
+    givers = [(one.module, one.level) for one in outline.imports if name in one.names]
+    found = [project.find_relative(*one, path) if one[1] else project.find(one[0], path) for one in givers]
+    return any(one != path for one in found)
 
 
 def _star(interp: Interpreter, path: str, dotted: str) -> None:
