@@ -470,3 +470,46 @@ for x in tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4))).batch(64):
     )
     found = gpulint.check_paths([tmp_path / "train.py", tmp_path / "models"]).findings
     assert {finding.code for finding in found} == expected
+
+
+@pytest.mark.parametrize(
+    ("imported", "loader"),
+    [
+        ("import data.loader", "data.loader"),
+        ("import data.more.loader", "data.more.loader"),
+        ("import data.loader as given", "given"),
+        ("import data.other, data.loader", "data.loader"),
+    ],
+)
+@pytest.mark.parametrize("is_package", [False, True])
+def test_modules_in_a_folder_that_is_no_package(imported: str, loader: str, is_package: bool, tmp_path: Path) -> None:
+    for folder in (tmp_path / "data", tmp_path / "data" / "more"):
+        folder.mkdir()
+        if is_package:
+            (folder / "__init__.py").touch()
+        (folder / "other.py").touch()
+        (folder / "loader.py").write_text(
+            """
+import tensorflow as tf
+
+
+class Digits:
+    def __init__(self):
+        self.strategy = tf.distribute.MirroredStrategy()
+"""
+        )
+    (tmp_path / "train.py").write_text(
+        f"""
+import tensorflow as tf
+{imported}
+
+digits = getattr({loader}, "Digits")()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+with digits.strategy.scope():
+    optimizer = tf.keras.optimizers.Adam()
+    model.compile(optimizer, "mse")
+model.fit(tf.zeros((640, 4)), tf.zeros((640, 1)), batch_size=64 * digits.strategy.num_replicas_in_sync)
+"""
+    )
+    found = gpulint.check_paths([tmp_path / "train.py"]).findings
+    assert [finding.code for finding in found] == ["GPU201"]

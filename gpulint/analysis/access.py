@@ -33,6 +33,7 @@ from gpulint.analysis.values import (
     Descriptor,
     DeviceList,
     External,
+    Folder,
     Function,
     Imported,
     Items,
@@ -255,6 +256,8 @@ def attribute(interp: Interpreter, receiver: Value, name: str, node: ir.Node) ->
         return External(canonical(dotted), receiver.package)
     if isinstance(receiver, ModuleValue):
         return imports.module_attribute(interp, receiver, name)
+    if isinstance(receiver, Folder):
+        return imports.folder_attribute(interp, receiver, name, interp.site(node))
     if isinstance(receiver, Object):
         return _object_attribute(interp, receiver, name, node)
     if isinstance(receiver, UserClass):

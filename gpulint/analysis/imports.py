@@ -9,7 +9,7 @@ from gpulint.analysis import removed
 from gpulint.analysis.control import NORMAL
 from gpulint.analysis.relevance import calls_at_import
 from gpulint.analysis.state import MISSING
-from gpulint.analysis.values import Constant, External, Imported, ModuleValue, Namespace, Unknown, Value
+from gpulint.analysis.values import Constant, External, Folder, Imported, ModuleValue, Namespace, Unknown, Value
 from gpulint.knowledge import canonical, fact
 from gpulint.knowledge.names import package_of
 from gpulint.places import Site
@@ -33,9 +33,26 @@ def import_(interp: Interpreter, node: ir.Import) -> int:
             if dotted != top:
                 module(interp, dotted, interp.site(node))
             present = interp.frame.locals.get(top)
-            if not isinstance(present, (External, ModuleValue)) or dotted == top:
-                _bind(interp, top, module(interp, top, interp.site(node)))
+            if not isinstance(present, (External, Folder, ModuleValue)) or dotted == top:
+                _bind(interp, top, _outermost(interp, dotted, interp.site(node)))
     return NORMAL
+
+
+def _outermost(interp: Interpreter, dotted: str, site: Site) -> Value:
+    """What `import a.b.c` binds: `a`."""
+    top = dotted.partition(".")[0]
+    found = module(interp, top, site)
+    is_folder = isinstance(found, External) and interp.project.find(dotted, interp.frame.module.path) is not None
+    return Folder(top) if is_folder else found
+
+
+def folder_attribute(interp: Interpreter, folder: Folder, name: str, site: Site) -> Value:
+    """A module in a package that is a folder, or a folder in it."""
+    dotted = f"{folder.dotted}.{name}"
+    found = loaded(interp, dotted, site)
+    if isinstance(found, External):
+        return Folder(dotted) if interp.project.names_in(dotted, 0, interp.frame.module.path) else found
+    return found
 
 
 def _bind(interp: Interpreter, name: str, value: Value) -> None:

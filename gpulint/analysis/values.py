@@ -138,6 +138,16 @@ class ModuleValue(Value):
         self.scope = scope
 
 
+class Folder(Value):
+    """A package of the project that is a folder without a file of its own, by its dotted name."""
+
+    __slots__ = ("dotted", "symbol")
+
+    def __init__(self, dotted: str) -> None:
+        self.dotted = dotted
+        self.symbol = symbol(("external", dotted))
+
+
 class Namespace(Value):
     """The names of a module of the project as a dict: `globals()`, `vars(module)`."""
 
