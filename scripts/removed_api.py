@@ -18,6 +18,7 @@ last one that had it.
     renamed     name that is gone → name in the newest release
     shared      last parts of what is gone that something else in the newest release is called, too
     standalone  names of tf.keras among them that the package keras still has (tensorflow.keras.… here, too)
+    only_tf     names that tf.keras has in the newest release and the package keras has not, since it is Keras 3
 """
 
 from __future__ import annotations
@@ -207,6 +208,19 @@ def standalone(root: Path, gone: Iterable[str]) -> list[str]:
     return sorted(".".join(name) for name in names if name[-1] in bindings(".".join(name[1:-1])))
 
 
+def only_tf(root: Path, module: str = "") -> list[str]:
+    """The names of tf.keras, below one of its modules, that the package keras of a release does not export: what Keras
+    keeps for programs of Keras 2 that have it from TensorFlow."""
+    site = Site(root)
+    below = f"keras{module}"
+    theirs, ours = site.bindings(below), site.bindings(f"keras._tf_keras.{below}")
+    found = [f"tensorflow.{below}.{name}" for name in ours.keys() - theirs.keys() if public(name)]
+    for name in ours.keys() & theirs.keys():
+        if site.path(f"keras._tf_keras.{below}.{name}") is not None:
+            found += only_tf(root, f"{module}.{name}")
+    return sorted(found)
+
+
 def drop_compat_v2(root: Path, table: dict[str, Any]) -> None:
     """Take out what `tensorflow.compat.v2`, which counts as TensorFlow itself, has besides: `enable_v2_behavior`."""
     for name in Site(root).bindings("tensorflow._api.v2.compat.v2"):
@@ -220,6 +234,7 @@ def main() -> None:
     table = table_of(History(surfaces))
     drop_compat_v2(site_of(RELEASES[-1], cached), table)
     table["standalone"] = standalone(site_of(RELEASES[-1], cached), table["names"])
+    table["only_tf"] = only_tf(site_of(RELEASES[-1], cached))
     text = json.dumps(table, separators=(",", ":"))
     Path(sys.argv[2]).write_text(text + "\n", "utf-8")
     print(len(text), "bytes;", ", ".join(f"{len(content)} {part}" for part, content in table.items()))

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from gpulint.knowledge.removed import only_tf
 from tests.programs import Program
 
 TENSORFLOW = "tensorflow"
@@ -174,7 +175,9 @@ def keras_from_tensorflow(text: str) -> str | None:
 
 
 def keras_alone(text: str) -> str | None:
-    """`tf.keras` becomes `keras`, with `import keras`."""
+    """`tf.keras` becomes `keras`, with `import keras`, which must have what the module names."""
+    if any(name.removeprefix("tensorflow.") in text for name in only_tf()):
+        return None
     return _keras_name(text, "import keras")
 
 

@@ -3750,3 +3750,46 @@ count = tf.count_nonzero(tf.range(4))
 {more}
 """
     assert [finding.message for finding in findings_in(program, tmp_path)] == [message]
+
+
+@pytest.mark.parametrize(
+    ("imported", "expected"),
+    [
+        ("from keras import backend as K", [12, 15]),
+        ("import keras.backend as K", [12, 15]),
+        ("from tensorflow.keras import backend as K", []),
+        ("from tf_keras import backend as K", []),
+        ("try:\n    from keras import backend as K\n    K.mean\nexcept AttributeError:\n    K = None", []),
+    ],
+)
+def test_what_keras_3_left_to_tensorflow(imported: str, expected: list[int], tmp_path: Path) -> None:
+    rows = "\n" * (9 - imported.count("\n"))
+    program = f"""{imported}{rows}
+def dice(y, p):
+    return K.sum(y * p) / K.epsilon()
+
+def distance(y, p):
+    return K.sqrt((y - p) ** 2)
+"""
+    assert [finding.span.row for finding in findings_in(program, tmp_path) if finding.code == "GPU901"] == expected
+
+
+def test_much_of_one_module_that_keras_3_left_to_tensorflow_is_said_once(tmp_path: Path) -> None:
+    program = """
+from keras import backend as K
+from keras.preprocessing.image import ImageDataGenerator, load_img
+from keras.preprocessing.text import Tokenizer
+
+
+def dice(y, p):
+    return K.sum(y * p) / (K.sum(y) + K.sum(p))
+
+
+def iou(y, p):
+    return K.mean(K.abs(y - p))
+"""
+    assert [finding.message for finding in findings_in(program, tmp_path)] == [
+        "`keras.preprocessing.image.ImageDataGenerator` is gone since Keras 3",
+        "`keras.preprocessing.text` is gone since Keras 3",
+        "`keras.backend.sum` is gone since Keras 3 (and 4 more uses of what `keras.backend` had)",
+    ]

@@ -29,12 +29,24 @@ def methods() -> dict[str, dict[str, str]]:
 def since(name: str, package: str = "tensorflow") -> str | None:
     """The first release without a name, None where the newest has it (or no release ever had).
 
-    `package` is the one that it was had from: `keras` has some names that `tf.keras` has not, and `tf_keras` and the
-    copy in `tensorflow.python` all.
+    `package` is the one that it was had from: `keras` has some names that `tf.keras` has not and lacks others, and
+    `tf_keras` and the copy in `tensorflow.python` have all.
     """
     if package in _OF_KERAS_2 or (package == "keras" and name in _table()["standalone"]):
         return None
+    if package == "keras" and name in only_tf():
+        return _WITH_KERAS_3
     return names().get(name)
+
+
+@lru_cache(maxsize=1)
+def only_tf() -> frozenset[str]:
+    """Names that `tf.keras` has and the package `keras` has not, since it is Keras 3."""
+    return frozenset(_table()["only_tf"])
+
+
+_WITH_KERAS_3 = "2.16"
+"""The first release of TensorFlow that goes with Keras 3."""
 
 
 def raises_since(name: str, package: str = "tensorflow") -> str | None:

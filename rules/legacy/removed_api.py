@@ -37,7 +37,8 @@ class RemovedApi(Rule):
     """Name that TensorFlow no longer has
 
     ## What it does
-    Finds names, methods and modules that the targeted TensorFlow (`target-tensorflow`) and its Keras no longer have.
+    Finds names, methods and modules that the targeted TensorFlow (`target-tensorflow`) and its Keras no longer have,
+    and those that the package `keras` has no longer since it is Keras 3, though `tf.keras` still has them.
 
     ## Why is this bad
     It raises AttributeError or ImportError when the program gets there, often after hours. The table is read off the
@@ -91,6 +92,8 @@ class RemovedApi(Rule):
             chains = [chain.split(".") for chain in _CHAIN.findall(text) if ".compat.v1" not in chain]
             found &= imported.union(_KEYWORD.findall(text), *chains)
         found |= {name for name, module in removed.BESIDE.items() if name in words and module in present}
+        if _KERAS_ITSELF.search(text):
+            found |= words & {name.rpartition(".")[2] for name in removed.only_tf()}
         for module, name in _PAIR.findall(text):
             if (_TOP.get(module, module), name) in removed.telling_pairs():
                 found.add(name)
@@ -125,13 +128,24 @@ class RemovedApi(Rule):
                     is_all=True,
                 )
                 continue
-            times = Counter(event.name for event in {event.site: event for event in found}.values())
+            times = Counter(_told_as(event.name) for event in {event.site: event for event in found}.values())
             for event in found:
-                if (legacy_keras and ".keras." in event.name) or event.name in told:
+                name = _told_as(event.name)
+                if (legacy_keras and ".keras." in event.name) or name in told:
                     continue
-                more = times[event.name] - 1
+                more = times[name] - 1
                 if more >= OFTEN:
-                    told.add(event.name)
+                    told.add(name)
+                if event.name in removed.only_tf():
+                    own = event.name.removeprefix("tensorflow.")
+                    yield Report(
+                        event.site,
+                        f"`{own}` is gone since Keras 3"
+                        + (f" (and {more} more uses of what `{own.rpartition('.')[0]}` had)" if more >= OFTEN else ""),
+                        instead="have it from `tensorflow.keras`, which still has it",
+                        confidence=confidence(event.where),
+                    )
+                    continue
                 yield Report(
                     event.site,
                     f"`{_short(event.name)}` is gone since TensorFlow {event.since}"
@@ -140,6 +154,11 @@ class RemovedApi(Rule):
                     confidence=confidence(event.where),
                     fix=_renaming(event, [one.site for one in found if one.name == event.name and more >= OFTEN]),
                 )
+
+
+def _told_as(name: str) -> str:
+    """What is counted as one in a file: a name, or what a module of Keras has lost."""
+    return name.rpartition(".")[0] if name in removed.only_tf() else name
 
 
 def _and_others(others: int) -> str:
@@ -208,6 +227,7 @@ _CHAIN = re.compile(r"(?:\w+|[)\]])(?:\s*\.\s*\w+)+")
 _KEYWORD = re.compile(r"\b(\w+)\s*=(?!=)")
 _IMPORT = re.compile(r"(?m)^\s*(?:from|import) (?!tensorflow\.compat)(.*(?:\((?:[^()]*)\))?)")
 _TOP = {"tf": "tensorflow"}
+_KERAS_ITSELF = re.compile(r"(?m)^[ \t]*(?:from|import)[ \t]+keras\b")
 
 _CAUGHT = frozenset({"AttributeError", "ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 

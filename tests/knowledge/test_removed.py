@@ -70,6 +70,21 @@ def test_no_method_that_is_gone_by_now_is_there() -> None:
     assert [(cls, name) for cls, name in gone if exists(cls) and hasattr(value_of(cls), name)] == []
 
 
+def test_what_only_tensorflow_has_of_keras() -> None:
+    if installed() < (2, 21):
+        pytest.skip("the table is that of the newest release")
+    import keras
+
+    def has(name: str) -> bool:
+        value: Any = keras
+        for part in name.split(".")[2:]:
+            value = getattr(value, part, None)
+        return value is not None
+
+    assert len(removed.only_tf()) > 100
+    assert [name for name in removed.only_tf() if has(name) or not exists(name)] == []
+
+
 @pytest.mark.parametrize(
     "name",
     ["tensorflow.function", "tensorflow.keras.Model", "tensorflow.config.experimental.set_memory_growth"],
