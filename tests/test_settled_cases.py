@@ -3793,3 +3793,22 @@ def iou(y, p):
         "`keras.preprocessing.text` is gone since Keras 3",
         "`keras.backend.sum` is gone since Keras 3 (and 4 more uses of what `keras.backend` had)",
     ]
+
+
+@pytest.mark.parametrize(("second", "expected"), [("False", set()), ("True", {"GPU506"})])
+def test_an_eager_mode_that_a_function_is_asked_for(second: str, expected: set[str], tmp_path: Path) -> None:
+    program = f"""
+import tensorflow as tf
+
+
+def trained(eagerly, x, y):
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile(loss="mse", run_eagerly=eagerly)
+    model.fit(x, y, epochs=3)
+
+
+x, y = tf.zeros((640, 4)), tf.zeros((640, 1))
+trained(True, x, y)
+trained({second}, x, y)
+"""
+    assert codes_in(program, tmp_path) == expected

@@ -112,7 +112,8 @@ class EagerLeftOn(Rule):
                 other.model is chosen.model and together(other.where, chosen.where)
                 for other, _, _ in self._set[index + 1 :]
             )
-            if eager is not True or later or is_chosen or _is_guarded(chosen):
+            is_flag = any(how is False and argument == place for _, argument, how in self._set)
+            if eager is not True or later or is_chosen or is_flag or _is_guarded(chosen):
                 continue
             if id(chosen.model) in fitted:
                 yield Report(
