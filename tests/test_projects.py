@@ -394,6 +394,7 @@ def test_callers_who_know_less_take_nothing_back(use: str, expected: set[str], t
     [
         ("from parts.losses import squared", "def squared(x):\n    return x * x\n", True),
         ("from parts.losses import squared", "def cubed(x):\n    return x * x * x\n", False),
+        ("from parts.losses import squared", "def cubed(x):\n    return x * squared(x)\n", False),
         ("from parts.losses import squared", "from parts.other import *\n", True),
         ("from parts.losses import squared", "def __getattr__(name):\n    return abs\n", True),
         ("from parts import losses", "", True),

@@ -3812,3 +3812,121 @@ trained(True, x, y)
 trained({second}, x, y)
 """
     assert codes_in(program, tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("compiled", "between", "expected"),
+    [
+        ('loss="mse"', "", {"GPU305"}),
+        ('loss="mse", run_eagerly=True', "", {"GPU506"}),
+        ('loss="mse"', "model.run_eagerly = True", {"GPU506"}),
+        ('loss="mse", run_eagerly=False', "", {"GPU305"}),
+    ],
+)
+def test_models_that_run_eagerly_leave_no_graphs(
+    compiled: str, between: str, expected: set[str], tmp_path: Path
+) -> None:
+    program = f"""
+import tensorflow as tf
+
+x, y = tf.zeros((640, 4)), tf.zeros((640, 1))
+for units in range(4, 64):
+    model = tf.keras.Sequential([tf.keras.layers.Dense(units), tf.keras.layers.Dense(1)])
+    model.compile({compiled})
+    {between or "pass"}
+    model.fit(x, y)
+"""
+    assert codes_in(program, tmp_path) == expected
+
+
+@pytest.mark.parametrize("eagerly", [True, False])
+def test_a_program_that_runs_functions_eagerly_leaves_no_graphs(eagerly: bool, tmp_path: Path) -> None:
+    program = f"""
+import tensorflow as tf
+
+tf.config.run_functions_eagerly({eagerly})
+x, y = tf.zeros((640, 4)), tf.zeros((640, 1))
+for units in range(4, 64):
+    model = tf.keras.Sequential([tf.keras.layers.Dense(units), tf.keras.layers.Dense(1)])
+    model.compile(loss="mse")
+    model.fit(x, y)
+"""
+    assert codes_in(program, tmp_path) == ({"GPU506"} if eagerly else {"GPU305"})
+
+
+@pytest.mark.parametrize(("again", "expected"), [("", set()), ("model.fit(x, y)", {"GPU506"})])
+def test_a_model_compiled_eagerly_when_it_is_trained(again: str, expected: set[str], tmp_path: Path) -> None:
+    program = f"""
+import tensorflow as tf
+
+x, y = tf.zeros((640, 4)), tf.zeros((640, 1))
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(loss="mse")
+model.fit(x, y)
+model.compile(loss="mse", run_eagerly=True)
+print(model.evaluate(x, y))
+{again}
+"""
+    assert codes_in(program, tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("called", "expected"), [("model.train_on_batch(x, x)", set()), ("tf.reduce_sum(model(x))", {"GPU207"})]
+)
+def test_what_keras_compiles_in_a_replica(called: str, expected: set[str], tmp_path: Path) -> None:
+    program = f"""
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+
+
+def step(x):
+    {called}
+
+
+for x in strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensor_slices(tf.zeros((640, 1))).batch(64)):
+    strategy.run(step, args=(x,))
+"""
+    assert codes_in(program, tmp_path) & {"GPU207"} == expected
+
+
+@pytest.mark.parametrize(
+    ("device", "expected"), [("gpus[0]", {"GPU306"}), ("None", {"GPU303"})], ids=["divided", "whole"]
+)
+def test_growth_of_a_gpu_that_is_divided(device: str, expected: set[str], tmp_path: Path) -> None:
+    divided = f"tf.config.set_logical_device_configuration({device}, [tf.config.LogicalDeviceConfiguration(1024)])"
+    program = f"""
+import tensorflow as tf
+
+gpus = tf.config.list_physical_devices("GPU")
+tf.config.experimental.set_memory_growth(gpus[0], True)
+{divided if device != "None" else ""}
+"""
+    assert codes_in(program, tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("use", "expected"),
+    [
+        ("model(next(others))", set()),
+        ("step(next(others))", {"GPU402"}),
+        ("tf.print(step(next(others)))", {"GPU402"}),
+    ],
+)
+def test_a_pipeline_that_some_rounds_read(use: str, expected: set[str], tmp_path: Path) -> None:
+    program = f"""{STEP}{COMPILED}
+
+def read(path):
+    return tf.py_function(lambda name: name, [path], tf.float32)
+
+
+others = iter(tf.data.Dataset.list_files("others/*.bin").map(read).batch(64).repeat())
+for number, x in enumerate(data):
+    step(x)
+    if number % 50 == 0:
+        {use}
+"""
+    assert codes_in(program, tmp_path) - {"GPU404"} == expected

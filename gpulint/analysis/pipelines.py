@@ -9,7 +9,7 @@ from gpulint.analysis.events import DatasetConsumed, GradientTaken, ModelCalled,
 from gpulint.analysis.names import words
 from gpulint.analysis.nesting import datasets_in, leaves
 from gpulint.analysis.plan import Plan
-from gpulint.analysis.steps import training_loops
+from gpulint.analysis.steps import is_rare, is_reached_with, training_loops, updates
 from gpulint.analysis.values import EVALUATES, Constant, Dataset, Items, Step, Value, known
 from gpulint.places import Site
 
@@ -40,7 +40,7 @@ def read_by_training(plan: Plan) -> Iterator[DatasetConsumed]:
         if (
             event.how == "fit"
             or (event.how == "loop" and event.loop in loops)
-            or (event.how == "next" and not loops.isdisjoint(around) and not _is_evaluation(event, plan, loops))
+            or (event.how == "next" and not loops.isdisjoint(around) and not _is_beside(event, plan, loops))
         ) and not is_toy(event.dataset):
             yield event
 
@@ -69,12 +69,13 @@ def reader(event: DatasetConsumed) -> tuple[Site, str]:
     return event.site, "this gives it to others" if event.how == "elsewhere" else "training reads it here"
 
 
-def _is_evaluation(event: DatasetConsumed, plan: Plan, loops: frozenset[Site]) -> bool:
-    """Whether a loop without training steps reads a pipeline, in a function that says that it evaluates, or for a model
-    of which nobody takes gradients there."""
-    innermost = event.where.context.loops[-1].site
+def _is_beside(event: DatasetConsumed, plan: Plan, loops: frozenset[Site]) -> bool:
+    """Whether a training loop reads a pipeline in some rounds only (samples to show), or a loop without training steps
+    reads it, in a function that says that it evaluates, or for a model of which nobody takes gradients there."""
+    around = event.where.context.loops[-1]
+    innermost = around.site
     if innermost in loops:
-        return False
+        return is_rare(event.where, around) and not is_reached_with(event.where, around, updates(plan))
     if any(not EVALUATES.isdisjoint(words(caller.function)) for caller in callers(event.where.caller)):
         return True
     inside = [one for one in plan.events if any(loop.site == innermost for loop in one.where.context.loops)]

@@ -239,7 +239,7 @@ def with_step(event: Event, loops: frozenset[Site], steps: Iterable[Event]) -> L
     if loop is None or are_few(event.where.context.loops):
         return None
     made = [one for one in steps if any(around.site == loop.site for around in one.where.context.loops)]
-    return loop if made and all(_is_reached_with(event.where, loop, (one,)) for one in made) else None
+    return loop if made and all(is_reached_with(event.where, loop, (one,)) for one in made) else None
 
 
 def loop_around(where: Where, loops: Collection[Site]) -> Loop | None:
@@ -247,7 +247,7 @@ def loop_around(where: Where, loops: Collection[Site]) -> Loop | None:
     return next((loop for loop in reversed(where.context.loops) if loop.site in loops), None)
 
 
-def _is_reached_with(where: Where, loop: Loop, steps: Iterable[Event]) -> bool:
+def is_reached_with(where: Where, loop: Loop, steps: Iterable[Event]) -> bool:
     """Whether a place is reached under no other condition than one of some training steps."""
     deciding, flags = _deciding(where, loop), set(where.context.flags[loop.flags :])
     return any(
@@ -289,7 +289,7 @@ def _arrivals_by_all_ways(event: Event, loop: Loop, others: Iterable[Event]) -> 
 
 
 def _is_guarded_as(where: Where, loop: Loop, steps: Iterable[Event]) -> bool:
-    return not _is_seldom(where, loop) and _is_reached_with(where, loop, steps)
+    return not _is_seldom(where, loop) and is_reached_with(where, loop, steps)
 
 
 def is_unguarded(event: Event, loop: Loop, others: Iterable[Event]) -> bool:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 
 def raises_at_import(project: Project, program: ir.Module) -> bool:
-    """Whether a program asks a module of the project for a name that stands nowhere in it: it raises ImportError.
+    """Whether a program asks a module of the project for a name that nothing in it can bind: it raises
+    ImportError.
 
     Only imports that nothing guards count, and only modules that cannot get names in another way.
     """
@@ -33,9 +34,15 @@ def _lacks(project: Project, importer: str, statement: ir.ImportFrom, name: str)
     if not statement.level and "." not in statement.module and os.path.dirname(path) != os.path.dirname(importer):
         return False  # it may be another package of that name that Python finds
     text = project.text_of(path)
-    if not text or re.search(rf"\b{re.escape(name)}\b", text) is not None or _OPEN.search(text) is not None:
+    if not text or _may_bind(text, name) or _OPEN.search(text) is not None:
         return False
     return _found(project, importer, statement, f"{statement.module}.{name}".lstrip(".")) is None
+
+
+def _may_bind(text: str, name: str) -> bool:
+    """Whether a name stands in a text where it is not merely called."""
+    word = re.escape(name)
+    return re.search(rf"\b(?:def|class)\s+{word}\b|\b{word}\b(?!\s*\()", text) is not None
 
 
 def _found(project: Project, importer: str, statement: ir.ImportFrom, module: str) -> str | None:

@@ -23,6 +23,7 @@ from gpulint.api import (
     events,
     in_every_turn,
     is_sought,
+    known,
     names,
     possible,
     statements,
@@ -70,7 +71,7 @@ class ModelInLoop(Rule):
     ## What is not reported
     Loops that call `clear_session()`, in a helper too, or `gc.collect()` where nothing is trained; that leave each
     round to a process of its own; loops over at most three known configurations; models that are kept on purpose (an
-    ensemble in a list); models that are only called.
+    ensemble in a list); models that are only called, or run eagerly.
 
     ## Fix
     Unsafe: calls `clear_session()` at the start of each round. Models of earlier rounds that are still in use lose
@@ -96,6 +97,8 @@ class ModelInLoop(Rule):
         self._kept: set[int] = set()
         self._cleared: set[Site] = set()
         self._collected: set[Site] = set()
+        self._eager: set[int] = set()
+        self._is_eager = False
 
     def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> Iterator[Report]:
         if event.where.context.loops and event.where.context.traced is None:
@@ -117,9 +120,21 @@ class ModelInLoop(Rule):
         self._kept.add(id(event.model))
         return iter(())
 
+    def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> Iterator[Report]:
+        if known(event.arguments.get("run_eagerly", 5)) is True:
+            self._eager.add(id(event.model))
+        return iter(())
+
+    def on_eager_mode_set(self, event: events.EagerModeSet, plan: Plan) -> Iterator[Report]:
+        if known(event.value) is True:
+            self._eager.add(id(event.model))
+        return iter(())
+
     def on_library_called(self, event: events.LibraryCalled, plan: Plan) -> Iterator[Report]:
         if event.name in CLEARS_SESSION:
             self._cleared.update(loop.site for loop in event.where.context.loops)
+        elif event.name in _SWITCHES and known(next(iter(event.arguments.all()), None)) is True:
+            self._is_eager = True
         elif event.name == "gc.collect":
             self._collected.update(loop.site for loop in event.where.context.loops)
         return iter(())
@@ -127,9 +142,11 @@ class ModelInLoop(Rule):
     def on_end(self, plan: Plan) -> Iterator[Report]:
         kept = {_in_loop(event) for event in self._built if id(event.model) in self._kept}
         told: set[Site] = set()
+        if self._is_eager:
+            return
         for event in self._built:
             loop = event.where.context.loops[-1]
-            if _in_loop(event) in kept or id(event.model) not in self._used:
+            if _in_loop(event) in kept or id(event.model) not in self._used - self._eager:
                 continue
             freed = self._cleared if id(event.model) in self._fitted else self._cleared | self._collected
             if are_few(event.where.context.loops, FEW) or not in_every_turn(event, loop, self._built):
@@ -164,6 +181,12 @@ class ModelInLoop(Rule):
         loop = event.where.context.loops[-1].site
         inside = [one for one in self._built if any(around.site == loop for around in one.where.context.loops)]
         return all(one.model.symbol != part_of for one in inside)
+
+
+_SWITCHES = frozenset(
+    {"tensorflow.config.run_functions_eagerly", "tensorflow.config.experimental_run_functions_eagerly"}
+)
+"""What makes a program run eagerly."""
 
 
 def _is_change(where: Where) -> bool:

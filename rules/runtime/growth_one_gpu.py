@@ -56,7 +56,8 @@ class GrowthOneGpu(Rule):
     ```
 
     ## What is not reported
-    Loops over all GPUs, only one made visible by the program, `len(gpus) == 1`, growth set for several indices.
+    Loops over all GPUs, only one made visible by the program, `len(gpus) == 1`, growth set for several indices,
+    GPUs of which logical devices are made (TensorFlow looks at growth only where there are none; GPU306 says it).
 
     ## Fix
     Unsafe: puts the call into a loop over the list that the GPU was taken from. Memory then grows on all of them.
@@ -75,11 +76,12 @@ class GrowthOneGpu(Rule):
 
     def __init__(self) -> None:
         self._growth: list[tuple[events.RuntimeConfigured, values.ListedDevice]] = []
-        self._visible: list[events.Event] = []
+        self._moot: list[events.Event] = []
+        """What leaves one GPU, or makes logical devices, for which growth is not looked at."""
 
     def on_runtime_configured(self, event: events.RuntimeConfigured, plan: Plan) -> Iterator[Report]:
-        if event.what == "visible_devices":
-            self._visible.append(event)
+        if event.what in ("visible_devices", "logical_devices"):
+            self._moot.append(event)
         enabled = event.arguments.get("enable", 1)
         if event.what == "memory_growth" and isinstance(event.device, values.ListedDevice):
             if isinstance(enabled, values.Constant) and enabled.value is True and event.device.list.type in ("GPU", ""):
@@ -89,7 +91,7 @@ class GrowthOneGpu(Rule):
     def on_environment_set(self, event: events.EnvironmentSet, plan: Plan) -> Iterator[Report]:
         mask = event.value.value if isinstance(event.value, values.Constant) else None
         if event.key == "CUDA_VISIBLE_DEVICES" and not (isinstance(mask, str) and "," in mask):
-            self._visible.append(event)
+            self._moot.append(event)
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -99,7 +101,7 @@ class GrowthOneGpu(Rule):
         for event, device in self._growth:
             several = frozenset({Literal(Condition(">", length_of(device.list.symbol), 1), True)})
             alone = device.list.part is not None or not compatible(event.where.path, several)
-            if not alone and not any(together(event.where, other.where) for other in self._visible):
+            if not alone and not any(together(event.where, other.where) for other in self._moot):
                 yield Report(
                     event.site,
                     f"memory growth set for GPU {device.index} only",

@@ -62,7 +62,8 @@ class EagerLeftOn(Rule):
     ```
 
     ## What is not reported
-    Calls under a condition or with a flag as argument, calls that are taken back later, tests, programs that neither
+    Calls under a condition or with a flag as argument, calls that are taken back later, models that are not trained
+    afterwards, tests, programs that neither
     train nor evaluate nor compute anything in a loop.
 
     ## Fix
@@ -85,6 +86,8 @@ class EagerLeftOn(Rule):
 
     def __init__(self) -> None:
         self._set: list[tuple[events.ModelCompiled | events.EagerModeSet, Site, object]] = []
+        self._trained: set[int] = set()
+        """Indices of those that a model is trained after."""
 
     def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> Iterator[Report]:
         place = event.arguments.written.get("run_eagerly", event.site)
@@ -93,6 +96,10 @@ class EagerLeftOn(Rule):
 
     def on_eager_mode_set(self, event: events.EagerModeSet, plan: Plan) -> Iterator[Report]:
         self._set.append((event, event.site, known(event.value)))
+        return iter(())
+
+    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
+        self._trained.update(index for index, (one, _, _) in enumerate(self._set) if one.model is event.model)
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -105,7 +112,6 @@ class EagerLeftOn(Rule):
                 confidence=confidence(event.where),
                 fix=unsafe("Remove it: Python code runs at tracing only", statements.without_statement, event.site),
             )
-        fitted = {id(event.model) for event in plan.events if isinstance(event, events.ModelFitted)}
         for index, (chosen, place, eager) in enumerate(self._set):
             is_chosen = any(how is not True and not together(one.where, chosen.where) for one, _, how in self._set)
             later = any(
@@ -115,7 +121,7 @@ class EagerLeftOn(Rule):
             is_flag = any(how is False and argument == place for _, argument, how in self._set)
             if eager is not True or later or is_chosen or is_flag or _is_guarded(chosen):
                 continue
-            if id(chosen.model) in fitted:
+            if index in self._trained:
                 yield Report(
                     place,
                     "the model is trained eagerly",

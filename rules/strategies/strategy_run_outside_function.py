@@ -71,7 +71,7 @@ class StrategyRunOutsideFunction(Rule):
 
     ## What is not reported
     Callers that are traced anywhere on the way, functions wrapped later, functions behind a decorator that gpulint
-    does not know, `fn` that is a `tf.function` itself or calls one, and `fn` that computes nothing.
+    does not know, `fn` that is a `tf.function` itself or calls one (`train_on_batch` does), and `fn` that computes nothing.
 
     ## Fix
     Unsafe: decorates the function that the loop calls with `@tf.function`, where all of it can be traced; where
@@ -113,6 +113,8 @@ class StrategyRunOutsideFunction(Rule):
         return self._work(event)
 
     def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
+        if event.how in _COMPILED and event.where.context.replica is not None:
+            self._traced_inside.add(event.where.context.replica.site)
         return self._work(event)
 
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
@@ -139,6 +141,10 @@ class StrategyRunOutsideFunction(Rule):
                         _called_in_loop(event.where),
                     ),
                 )
+
+
+_COMPILED = frozenset({"predict", "evaluate", "predict_on_batch", "test_on_batch", "train_on_batch"})
+"""Methods of a model that run functions which Keras compiles."""
 
 
 def _called_in_loop(where: Where) -> Site | None:
