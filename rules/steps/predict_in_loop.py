@@ -71,9 +71,10 @@ class PredictInLoop(Rule):
 
     ## What is not reported
     One call per epoch or per file of many samples, calls that only a few rounds reach (every n-th; not an agent's that
-    draws whether it asks its model or chance), calls of which it is not known that they are given little, calling the model, `predict_on_batch` of a batch or of a sample that is only known by then
-    (an agent's next observation, the next word), loops that wait for a person in each round (a window until it is
-    closed, a key), and `predict` of what is no Keras model.
+    draws whether it asks its model or chance), calls of which it is not known that they are given little, calling the
+    model, `predict_on_batch` of a batch or of a sample that is only known by then (an agent's next observation, the
+    next word), loops that wait for a person in each round (a window until it is closed, a key), and `predict` of what
+    is no Keras model.
 
     ## At run time
     The time of a call against the time on the device.

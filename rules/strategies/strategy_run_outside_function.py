@@ -71,7 +71,8 @@ class StrategyRunOutsideFunction(Rule):
 
     ## What is not reported
     Callers that are traced anywhere on the way, functions wrapped later, functions behind a decorator that gpulint
-    does not know, `fn` that is a `tf.function` itself or calls one (`train_on_batch` does), and `fn` that computes nothing.
+    does not know, `fn` that is a `tf.function` itself or calls one (`train_on_batch` does), and `fn` that computes
+    nothing.
 
     ## Fix
     Unsafe: decorates the function that the loop calls with `@tf.function`, where all of it can be traced; where
