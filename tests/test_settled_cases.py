@@ -3930,3 +3930,114 @@ for number, x in enumerate(data):
         {use}
 """
     assert codes_in(program, tmp_path) - {"GPU404"} == expected
+
+
+READ_BY = """
+import tensorflow as tf
+
+
+def decode(path):
+    return tf.image.random_flip_left_right(tf.io.decode_jpeg(tf.io.read_file(path))), 1
+
+
+class Batches:
+    def __init__(self):
+        self.data = tf.data.Dataset.list_files("*.jpg").map(decode).batch(32)
+        self.iterator = iter(self.data)
+
+{methods}
+
+
+{functions}
+
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.SGD()
+
+
+@tf.function
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) - y)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
+
+model.compile("sgd", "mse")
+{training}
+"""
+
+GENERATES = """
+    def __iter__(self):
+        for x, y in self.data:
+            yield x / 255, y
+"""
+
+STEPS_ON = """
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        x, y = next(self.iterator)
+        return x / 255, y
+"""
+
+NUMBERED = """
+    def __len__(self):
+        return 1000
+
+    def __getitem__(self, index):
+        return next(self.iterator)
+"""
+
+PASSED_ON = """
+def passed_on(batches):
+    while True:
+        for x, y in batches:
+            yield x, y
+"""
+
+
+@pytest.mark.parametrize(
+    ("methods", "functions", "training"),
+    [
+        (GENERATES, "", "for x, y in Batches():\n    step(x, y)"),
+        (GENERATES, "", "for number, (x, y) in enumerate(Batches()):\n    step(x, y)"),
+        (GENERATES, PASSED_ON, "for x, y in passed_on(Batches()):\n    step(x, y)"),
+        (STEPS_ON, "", "for x, y in Batches():\n    step(x, y)"),
+        (STEPS_ON, "", "batches = iter(Batches())\nfor _ in range(1000):\n    step(*next(batches))"),
+        (NUMBERED, "", "for x, y in Batches():\n    step(x, y)"),
+        ("", PASSED_ON, "model.fit(passed_on(Batches().data), steps_per_epoch=100, epochs=20)"),
+        ("", PASSED_ON, "for x, y in passed_on(Batches().data):\n    step(x, y)"),
+    ],
+)
+def test_pipelines_that_pass_through_pythons_iteration(
+    methods: str, functions: str, training: str, tmp_path: Path
+) -> None:
+    program = READ_BY.format(methods=methods, functions=functions, training=training)
+    assert codes_in(program, tmp_path) == {"GPU402"}
+
+
+@pytest.mark.parametrize(
+    ("functions", "training"),
+    [
+        (PASSED_ON, "model.evaluate(passed_on(Batches().data), steps=100)"),
+        (PASSED_ON, "for x, y in passed_on(Batches().data):\n    print(model(x).shape)"),
+    ],
+)
+def test_a_generator_that_only_evaluation_reads(functions: str, training: str, tmp_path: Path) -> None:
+    assert codes_in(READ_BY.format(methods="", functions=functions, training=training), tmp_path) == set()
+
+
+def test_rounds_of_a_generator_are_not_those_of_its_data(tmp_path: Path) -> None:
+    program = f"""{STEP}
+
+def parts():
+    for x in data.take(5):
+        for y in range(100):
+            yield x, y
+
+
+for x, y in parts():
+    eager_step(x)
+"""
+    assert codes_in(program, tmp_path) == {"GPU508"}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpulint.analysis import datasets, events, gradients, host, mappings, members, picked, removed, tensors
+from gpulint.analysis import datasets, events, gradients, host, mappings, members, picked, protocols, removed, tensors
 from gpulint.analysis.contexts import Loop
 from gpulint.analysis.paths import Condition
 from gpulint.analysis.truth import either, length_symbol
@@ -64,6 +64,8 @@ def call(interp: Interpreter, name: str, arguments: Arguments, site: Site, split
             return interp.each(
                 values[at], lambda option: call(interp, name, _with(arguments, at, option), site, splits + 1), site
             )
+        if name in _ITERATES:
+            values = [protocols.iterated(interp, value, site) for value in values]
         return handler(interp, values, arguments, site)
     if name not in ("isinstance", "issubclass", "id", "type", "callable", "hasattr", "repr", "vars", "dir"):
         for value in arguments.all():
@@ -154,6 +156,8 @@ def elements(interp: Interpreter, value: Value, site: Site) -> tuple[tuple[Value
         return tuple(Constant(key) for key in value.entries), None
     if isinstance(value, (Tensor, PerReplica)):
         return None, value
+    if isinstance(value, Object):
+        return None, protocols.following(interp, value, site)
     return None, gradients.element(value) if isinstance(value, Join) else None
 
 
@@ -435,6 +439,10 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "any": _any,
     "property": _property,
 }
+
+
+_ITERATES = frozenset({"list", "tuple", "set", "enumerate", "zip", "map", "sorted", "filter", "sum", "iter"})
+"""Builtins that go over what they are given."""
 
 
 # ------------------------------------------------------------------------------ methods

@@ -471,7 +471,7 @@ def _result(frame: Frame, definition: ir.FunctionDef | ir.Lambda, value: Value) 
     """What a call gives for what its body returned: a generator gives what it yields."""
     if isinstance(definition, ir.FunctionDef) and definition.is_generator:
         symbol = ("result", frame.caller.site, id(definition))
-        return Items("generator", None, _yielded(frame, symbol), symbol)
+        return Items("generator", None, _yielded(frame, symbol), symbol, frame.goes_over)
     return value
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gpulint.analysis import access, builtin, calls, events, gradients, mappings, members, symbols, tensors
+from gpulint.analysis import access, builtin, calls, events, gradients, mappings, members, protocols, symbols, tensors
 from gpulint.analysis.contexts import Loop
 from gpulint.analysis.control import Halts
-from gpulint.analysis.nesting import as_now
+from gpulint.analysis.nesting import as_now, gone_over
 from gpulint.analysis.paths import Path
 from gpulint.analysis.state import MISSING, alternatives, join
 from gpulint.analysis.symbols import Symbol
@@ -475,6 +475,7 @@ def _clauses(
         return True
     clause = node.clauses[depth]
     iterable = interp.choose(interp.evaluate(clause.iterable))
+    iterable = protocols.iterated(interp, iterable, interp.site(clause.iterable))
     elements, exact = iterate(interp, iterable, clause)
     before = interp.context
     loop = Loop(
@@ -490,7 +491,8 @@ def _clauses(
     )
     interp.context = before._replace(loops=(*before.loops, loop))
     for element in elements:
-        access.assign(interp, clause.target, element)
+        made = protocols.following(interp, iterable, interp.site(clause.iterable))
+        access.assign(interp, clause.target, element if made is None else made)
         path = interp.path
         possible = True
         for condition in clause.conditions:
@@ -579,6 +581,8 @@ def yield_(interp: Interpreter, node: ir.Yield) -> Value:
     value = interp.evaluate(node.value) if node.value is not None else NONE
     frame = interp.frame
     frame.yielded.append((interp.path - frame.path, value))
+    around = [one for loop in interp.context.loops[frame.caller.loops :] for one in gone_over(loop.iterable)]
+    frame.goes_over = tuple(dict.fromkeys((*frame.goes_over, *(one for one in around if isinstance(one, Dataset)))))
     if interp.generator is not None:
         interp.generator.gives(interp)
     members.escaped(interp, value, "returned", interp.site(node))

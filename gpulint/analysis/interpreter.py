@@ -84,6 +84,7 @@ class Frame:
         "definition",
         "enters",
         "exits",
+        "goes_over",
         "is_given_up",
         "locals",
         "mark",
@@ -127,6 +128,8 @@ class Frame:
         """It has one way out, and the present state is the one there."""
         self.on_yield: Callable[[Value], None] | None = None
         self.yielded: list[tuple[Path, Value]] = []
+        self.goes_over: tuple[Dataset, ...] = ()
+        """The datasets that loops go over around what it yields."""
 
     def entry(self) -> Frame:
         """This module's frame as the start of a call chain of which nothing is known."""

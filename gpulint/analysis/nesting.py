@@ -52,7 +52,7 @@ def _elements(value: Value) -> Iterable[Value] | None:
 
 
 def gone_over(value: Value | None) -> Iterator[Value]:
-    """What a loop goes over, on any path: that of which `enumerate` and `zip` are made, at any depth."""
+    """What a loop goes over, on any path: that of which `enumerate`, `zip` and generators are made, at any depth."""
 
     def inner(one: Value | None) -> Iterable[Value] | None:
         if isinstance(one, Join):
@@ -64,7 +64,13 @@ def gone_over(value: Value | None) -> Iterator[Value]:
 
 def counted_in(value: Value | None) -> Iterator[Value]:
     """What a loop takes its rounds from: the parts of `enumerate` and `zip` whose own elements are not known."""
-    return each_once(value, lambda one: (one.over or None) if isinstance(one, Items) and one.items is None else None)
+
+    def inner(one: Value | None) -> Iterable[Value] | None:
+        if not isinstance(one, Items) or one.items is not None or one.kind == "generator":
+            return None
+        return one.over or None
+
+    return each_once(value, inner)
 
 
 def as_now(value: Value) -> Value:

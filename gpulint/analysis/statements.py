@@ -18,6 +18,7 @@ from gpulint.analysis import (
     imports,
     managers,
     members,
+    protocols,
     tensors,
 )
 from gpulint.analysis.contexts import Loop
@@ -257,6 +258,7 @@ def _changes(block: Sequence[ir.Statement], test: ir.Expr) -> bool:
 
 def for_(interp: Interpreter, node: ir.For) -> int:
     iterable = interp.choose(interp.evaluate(node.iterable))
+    iterable = protocols.iterated(interp, iterable, interp.site(node.iterable))
     elements, exact = expressions.iterate(interp, iterable, node.iterable)
     loop = Loop(interp.site(node), as_now(iterable), exact, tuple(access.bound_names(node.target)))
     datasets.consumed(interp, iterable, "loop", interp.site(node.iterable), loop.site)
@@ -266,7 +268,8 @@ def for_(interp: Interpreter, node: ir.For) -> int:
         rounds = [_of_turn(element, turn) for turn in turns for element in elements]
 
     def start(element: Value) -> bool:
-        access.assign(interp, node.target, element)
+        made = protocols.following(interp, iterable, interp.site(node.iterable))
+        access.assign(interp, node.target, element if made is None else made)
         return True
 
     return _loop(interp, node, loop, [partial(start, element) for element in rounds])

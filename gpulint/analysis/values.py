@@ -327,7 +327,7 @@ class Items(Value):
     ) -> None:
         self.kind = kind
         self.over = over
-        """What it goes over, of `enumerate` and `zip`."""
+        """What it goes over, of `enumerate` and `zip`; of a generator the datasets of the loops around its `yield`."""
         self.around: tuple[Loop, ...] | None = None
         """The loops around the place where it was made; None where they are not known."""
         self.symbol = symbol(name) if name is not None else symbol(("value", self.serial))
