@@ -36,6 +36,7 @@ from gpulint.analysis.questions import (
     may_train,
     may_train_or_evaluate,
     possible,
+    switched,
     together,
     trained_models,
     trains,
@@ -77,7 +78,7 @@ from gpulint.confidence import Confidence
 from gpulint.knowledge import FIRST_WITH_VARIABLES, LEGACY_OPTIMIZERS, fact, has_gpu_kernel, removed
 from gpulint.knowledge.devices import DeviceName, parse_device
 from gpulint.knowledge.releases import release
-from gpulint.knowledge.watched import CLEARS_SESSION, SETS_FLOATX
+from gpulint.knowledge.watched import CLEARS_SESSION, RUNS_EAGERLY, SETS_FLOATX
 from gpulint.knowledge.words import (
     CLUSTER_WORDS,
     CONFIG_WORDS,
@@ -116,6 +117,7 @@ __all__ = [
     "OPTION_WORDS",
     "POLICY_WORDS",
     "PREPARING_WORDS",
+    "RUNS_EAGERLY",
     "SETS_FLOATX",
     "STATEFUL_WORDS",
     "STRATEGY_WORDS",
@@ -200,6 +202,7 @@ __all__ = [
     "scopes",
     "statements",
     "step_loops",
+    "switched",
     "symbol_of",
     "together",
     "trained_models",

@@ -17,6 +17,7 @@ from gpulint.analysis import (
     mappings,
     members,
     picked,
+    protocols,
     removed,
     runtime,
     symbols,
@@ -378,8 +379,8 @@ def item(interp: Interpreter, container: Value, key: Value, node: ir.Node) -> Va
         return runtime.environment_read(interp, key)
     elif isinstance(container, UserClass) or (isinstance(container, External) and _is_class(container.name)):
         return container  # a subscripted generic class
-    elif isinstance(container, Object) and container.cls and (found := container.cls.find("__getitem__")):
-        return interp.call(Bound(container, found[0]), Arguments((key,)), interp.site(node))
+    elif (made := protocols.own(interp, container, "__getitem__", (key,), interp.site(node))) is not None:
+        return made
     return Unknown(("item", symbol_of(container), symbol_of(key)))
 
 

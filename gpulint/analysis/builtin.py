@@ -157,7 +157,7 @@ def elements(interp: Interpreter, value: Value, site: Site) -> tuple[tuple[Value
     if isinstance(value, (Tensor, PerReplica)):
         return None, value
     if isinstance(value, Object):
-        return None, protocols.following(interp, value, site)
+        return None, protocols.following(interp, value, site, None)
     return None, gradients.element(value) if isinstance(value, Join) else None
 
 

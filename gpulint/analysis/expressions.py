@@ -491,8 +491,8 @@ def _clauses(
     )
     interp.context = before._replace(loops=(*before.loops, loop))
     for element in elements:
-        made = protocols.following(interp, iterable, interp.site(clause.iterable))
-        access.assign(interp, clause.target, element if made is None else made)
+        element = protocols.following(interp, iterable, interp.site(clause.iterable), element)
+        access.assign(interp, clause.target, element)
         path = interp.path
         possible = True
         for condition in clause.conditions:

@@ -122,19 +122,19 @@ def left_on(
     before = [event for event in plan.events[: done[-1] + 1 if done else 0] if isinstance(event, LibraryCalled)]
     work = [plan.events[index].where for index in done]
     for event in before:
-        if event.name not in switches or _turns(event) is False:
+        if event.name not in switches or switched(event) is False:
             continue
         off = switches[event.name]
         same = event.name == off
-        if same and _turns(event) is not True:
+        if same and switched(event) is not True:
             continue
-        taken_back = any(one.name == off and (not same or _turns(one) is False) for one in called)
+        taken_back = any(one.name == off and (not same or switched(one) is False) for one in called)
         reached = [one.where for one in before if one.name == event.name and one.site == event.site]
         if not taken_back and _is_certain(event.where, reached, work):
             yield event
 
 
-def _turns(event: LibraryCalled) -> object:
+def switched(event: LibraryCalled) -> object:
     """What the first argument of a call says: True, False, or Ellipsis where that is not known or not given."""
     return known(next(iter(event.arguments.all()), None))
 

@@ -268,8 +268,7 @@ def for_(interp: Interpreter, node: ir.For) -> int:
         rounds = [_of_turn(element, turn) for turn in turns for element in elements]
 
     def start(element: Value) -> bool:
-        made = protocols.following(interp, iterable, interp.site(node.iterable))
-        access.assign(interp, node.target, element if made is None else made)
+        access.assign(interp, node.target, protocols.following(interp, iterable, interp.site(node.iterable), element))
         return True
 
     return _loop(interp, node, loop, [partial(start, element) for element in rounds])

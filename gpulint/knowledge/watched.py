@@ -7,6 +7,11 @@ _CALLBACKS = "tensorflow.keras.callbacks."
 CLEARS_SESSION = frozenset({"tensorflow.keras.backend.clear_session", "tensorflow.keras.utils.clear_session"})
 """Frees what Keras keeps of the models made so far."""
 
+RUNS_EAGERLY = frozenset(
+    {"tensorflow.config.run_functions_eagerly", "tensorflow.config.experimental_run_functions_eagerly"}
+)
+"""With True: no function is compiled any more; with False: they are again."""
+
 SETS_FLOATX = frozenset({"tensorflow.keras.backend.set_floatx", "tensorflow.keras.config.set_floatx"})
 
 SETS_POLICY = frozenset(
@@ -42,8 +47,6 @@ _FUNCTIONS = frozenset(
         "horovod.keras.init",
         "horovod.tensorflow.init",
         "horovod.tensorflow.keras.init",
-        "tensorflow.config.experimental_run_functions_eagerly",
-        "tensorflow.config.run_functions_eagerly",
         "tensorflow.data.experimental.enable_debug_mode",
         "tensorflow.debugging.disable_check_numerics",
         "tensorflow.debugging.enable_check_numerics",
@@ -59,7 +62,7 @@ _FUNCTIONS = frozenset(
     }
 )
 
-WATCHED = _FUNCTIONS | CLEARS_SESSION | SETS_FLOATX | SETS_POLICY
+WATCHED = _FUNCTIONS | CLEARS_SESSION | RUNS_EAGERLY | SETS_FLOATX | SETS_POLICY
 """Functions and classes whose calls are told of (`LibraryCalled`)."""
 
 OBJECTS = frozenset(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gpulint.api import (
     CLEARS_SESSION,
     MODEL_WORDS,
+    RUNS_EAGERLY,
     Draft,
     Edit,
     Loop,
@@ -27,6 +28,7 @@ from gpulint.api import (
     names,
     possible,
     statements,
+    switched,
     symbol_of,
     unsafe,
     words,
@@ -133,20 +135,21 @@ class ModelInLoop(Rule):
     def on_library_called(self, event: events.LibraryCalled, plan: Plan) -> Iterator[Report]:
         if event.name in CLEARS_SESSION:
             self._cleared.update(loop.site for loop in event.where.context.loops)
-        elif event.name in _SWITCHES and known(next(iter(event.arguments.all()), None)) is True:
+        elif event.name in RUNS_EAGERLY and switched(event) is True:
             self._is_eager = True
         elif event.name == "gc.collect":
             self._collected.update(loop.site for loop in event.where.context.loops)
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        kept = {_in_loop(event) for event in self._built if id(event.model) in self._kept}
-        told: set[Site] = set()
         if self._is_eager:
             return
+        kept = {_in_loop(event) for event in self._built if id(event.model) in self._kept}
+        graphs_of = self._used - self._eager
+        told: set[Site] = set()
         for event in self._built:
             loop = event.where.context.loops[-1]
-            if _in_loop(event) in kept or id(event.model) not in self._used - self._eager:
+            if _in_loop(event) in kept or id(event.model) not in graphs_of:
                 continue
             freed = self._cleared if id(event.model) in self._fitted else self._cleared | self._collected
             if are_few(event.where.context.loops, FEW) or not in_every_turn(event, loop, self._built):
@@ -181,12 +184,6 @@ class ModelInLoop(Rule):
         loop = event.where.context.loops[-1].site
         inside = [one for one in self._built if any(around.site == loop for around in one.where.context.loops)]
         return all(one.model.symbol != part_of for one in inside)
-
-
-_SWITCHES = frozenset(
-    {"tensorflow.config.run_functions_eagerly", "tensorflow.config.experimental_run_functions_eagerly"}
-)
-"""What makes a program run eagerly."""
 
 
 def _is_change(where: Where) -> bool:

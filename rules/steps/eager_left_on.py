@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.api import (
+    RUNS_EAGERLY,
     Plan,
     Report,
     Rule,
@@ -63,8 +64,7 @@ class EagerLeftOn(Rule):
 
     ## What is not reported
     Calls under a condition or with a flag as argument, calls that are taken back later, models that are not trained
-    afterwards, tests, programs that neither
-    train nor evaluate nor compute anything in a loop.
+    afterwards, tests, programs that neither train nor evaluate nor compute anything in a loop.
 
     ## Fix
     Unsafe: takes the call or the argument out. Python code in functions and layers (prints, breakpoints) then runs
@@ -148,9 +148,5 @@ _FINDS_ERRORS = frozenset({"debug", "debugging", "eager", "eagerly"})
 """Words in conditions under which a program is looked into."""
 
 
-SWITCHES = {
-    "tensorflow.config.run_functions_eagerly": "tensorflow.config.run_functions_eagerly",
-    "tensorflow.config.experimental_run_functions_eagerly": "tensorflow.config.experimental_run_functions_eagerly",
-    "tensorflow.data.experimental.enable_debug_mode": "",
-}
+SWITCHES = {**{name: name for name in RUNS_EAGERLY}, "tensorflow.data.experimental.enable_debug_mode": ""}
 """What switches it on → what takes it back (the same with False, or nothing)."""
