@@ -159,9 +159,6 @@ class _Run:
         began = time.monotonic()
         with self._relay:
             process = self._start()
-            self._relay.started()
-            if self._relay.requests:
-                self._send(signal.SIGTERM)  # the request came before there was a program to pass it on to
             tree = ProcessTree(process.pid)
             forced = self._watch(began, tree, timeout, hang_after)
             if forced is not None:
@@ -197,6 +194,7 @@ class _Run:
         finally:
             for channel in self._channels:
                 channel.started()
+        self._relay.started()  # before anybody can see of its output that it runs
         for stream in self._streams:
             stream.start()
         threading.Thread(target=self._reap, args=(process,), name="gpulint wait", daemon=True).start()

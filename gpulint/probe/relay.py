@@ -34,14 +34,20 @@ class Relay:
         self._send = send
         self._resized = resized
         self._before: dict[int, Any] = {}
+        self._runs = False
+        self._early = False
 
     def __enter__(self) -> Relay:
         self._take(number for number in _TAKEN if signal.getsignal(number) is not signal.SIG_IGN)
         return self
 
     def started(self) -> None:
-        """The program has been started, and ignores what we ignored: it may want to have that after all."""
+        """The program has been started, and ignores what we ignored: it may want to have that after all. Whoever wanted
+        an end before gets it now."""
         self._take(number for number in _TAKEN if number not in self._before)
+        self._runs = True
+        if self._early:
+            self._send(signal.SIGTERM)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -59,8 +65,11 @@ class Relay:
             self._resized()
             self._send(number)  # it had the first one before its terminal had the new size
             return
-        self.requests += number in _ENDING and self._before.get(number) is not signal.SIG_IGN
-        if number not in _KEYS or not _is_foreground():
+        wanted = number in _ENDING and self._before.get(number) is not signal.SIG_IGN
+        self.requests += wanted
+        if not self._runs:
+            self._early |= wanted
+        elif number not in _KEYS or not _is_foreground():
             self._send(number)
 
 
