@@ -2520,17 +2520,23 @@ registry = Registry()
 
 @registry.register("trainer", "plain")
 class Trainer:
+    def __init__(self, step):
+        self.step = step
+
     def run(self):
         for x in data:
-            print(step(x).numpy())
+            print(self.step(x).numpy())
 
 
 settings = json.load(open("settings.json"))
-registry.get("{category}", settings["trainer"])().run()
+registry.get("{category}", settings["trainer"])(step).run()
 """
 REGISTERED = """
 @registry.register("loader", "{number}")
 class Loader{number}:
+    def __init__(self, step):
+        pass
+
     def run(self):
         return {number}
 """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gpulint.analysis import events
 from gpulint.analysis.filling import fillers_first
 from gpulint.analysis.modules import ModuleScope
-from gpulint.analysis.relevance import speaking_imports, spread
+from gpulint.analysis.relevance import Relevant
 from gpulint.analysis.values import Descriptor, Function, Traced, UserClass
 from gpulint.places import Site
 from gpulint.syntax import ir
@@ -32,8 +32,8 @@ class Entry(NamedTuple):
         return Site(self.own.module.path, self.own.definition.number)
 
 
-def entries(interp: Interpreter, scope: ModuleScope, words: frozenset[str] | None) -> Iterator[tuple[Entry, bool]]:
-    """Functions of the file that have to do with any of the words, and whether others need what they fill in. Those
+def entries(interp: Interpreter, scope: ModuleScope, relevant: Relevant | None) -> Iterator[tuple[Entry, bool]]:
+    """Functions of the file that have to do with what is relevant, and whether others need what they fill in. Those
     first that no other one names: they are more likely callers than callees."""
     candidates = [entry for name, value in scope.globals.items() if (entry := _entry(name, value, None)) is not None]
     candidates = [entry for entry in candidates if entry.own.module is scope]
@@ -43,14 +43,7 @@ def entries(interp: Interpreter, scope: ModuleScope, words: frozenset[str] | Non
     if _is_script(interp, scope):
         candidates = [one for one in candidates if not _is_dead(interp, scope, one)]
     named = {id(one.own.definition): (one.own.name, interp.words_of(one.own.definition)) for one in candidates}
-    if words is not None:
-        speaking = words | speaking_imports(interp.project, scope.path, words)
-        relevant = spread(named, speaking)
-        relevant |= {identity for identity, (name, _) in named.items() if name in words}
-        inheriting = {one.owner for one in candidates if one.owner and not _bases(one.owner).isdisjoint(speaking)}
-        wanted = {id(one) for one in candidates if id(one.own.definition) in relevant or one.owner in inheriting}
-    else:
-        wanted = {id(one) for one in candidates}
+    wanted = {id(one) for one in candidates if relevant is None or _is_relevant(one, relevant)}
     mentions = Counter(name for _, own in named.values() for name in own)
 
     def is_named(entry: Entry) -> bool:
@@ -59,6 +52,21 @@ def entries(interp: Interpreter, scope: ModuleScope, words: frozenset[str] | Non
 
     candidates.sort(key=is_named)
     return fillers_first(interp, candidates, [id(one) in wanted for one in candidates])
+
+
+def _is_relevant(entry: Entry, relevant: Relevant) -> bool:
+    """Whether a function, or what the class of a method does by itself, leads to something that is relevant."""
+    own, owner = entry.own, entry.owner
+    if owner is None:
+        node = (own.module.path, own.name)
+        return relevant.has(node) or not relevant.known(node)
+    defining = next(
+        (one for one in owner.classes if any(own.definition is each for each in one.definition.body)), owner
+    )
+    node = (defining.module.path, f"{defining.definition.name}.{own.name}")
+    if not relevant.known(node) and not own.name.startswith("__"):
+        return True
+    return relevant.has(node) or any(relevant.has((one.module.path, one.definition.name)) for one in owner.classes)
 
 
 def _is_script(interp: Interpreter, scope: ModuleScope) -> bool:
@@ -111,11 +119,6 @@ def _wrapped(function: Function) -> Iterator[Function]:
             yield one
             given = one.closure[0].values() if one.closure else ()
             pending += [inner for value in given if (inner := _function_of(value)) is not None]
-
-
-def _bases(cls: UserClass) -> set[str]:
-    """The names of the program's classes from which a class inherits."""
-    return {base.name for base in cls.classes[1:]}
 
 
 def _function_of(value: object) -> Function | None:

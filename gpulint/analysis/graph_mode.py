@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gpulint.knowledge.releases import release
 from gpulint.syntax import ir
+
+if TYPE_CHECKING:
+    from gpulint.analysis.modules import Project
 
 _GRAPH_ONLY = frozenset(
     {
@@ -33,7 +38,7 @@ def is_eager(module: ir.Module) -> bool:
     return "enable_v2_behavior" in module.words or "enable_eager_execution" in module.words
 
 
-def is_graph_mode(module: ir.Module, target: str, eager: bool = False) -> bool:
+def is_graph_mode(project: Project, module: ir.Module, target: str, eager: bool = False) -> bool:
     """Whether a file is TF1 code: it says so, uses what only a graph has, or is for such a release, and the program
     does not make that `eager`.
 
@@ -46,12 +51,15 @@ def is_graph_mode(module: ir.Module, target: str, eager: bool = False) -> bool:
         return True
     if "GradientTape" in module.words:
         return False
-    return (bool(module.words & _GRAPH_ONLY) and _are_of_tensorflow(module)) or _imports_compat(module)
+    has_graph = project.computed(("graph", module.path), lambda: _are_of_tensorflow(module))
+    return has_graph or _imports_compat(module)
 
 
 def _are_of_tensorflow(module: ir.Module) -> bool:
     """Whether one of the names is TensorFlow's: a program may have a `Supervisor` or a `get_collection` of its own, and
     fill a graph that it runs beside TensorFlow 2."""
+    if module.words.isdisjoint(_GRAPH_ONLY):
+        return False
     nodes = list(ir.below(module.body))
     packages: set[str] = set()
     has_own_graph = "as_default" in module.words and _imports_tensorflow(module)

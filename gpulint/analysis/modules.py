@@ -130,22 +130,28 @@ class Project:
             for of_syntax in (self._syntax, self.definition_words, self.uses, self.formulas):
                 of_syntax.clear()
 
-    def remembered(self, key: Hashable, find: Callable[[], T]) -> T:
+    def remembered(self, key: Hashable, find: Callable[[], T], beside: Hashable = None) -> T:
         """What `find` gives, found out once: it must follow from what the files say. What was looked at for it is taken
-        to be looked at again by whoever asks."""
+        to be looked at again by whoever asks; who has asked for what is remembered under `beside` has looked at that."""
         if (known := self._memory.get(key)) is None:
             consulted, asked = self.consulted, self.finder.asked
             self.consulted, self.finder.asked = set(), {}
             try:
-                known = self._memory[key] = _Remembered(find(), self.consulted, self.finder.asked)
+                found = find()
+                known = self._memory[key] = _Remembered(found, self.consulted, self.finder.asked)
             finally:
                 consulted |= self.consulted
                 asked |= self.finder.asked
                 self.consulted, self.finder.asked = consulted, asked
+            if (base := self._memory.get(beside)) is not None:
+                more = {lookup: place for lookup, place in known.asked.items() if lookup not in base.asked}
+                self._memory[key] = _Remembered(found, known.consulted - base.consulted, more)
         else:
-            self.consulted |= known.consulted
-            self.finder.asked |= known.asked
-        found: T = known.found
+            if known.consulted:
+                self.consulted |= known.consulted
+            if known.asked:
+                self.finder.asked |= known.asked
+            found = known.found
         return found
 
     def computed(self, key: Hashable, find: Callable[[], T]) -> T:

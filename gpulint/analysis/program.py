@@ -15,7 +15,7 @@ from gpulint.analysis.interpreter import MAX_ENTRY_STEPS, MAX_STEPS_OF_ALL, Inte
 from gpulint.analysis.modules import ModuleRun, ModuleScope, Project
 from gpulint.analysis.paths import EVERYWHERE
 from gpulint.analysis.plan import Plan
-from gpulint.analysis.relevance import Subject, relevant_words, texts
+from gpulint.analysis.relevance import Relevance, Relevant, Subject, texts
 from gpulint.analysis.unrunnable import raises_at_import
 from gpulint.analysis.values import (
     Arguments,
@@ -34,22 +34,27 @@ def analyse(source: Source, project: Project, target: str, subjects: Iterable[Su
     Where the program speaks of none of the subjects, or ends at its imports, nothing is run and the Plan is empty. None
     runs everything.
     """
-    words = relevant_words(project, source, subjects) if subjects is not None else None
-    if words is not None and not words:
+    relevance = Relevance(project, source, subjects) if subjects is not None else None
+    wanted = relevance.of() if relevance is not None else None
+    if wanted is not None and not wanted.words:
         return Plan(source.path, target)
     syntax = parse(source)
     project.keep(syntax)
     if source.cells is None and raises_at_import(project, syntax):
         return Plan(source.path, target)
     project.is_eager = is_eager(syntax)
-    scope = ModuleScope(syntax, "__main__", is_graph_mode(syntax, target))
+    scope = ModuleScope(syntax, "__main__", is_graph_mode(project, syntax, target))
+    if relevance is not None and scope.graph_mode:
+        wanted = relevance.of(graph_mode=True)
+        if not wanted.words:
+            return Plan(source.path, target, graph_mode=True)
     plan = Plan(syntax.path, target, graph_mode=scope.graph_mode, referenced=syntax.words)
     plan.texts = cache(lambda: tuple(texts(project, source)))
     interp = Interpreter(project, scope, plan)
 
     plan.release = interp.release
     _run_body(interp, syntax)
-    _run_entries(interp, scope, words)
+    _run_entries(interp, scope, wanted)
     return plan
 
 
@@ -72,10 +77,10 @@ def _reset(interp: Interpreter) -> None:
     interp.executions.clear()
 
 
-def _run_entries(interp: Interpreter, scope: ModuleScope, words: frozenset[str] | None) -> None:
+def _run_entries(interp: Interpreter, scope: ModuleScope, wanted: Relevant | None) -> None:
     """Run functions and methods that the program itself never calls, with unknown arguments. What some of them fill in
     is there for the others."""
-    for entry, fills in entries(interp, scope, words):
+    for entry, fills in entries(interp, scope, wanted):
         if id(entry.own.definition) in interp.entered:
             continue
         mark = interp.state.mark()
@@ -129,7 +134,7 @@ def run_import(project: Project, path: str, dotted: str, target: str, depth: int
         if syntax is None:
             return None
         name = dotted or os.path.splitext(os.path.basename(path))[0]
-        scope = ModuleScope(syntax, name, is_graph_mode(syntax, target, project.is_eager))
+        scope = ModuleScope(syntax, name, is_graph_mode(project, syntax, target, project.is_eager))
         project.runs[path] = ModuleRun(scope)
         interp = Interpreter(project, scope, Plan(path, target))
         interp.step_limit = MAX_ENTRY_STEPS

@@ -70,6 +70,12 @@ DATASET_WORDS = frozenset({"Dataset", "TFRecordDataset", "FixedLengthRecordDatas
 STATEFUL_WORDS = stateful.last_names() | {"random", "lookup", "dropout", "StaticHashTable"}
 """Without one of these no map of a program is stateful."""
 
+NAMES_OF_TENSORFLOW = frozenset({"tf", "tensorflow", "keras", "tf_keras", "K", "tfk", "tfkl", "tfd", "tfp", "hvd"})
+"""What TensorFlow and parts of it are called, whoever imports them."""
+
+OF_TENSORFLOW_ALONE = stateful.last_names() | DEVICE_WORDS | {"dropout", "function", "profiler", "random"}
+"""Words that mean something only as names of TensorFlow's own: others have functions that are so called, too."""
+
 PREPARING_WORDS = TRAINING_WORDS | STATEFUL_WORDS | {"fit(", "shuffle"}
 """Without one of these a program has no pipeline that training reads, or that it makes for it."""
 

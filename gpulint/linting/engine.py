@@ -19,7 +19,7 @@ from gpulint.analysis import Plan, Project, analyse
 from gpulint.analysis.modules import Outlines
 from gpulint.analysis.paths import forget as forget_conditions
 from gpulint.analysis.questions import is_test
-from gpulint.analysis.relevance import imported_paths
+from gpulint.analysis.reach import imported_paths
 from gpulint.linting.dispatch import Raised, reports_of, without_explained, without_guessed, without_repeated
 from gpulint.linting.examined import Candidate, Examined, Memory
 from gpulint.linting.files import Files

@@ -154,5 +154,5 @@ def _subjects(rules: Iterable[type[Rule]], target: str) -> frozenset[Subject] | 
             if rule.speaks_of_before is not None and targeted < rule.speaks_of_before[0]:
                 words |= rule.speaks_of_before[1]
             own_words = rule.own_words if rule.own_words is not Rule.own_words else None
-            found.add(Subject(words, rule.itself, own_words, rule.besides))
+            found.add(Subject(words, rule.itself, own_words, rule.besides, rule.in_graph_mode))
     return frozenset(found)

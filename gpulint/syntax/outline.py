@@ -5,17 +5,18 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from sys import intern
+from types import MappingProxyType
 from typing import NamedTuple
 
 from gpulint.sources.source import Source
 from gpulint.syntax.python_tree import python_tree
 from gpulint.syntax.search_path import folders
 
-_WORD = re.compile(r"#[^\n]*|\"\"\"(?:[^\\]|\\.)*?\"\"\"|'''(?:[^\\]|\\.)*?'''|([^\W\d]\w*(?:[ \t]*\()?)", re.DOTALL)
-"""A word, or a comment or long string, whose words do not count."""
+_WORD = re.compile(r"#[^\n]*|\"\"\"(?:[^\\]|\\.)*?\"\"\"|'''(?:[^\\]|\\.)*?'''|(\.?[^\W\d]\w*(?:[ \t]*\()?)", re.DOTALL)
+"""A word with a dot before and a parenthesis behind it, or a comment or long string, whose words do not count."""
 
 
 _HARMLESS = frozenset(
@@ -45,27 +46,52 @@ _HARMLESS = frozenset(
 
 class Imported(NamedTuple):
     """One import: `import module` has no names and level 0. A module `nets.*`, or `tasks.*.nets`, is any of these,
-    picked by a name that is known only when the program runs."""
+    picked by a name that is known only when the program runs. `bound` are the names that the file has for `names`, or
+    the one for the module; an import by a name has none."""
 
     module: str
     level: int
     names: tuple[str, ...]
+    bound: tuple[str, ...] = ()
+
+
+class Definition(NamedTuple):
+    """A function, class or variable of a module: its words, for a class those outside its methods.
+
+    `bases` are the names of a class's bases, "" for what is no name, and None where it is no class; `methods` the words
+    of those that others call by name; `registered_by` the names of decorators that may put it where others find it.
+    """
+
+    words: frozenset[str]
+    bases: tuple[str, ...] | None = None
+    methods: Mapping[str, frozenset[str]] = MappingProxyType({})
+    registered_by: tuple[str, ...] = ()
+
+    @property
+    def all_words(self) -> frozenset[str]:
+        """Its words, and those of its methods."""
+        return self.words.union(*self.methods.values())
+
+    def with_another(self, other: Definition) -> Definition:
+        """Two definitions of one name as one."""
+        bases = self.bases if other.bases is None else (*(self.bases or ()), *other.bases)
+        both = {name: self.methods.get(name, frozenset()) | words for name, words in other.methods.items()}
+        registered_by = (*self.registered_by, *other.registered_by)
+        return Definition(self.words | other.words, bases, {**self.methods, **both}, registered_by)
 
 
 class Outline(NamedTuple):
     """What a first look shows.
 
-    Words are those of the text, short strings included: `device(` where a parenthesis follows, else `device`.
-    `imports` are those outside functions and classes, and those by `import_module`; `definitions` the words of each
-    function, class, method and variable of the module by its name; `body` the words of what else an import of the
-    module runs; `registered` those of functions and classes that a decorator may put where others find them; `words`
-    all of these. `folders` are those that the file puts on `sys.path`, relative to its own.
+    Words are those of the text, short strings included: `device(` where a parenthesis follows, `.device` behind a dot,
+    else `device`. `imports` are those outside functions and classes, and those by `import_module`; `definitions` the
+    functions, classes and variables of the module by name; `body` the words of what else an import of the module runs;
+    `words` all of these. `folders` are those that the file puts on `sys.path`, relative to its own.
     """
 
     imports: tuple[Imported, ...]
-    definitions: dict[str, frozenset[str]]
+    definitions: dict[str, Definition]
     body: frozenset[str]
-    registered: frozenset[str]
     words: frozenset[str]
     folders: tuple[str, ...] = ()
 
@@ -73,9 +99,9 @@ class Outline(NamedTuple):
     def calls_at_import(self) -> bool:
         """Whether importing the module calls something that can matter, sets the environment, or puts something where
         others find it."""
-        if self.registered or "environ" in self.body:
+        if not self.body.isdisjoint(_ENVIRONMENT) or any(one.registered_by for one in self.definitions.values()):
             return True
-        return any(word.endswith("(") and word not in _HARMLESS for word in self.body)
+        return any(word.endswith("(") and word.lstrip(".") not in _HARMLESS for word in self.body)
 
     @property
     def only_imports(self) -> bool:
@@ -83,15 +109,19 @@ class Outline(NamedTuple):
         return not any(word.endswith("(") for word in self.words)
 
 
+_ENVIRONMENT = frozenset({"environ", ".environ"})
+
+
 @lru_cache(maxsize=64)
 def in_any_form(words: frozenset[str]) -> frozenset[str]:
-    """Words as an outline has them: a word without a parenthesis can be followed by one."""
-    return words | {f"{word}(" for word in words if not word.endswith("(")}
+    """Words as an outline has them: one can stand behind a dot, and one without a parenthesis can be followed by it."""
+    called = {f"{word}(" for word in words if not word.endswith("(")}
+    return frozenset(f"{dot}{word}" for word in words | called for dot in ("", "."))
 
 
-def without_calls(words: frozenset[str]) -> frozenset[str]:
-    """The words of an outline, whether a parenthesis follows them or not."""
-    return frozenset(word.rstrip("(") for word in words)
+def identifiers(words: frozenset[str]) -> frozenset[str]:
+    """The words of an outline, whatever stands before and behind them."""
+    return frozenset(word.strip(".(") for word in words)
 
 
 def outline(source: Source) -> Outline | None:
@@ -99,8 +129,7 @@ def outline(source: Source) -> Outline | None:
     if (tree := python_tree(source.text)) is None:
         return None
     lines = re.split(r"\r\n?|\n", source.text)
-    definitions: dict[str, frozenset[str]] = {}
-    registered: frozenset[str] = frozenset()
+    definitions: dict[str, Definition] = {}
     rest: list[str] = []
     done = (1, 0)
     for node in tree.body:
@@ -111,28 +140,28 @@ def outline(source: Source) -> Outline | None:
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             rest.append(_between(lines, done, (first, 0)))
             done = _end(node)
-            named = _named(lines, node, (first, 0))
-            for name, words in named.items():
-                definitions[name] = definitions.get(name, frozenset()) | words
-            if any(_may_register(decorator) for decorator in node.decorator_list):
-                registered |= named[node.name]
+            _define(definitions, node.name, _definition(lines, node, (first, 0)))
         elif variables := _assigned(node):
             words = _words(_between(lines, (node.lineno, node.col_offset), _end(node)))
             for name in variables:
-                definitions[name] = definitions.get(name, frozenset()) | words
+                _define(definitions, name, Definition(words))
     rest.append(_between(lines, done, (len(lines) + 1, 0)))
     body = _words("\n".join(rest))
     by_name = _by_name(tree) if _BY_NAME.search(source.text) else ()
     imports = (*_imports(tree.body), *by_name)
-    words = body.union(*definitions.values())
+    words = body.union(*(one.all_words for one in definitions.values()))
     paths = tuple(dict.fromkeys(folders(tree))) if "sys.path" in source.text else ()
-    return Outline(imports, definitions, body, registered, words, paths)
+    return Outline(imports, definitions, body, words, paths)
 
 
-def _named(
+def _define(definitions: dict[str, Definition], name: str, found: Definition) -> None:
+    definitions[name] = definitions[name].with_another(found) if name in definitions else found
+
+
+def _definition(
     lines: list[str], node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, start: tuple[int, int]
-) -> dict[str, frozenset[str]]:
-    """The words of a function or class, and of each method of a class, by name."""
+) -> Definition:
+    """A function or class whose text begins at `start`."""
     found: dict[str, frozenset[str]] = {}
     rest: list[str] = []
     for method in _methods(node):
@@ -141,8 +170,19 @@ def _named(
         own = _words(_between(lines, (method.lineno, 0), start))
         found[method.name] = found.get(method.name, frozenset()) | own
     rest.append(_between(lines, start, _end(node)))
-    words = _words("\n".join(rest)).union(*found.values())
-    return {**found, node.name: found.get(node.name, frozenset()) | words}
+    bases = tuple(dotted(base) for base in node.bases) if isinstance(node, ast.ClassDef) else None
+    registered_by = tuple(dotted(one).partition(".")[0] for one in node.decorator_list if _may_register(one))
+    return Definition(_words("\n".join(rest)), bases, found, registered_by)
+
+
+def dotted(node: ast.expr) -> str:
+    """A name with dots, "" for any other expression; that of what is called or indexed."""
+    if isinstance(node, (ast.Call, ast.Subscript)):
+        return dotted(node.func if isinstance(node, ast.Call) else node.value)
+    if isinstance(node, ast.Attribute):
+        owner = dotted(node.value)
+        return f"{owner}.{node.attr}" if owner else ""
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _methods(node: ast.stmt) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -156,7 +196,7 @@ _UNREGISTERING = frozenset(
     {
         *("property", "setter", "staticmethod", "classmethod", "abstractmethod", "overload", "wraps", "final"),
         *("dataclass", "total_ordering", "contextmanager", "cache", "lru_cache", "cached_property"),
-        *("function", "custom_gradient", "register_keras_serializable", "keras_export", "tf_export"),
+        *("function", "custom_gradient", "register_keras_serializable", "keras_export", "tf_export", "configurable"),
     }
 )
 """Decorators that keep no list of what they are put on, or one that only TensorFlow reads."""
@@ -194,7 +234,7 @@ def _between(lines: list[str], start: tuple[int, int], end: tuple[int, int]) -> 
 
 def _words(text: str) -> frozenset[str]:
     """The words of a text. One word is one string wherever it stands: files say the same words over and over."""
-    return frozenset(intern(word.replace(" ", "").replace("\t", "")) for word in set(_WORD.findall(text)))
+    return frozenset(intern(word.replace(" ", "").replace("\t", "")) for word in set(_WORD.findall(text)) if word)
 
 
 def _imports(body: list[ast.stmt]) -> Iterator[Imported]:
@@ -202,9 +242,11 @@ def _imports(body: list[ast.stmt]) -> Iterator[Imported]:
         for imported in _import_statements(statement):
             if isinstance(imported, ast.Import):
                 for alias in imported.names:
-                    yield Imported(alias.name, 0, ())
+                    yield Imported(alias.name, 0, (), (alias.asname or alias.name.partition(".")[0],))
             else:
-                yield Imported(imported.module or "", imported.level, tuple(alias.name for alias in imported.names))
+                names = tuple(alias.name for alias in imported.names)
+                bound = tuple(alias.asname or alias.name for alias in imported.names)
+                yield Imported(imported.module or "", imported.level, names, bound)
 
 
 _BY_NAME = re.compile(r"\b(import_module|__import__)\b")

@@ -88,14 +88,17 @@ class RemovedApi(Rule):
         imported = {name for line in _IMPORT.findall(text) for name in re.findall(r"\w+", line)}
         present = words.union(imported)
         found = set(removed.telling_words() & present)
+        kept = {name for pair in _COMPAT.findall(text) for name in pair if name} - set(_WHOLE.findall(text))
         if found:
-            chains = [chain.split(".") for chain in _CHAIN.findall(text) if ".compat.v1" not in chain]
-            found &= imported.union(_KEYWORD.findall(text), *chains)
+            chains = [re.split(r"\s*\.\s*", chain) for chain in _CHAIN.findall(text) if ".compat.v1" not in chain]
+            chains = [chain for chain in chains if chain[0] not in kept]
+            named = {name for line in _IMPORT_OF_OURS.findall(text) for name in re.findall(r"\w+", line)}
+            found &= named.union(_KEYWORD.findall(text), *chains)
         found |= {name for name, module in removed.BESIDE.items() if name in words and module in present}
         if _KERAS_ITSELF.search(text):
             found |= words & {name.rpartition(".")[2] for name in removed.only_tf()}
         for module, name in _PAIR.findall(text):
-            if (_TOP.get(module, module), name) in removed.telling_pairs():
+            if module not in kept and (_TOP.get(module, module), name) in removed.telling_pairs():
                 found.add(name)
         return frozenset(found)
 
@@ -223,9 +226,18 @@ _TENSORFLOW_2 = frozenset({"keras", "GradientTape", "distribute", "list_physical
 """Without one of these a file with a name of TensorFlow 1 is a TensorFlow 1 file."""
 
 _PAIR = re.compile(r"\b(\w+)(?=(?:\.|\s+import\s+)(\w+))")
-_CHAIN = re.compile(r"(?:\w+|[)\]])(?:\s*\.\s*\w+)+")
+_CHAIN = re.compile(r"(?:\w+|[)\]])(?:\s*\.[ \t]*\w+)+")
 _KEYWORD = re.compile(r"\b(\w+)\s*=(?!=)")
 _IMPORT = re.compile(r"(?m)^\s*(?:from|import) (?!tensorflow\.compat)(.*(?:\((?:[^()]*)\))?)")
+_IMPORT_OF_OURS = re.compile(
+    r"(?m)^\s*(?:from|import) (?!tensorflow\.compat)((?:\.|\w*keras|tensorflow|tf_).*(?:\((?:[^()]*)\))?)"
+)
+"""Imports of TensorFlow, and those of the project by which it may come."""
+_COMPAT = re.compile(
+    r"(?m)^\s*(?:import tensorflow\.compat\.v1 as (\w+)|from tensorflow\.compat import v1 as (\w+))[ \t]*(?:#.*)?$"
+)
+"""Names of `tf.compat.v1`, which keeps what is gone elsewhere."""
+_WHOLE = re.compile(r"(?m)^\s*import tensorflow as (\w+)")
 _TOP = {"tf": "tensorflow"}
 _KERAS_ITSELF = re.compile(r"(?m)^[ \t]*(?:from|import)[ \t]+keras\b")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpulint.analysis import Project
-from gpulint.analysis.relevance import Subject, calls_at_import, relevant_words
+from gpulint.analysis.relevance import Relevance, Subject, calls_at_import
 from gpulint.sources.decoding import decode
 from gpulint.sources.source import Source
 
@@ -28,6 +28,19 @@ MODULES = {
     "read.py": "x.device; gpu\n",
     "handed.py": "with tf.device(name): pass\n",
     "broken.py": "print 1\n",
+    "torch_only.py": "import torch\nx = torch.device('gpu')\n",
+    "passed_on.py": "from backend import api\nwith api.device('/gpu:0'): pass\n",
+    "backend.py": "import tensorflow as api\n",
+    "methods.py": "from loops import Loop, Other\ndef go():\n    Other().run()\n    Loop()\n",
+    "another.py": "from loops import Other\ndef go():\n    Other().run()\n",
+    "loops.py": "class Loop:\n    def run(self):\n        return MirroredStrategy()\nclass Other:\n    pass\n",
+    "picks.py": "import loops\ndef go(name):\n    return getattr(loops, name)().run()\n",
+    "inherits.py": "from loops import Loop\nclass Mine(Loop):\n    def go(self):\n        self.step()\n",
+    "net.py": "import loops, keras\nclass Net(keras.Model):\n    def call(self):\n        loops.Loop().run()\n",
+    "makes.py": "from net import Net\ndef make():\n    return Net()\n",
+    "registers.py": "from registry import build\nbuild('a')\n",
+    "registry.py": "import kinds\nKINDS = {}\ndef build(name):\n    return KINDS[name]()\n",
+    "kinds.py": "@register\ndef make():\n    return MirroredStrategy()\n",
 }
 
 
@@ -59,6 +72,14 @@ def project(tmp_path: Path) -> Project:
         ("read.py", DEVICE, False),
         ("handed.py", DEVICE, False),
         ("broken.py", STRATEGY, True),
+        ("torch_only.py", DEVICE, False),
+        ("passed_on.py", DEVICE, True),
+        ("methods.py", STRATEGY, True),
+        ("another.py", STRATEGY, False),
+        ("picks.py", STRATEGY, True),
+        ("inherits.py", STRATEGY, True),
+        ("makes.py", STRATEGY, True),
+        ("registers.py", STRATEGY, True),
     ],
 )
 def test_a_program_is_relevant_where_it_or_what_it_uses_has_a_word(
@@ -66,7 +87,7 @@ def test_a_program_is_relevant_where_it_or_what_it_uses_has_a_word(
 ) -> None:
     source = read(str(tmp_path / name))
     assert source is not None
-    words = relevant_words(project, source, [subject])
+    words = Relevance(project, source, [subject]).of().words
     assert words == (frozenset({word.rstrip("(") for word in subject.words}) if relevant else frozenset())
 
 
@@ -75,3 +96,32 @@ def test_importing_calls_what_the_imported_calls(project: Project, tmp_path: Pat
     assert not calls_at_import(project, str(tmp_path / "at_import.py"), 1)
     assert not calls_at_import(project, str(tmp_path / "parts.py"), 2)
     assert not calls_at_import(project, str(tmp_path / "round_a.py"), 5)
+
+
+@pytest.mark.parametrize(
+    ("name", "node", "leads"),
+    [
+        ("methods.py", ("methods.py", "go"), True),
+        ("inherits.py", ("inherits.py", "Mine.go"), False),
+        ("inherits.py", ("loops.py", "Loop.run"), True),
+        ("makes.py", ("makes.py", "make"), True),
+        ("net.py", ("net.py", "Net"), True),
+        ("parts.py", ("parts.py", "train"), True),
+        ("parts.py", ("parts.py", "count"), False),
+    ],
+)
+def test_of_a_program_only_what_leads_to_a_word_need_be_run(
+    project: Project, tmp_path: Path, name: str, node: tuple[str, str], leads: bool
+) -> None:
+    source = read(str(tmp_path / name))
+    assert source is not None
+    relevant = Relevance(project, source, [STRATEGY]).of()
+    assert relevant.has((str(tmp_path / node[0]), node[1])) is leads
+
+
+def test_a_graph_mode_file_is_run_for_those_who_speak_of_such_files(project: Project, tmp_path: Path) -> None:
+    source = read(str(tmp_path / "parts.py"))
+    assert source is not None
+    subjects = [STRATEGY._replace(in_graph_mode=False), Subject(frozenset({"make("}))]
+    assert Relevance(project, source, subjects).of().words == {"MirroredStrategy", "make"}
+    assert Relevance(project, source, subjects).of(graph_mode=True).words == {"make"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpulint.sources.source import Source
-from gpulint.syntax.outline import Imported, Outline, in_any_form, outline
+from gpulint.syntax.outline import Imported, Outline, identifiers, in_any_form, outline
 
 
 def look(text: str) -> Outline:
@@ -31,26 +31,38 @@ def build(units):
     """Mentions set_memory_growth."""
     return tf.device ("/gpu:0"), "CUDA_VISIBLE_DEVICES"
 
-class Trainer(Base):
+class Trainer(Base, nets.Base, {}, Generic[T]):
     device = None
+
+    def train(self):
+        return self.fit()
 '''
 
 
 def test_imports_are_those_of_the_module_itself() -> None:
     assert look(PROGRAM).imports == (
-        Imported("os", 0, ()),
-        Imported("tensorflow", 0, ()),
-        Imported("parts", 1, ("encoder", "decoder")),
-        Imported("fast", 0, ()),
-        Imported("slow", 0, ("*",)),
+        Imported("os", 0, (), ("os",)),
+        Imported("tensorflow", 0, (), ("tf",)),
+        Imported("parts", 1, ("encoder", "decoder"), ("encoder", "d")),
+        Imported("fast", 0, (), ("fast",)),
+        Imported("slow", 0, ("*",), ("*",)),
     )
 
 
 def test_a_definition_has_the_words_of_its_code_and_decorators() -> None:
-    words = look(PROGRAM).definitions["build"]
-    assert {"register(", "device(", "CUDA_VISIBLE_DEVICES", "tf"} <= words
-    assert words.isdisjoint({"set_memory_growth", "device", "Trainer"})
-    assert "device" in look(PROGRAM).definitions["Trainer"]
+    build = look(PROGRAM).definitions["build"]
+    assert {"register(", ".device(", "CUDA_VISIBLE_DEVICES", "tf"} <= build.words
+    assert build.words.isdisjoint({"set_memory_growth", "device", "Trainer"})
+    assert (build.bases, build.registered_by) == (None, ("register",))
+
+
+def test_a_class_has_its_bases_and_the_words_of_its_methods() -> None:
+    trainer = look(PROGRAM).definitions["Trainer"]
+    assert trainer.bases == ("Base", "nets.Base", "", "Generic")
+    assert "device" in trainer.words
+    assert {"self", ".fit("} <= trainer.methods["train"]
+    assert ".fit(" not in trainer.words
+    assert {"device", ".fit("} <= trainer.all_words
 
 
 def test_docstrings_comments_and_imports_say_nothing() -> None:
@@ -59,7 +71,7 @@ def test_docstrings_comments_and_imports_say_nothing() -> None:
 
 def test_what_stands_beside_an_import_counts() -> None:
     first = look("before(); import os; os.environ['A'] = 0; import sys; after()\n")
-    assert {"before(", "environ", "after("} <= first.words
+    assert {"before(", ".environ", "after("} <= first.words
     assert not {"import", "sys"} & first.words
 
 
@@ -86,5 +98,6 @@ def test_what_is_no_python_has_no_outline() -> None:
     assert outline(Source("a.py", b"print 1", "print 1", "utf-8")) is None
 
 
-def test_a_word_can_be_called_a_call_must_be() -> None:
-    assert in_any_form(frozenset({"fit", "device("})) == {"fit", "fit(", "device("}
+def test_a_word_can_be_called_and_stand_behind_a_dot_a_call_must_be_one() -> None:
+    assert in_any_form(frozenset({"fit", "device("})) == {"fit", "fit(", "device(", ".fit", ".fit(", ".device("}
+    assert identifiers(frozenset({".fit(", "fit", "device("})) == {"fit", "device"}
