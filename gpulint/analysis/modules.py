@@ -132,7 +132,7 @@ class Project:
 
     def remembered(self, key: Hashable, find: Callable[[], T], beside: Hashable = None) -> T:
         """What `find` gives, found out once: it must follow from what the files say. What was looked at for it is taken
-        to be looked at again by whoever asks; who has asked for what is remembered under `beside` has looked at that."""
+        to be looked at again by whoever asks; who asked for what is remembered under `beside` looked at that."""
         if (known := self._memory.get(key)) is None:
             consulted, asked = self.consulted, self.finder.asked
             self.consulted, self.finder.asked = set(), {}

@@ -1,8 +1,8 @@
 """What the definitions of a program lead to.
 
 Names of functions and classes lead to these, `.step` to the methods of that name of the classes that are named
-somewhere. A class counts as used where it is named; its constructor is then, and if a library may call its methods, these. What is
-looked up by a name that is only known when the program runs is any that can be meant.
+somewhere. A class counts as used where it is named; its constructor is then, and if a library may call its methods,
+these. What is looked up by a name that is only known when the program runs is any that can be meant.
 """
 
 from __future__ import annotations
