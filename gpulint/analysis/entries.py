@@ -43,7 +43,7 @@ def entries(interp: Interpreter, scope: ModuleScope, relevant: Relevant | None) 
     if _is_script(interp, scope):
         candidates = [one for one in candidates if not _is_dead(interp, scope, one)]
     named = {id(one.own.definition): (one.own.name, interp.words_of(one.own.definition)) for one in candidates}
-    wanted = {id(one) for one in candidates if relevant is None or _is_relevant(one, relevant)}
+    wanted = {id(one) for one in candidates if relevant is None or _is_relevant(one, scope, relevant)}
     mentions = Counter(name for _, own in named.values() for name in own)
 
     def is_named(entry: Entry) -> bool:
@@ -54,8 +54,9 @@ def entries(interp: Interpreter, scope: ModuleScope, relevant: Relevant | None) 
     return fillers_first(interp, candidates, [id(one) in wanted for one in candidates])
 
 
-def _is_relevant(entry: Entry, relevant: Relevant) -> bool:
-    """Whether a function, or what the class of a method does by itself, leads to something that is relevant."""
+def _is_relevant(entry: Entry, scope: ModuleScope, relevant: Relevant) -> bool:
+    """Whether a function, or what the class of a method does by itself, leads to something that is relevant. What is
+    inherited from another file was looked at there: here only what it does with the class counts."""
     own, owner = entry.own, entry.owner
     if owner is None:
         node = (own.module.path, own.name)
@@ -66,7 +67,10 @@ def _is_relevant(entry: Entry, relevant: Relevant) -> bool:
     node = (defining.module.path, f"{defining.definition.name}.{own.name}")
     if not relevant.known(node) and not own.name.startswith("__"):
         return True
-    return relevant.has(node) or any(relevant.has((one.module.path, one.definition.name)) for one in owner.classes)
+    classes = [(one.module.path, one.definition.name) for one in owner.classes]
+    if defining.module is not scope:
+        return relevant.has(node) and any(relevant.comes_home(one) for one in (node, *classes))
+    return relevant.has(node) or any(relevant.has(one) for one in classes)
 
 
 def _is_script(interp: Interpreter, scope: ModuleScope) -> bool:

@@ -15,13 +15,16 @@ from typing import NamedTuple, TypeAlias
 from gpulint.analysis.modules import Project
 from gpulint.knowledge.names import is_tensorflow
 from gpulint.knowledge.words import NAMES_OF_TENSORFLOW, OF_TENSORFLOW_ALONE
-from gpulint.syntax.outline import Definition, Imported, Outline, in_any_form
+from gpulint.syntax.outline import Definition, Imported, Outline, identifiers, in_any_form
 
 MAX_IMPORT_DEPTH = 4
 """How far imports are followed to see what a program leads to."""
 
 MAX_RUN_DEPTH = 3
 """How far imports are followed for what their modules run when they are imported."""
+
+MAX_STORING = 3
+"""Calls from a decorator to what may keep what it is given."""
 
 MAX_REEXPORTS = 6
 """Modules that hand on a name to each other."""
@@ -89,8 +92,11 @@ class _Module:
     ) -> _Part:
         attributes = frozenset(word.strip(".(") for word in words if word[0] == ".")
         names = frozenset(word.rstrip("(") for word in words if word[0] != ".")
-        if not (beside or None in self.stars) and words.isdisjoint(self.gives_tensorflow):
-            words -= in_any_form(OF_TENSORFLOW_ALONE)
+        if None not in self.stars:
+            if not beside and words.isdisjoint(self.gives_tensorflow):
+                words -= in_any_form(OF_TENSORFLOW_ALONE)
+            else:
+                words -= self.of_others
         return _Part(words, names, attributes, of_class, bases)
 
     @cached_property
@@ -98,10 +104,26 @@ class _Module:
         """The names of the methods of its classes."""
         return frozenset(name for one in self.outline.definitions.values() for name in one.methods)
 
-    @cached_property
+    @property
     def registered(self) -> tuple[str, ...]:
-        """Its definitions that a decorator may put where others find them."""
-        return tuple(name for name, one in self.outline.definitions.items() if one.registered_by)
+        """Its definitions that a decorator may put where others of the project find them."""
+        return self._project.remembered(("registered", self.path), self._registered, ("imports", self.path))
+
+    def _registered(self) -> tuple[str, ...]:
+        definitions = self.outline.definitions.items()
+        return tuple(name for name, one in definitions if any(self._keeps(by) for by in one.registered_by))
+
+    def _keeps(self, decorator: str) -> bool:
+        """Whether a decorator may keep what it is given. No decorator of a library does that for the project to find,
+        nor does a function or class that puts nothing anywhere."""
+        first, _, rest = decorator.partition(".")
+        places = self.has(first)
+        if any(name == "*" for _, name in places):
+            modules = [module_of(self._project, path) for path, _ in places]
+            places = [place for one in modules if one is not None for place in one.has(rest.partition(".")[0])]
+        elif not places and first in self.bound:
+            return any(one.level or self.path_of(one) is not None for one in self.bound[first])
+        return not places or any(_stores(self._project, place, MAX_STORING) for place in places)
 
     @cached_property
     def bound(self) -> dict[str, list[Imported]]:
@@ -139,6 +161,11 @@ class _Module:
             if one.bases is None and not one.words.isdisjoint(in_any_form(frozenset(own) | NAMES_OF_TENSORFLOW))
         }
         return in_any_form(frozenset(own | aliases) | NAMES_OF_TENSORFLOW)
+
+    @cached_property
+    def of_others(self) -> frozenset[str]:
+        """Words that are names of TensorFlow's behind a dot, and here are names of others."""
+        return (OF_TENSORFLOW_ALONE | {f"{word}(" for word in OF_TENSORFLOW_ALONE}) - self.gives_tensorflow
 
     def _is_of_tensorflow(self, name: str, removes: int) -> bool:
         """Whether a name that it imports is one of TensorFlow's, at whatever remove."""
@@ -232,7 +259,26 @@ class Reach:
 
     def leading_to(self, words: frozenset[str]) -> frozenset[Node]:
         """What has one of the words, and what leads there."""
-        pending: list[Node] = [node for node, part in self._seen.items() if not part.words.isdisjoint(words)]
+        return self._before(node for node, part in self._seen.items() if not part.words.isdisjoint(words))
+
+    def leading_home(self, leading: frozenset[Node], words: frozenset[str]) -> frozenset[Node]:
+        """Of what leads to the words, what does so by way of the file itself, and the classes of the file that have one
+        in what they do by themselves, or name what leads there: what they inherit works with that."""
+        own = [node for node in leading if node[0] == self._path]
+        makers = {node for node in own if self._seen[node].bases is not None and self._makes(node, leading, words)}
+        return self._before(node for node in own if self._seen[node].bases is None) | makers
+
+    def _makes(self, node: Node, leading: frozenset[Node], words: frozenset[str]) -> bool:
+        path, name = node
+        module, part = self._modules[path][0], self._seen[node]
+        if not part.words.isdisjoint(words):
+            return True
+        bases = _bases(module, name)
+        return any(one in leading and one not in bases for one in _targets(self._project, module, name, part))
+
+    def _before(self, nodes: Iterable[Node]) -> frozenset[Node]:
+        """Some parts, and what leads to them."""
+        pending = list(nodes)
         found = set(pending)
         while pending:
             for one in self._leads[pending.pop()]:
@@ -332,7 +378,7 @@ class Reach:
     def _register(self, module: _Module, definition: Definition, node: Node) -> None:
         """Whoever uses the decorator of something, or a variable that this uses, may find it there."""
         for decorator in definition.registered_by:
-            for place in module.has(decorator):
+            for place in module.has(decorator.partition(".")[0]):
                 self._reach(node, place)
                 other = module_of(self._project, place[0])
                 part = other.parts.get(place[1]) if other is not None else None
@@ -390,6 +436,34 @@ def _named(project: Project, module: _Module, part: _Part) -> Iterator[Node]:
             entered.add(path)
             for attribute in other.outline.definitions.keys() | other.bound.keys() if picks else part.attributes:
                 places += other.has(attribute)
+
+
+def registers(project: Project, path: str) -> bool:
+    """Whether a module has definitions that a decorator may put where others of the project find them."""
+    module = module_of(project, path)
+    return module is not None and bool(module.registered)
+
+
+def _stores(project: Project, node: Node, removes: int) -> bool:
+    """Whether a function or class puts something somewhere, or calls one that does; a variable may."""
+    module = module_of(project, node[0])
+    one = module.outline.definitions.get(node[1]) if module is not None else None
+    if module is None or one is None or one.stores or one.is_variable or not removes:
+        return True
+    names = identifiers(one.all_words) & (module.outline.definitions.keys() | module.bound.keys())
+    return any(
+        _stores(project, place, removes - 1)
+        for name in names
+        for place in module.has(name)
+        if place != node and _is_code(project, place)
+    )
+
+
+def _is_code(project: Project, node: Node) -> bool:
+    """Whether a definition is a function or a class."""
+    module = module_of(project, node[0])
+    one = module.outline.definitions.get(node[1]) if module is not None else None
+    return one is not None and not one.is_variable
 
 
 def _bases(module: _Module, name: str) -> list[Node]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from gpulint.analysis.modules import Project
-from gpulint.analysis.reach import MAX_IMPORT_DEPTH, Node, Reach, imported_paths
+from gpulint.analysis.reach import MAX_IMPORT_DEPTH, Node, Reach, imported_paths, registers
 from gpulint.sources.source import Source
 from gpulint.syntax.outline import identifiers, in_any_form
 
@@ -39,15 +39,21 @@ class Subject(NamedTuple):
 
 class Relevant(NamedTuple):
     """What of a program need be run: it speaks of `words`; `leading` are its definitions that lead to one, and those of
-    other files; None where that is not known. `known` says whether anything is known of a definition."""
+    other files, `home` those that do so by way of the file itself; None where that is not known. `known` says whether
+    anything is known of a definition."""
 
     words: frozenset[str]
     leading: frozenset[Node] | None = None
+    home: frozenset[Node] | None = None
     known: Callable[[Node], bool] = lambda node: False
 
     def has(self, node: Node) -> bool:
         """Whether a definition, or a method by the name of its class and its own, leads to one of the words."""
         return self.leading is None or node in self.leading
+
+    def comes_home(self, node: Node) -> bool:
+        """Whether it does so by way of the file itself."""
+        return self.home is None or node in self.home
 
 
 class Relevance:
@@ -77,7 +83,9 @@ class Relevance:
         words = identifiers(frozenset(found))
         if self._reach is None or not words:
             return Relevant(words)
-        return Relevant(words, self._reach.leading_to(in_any_form(frozenset(found))), self._reach.knows)
+        wanted = in_any_form(frozenset(found))
+        leading = self._reach.leading_to(wanted)
+        return Relevant(words, leading, self._reach.leading_home(leading, wanted), self._reach.knows)
 
     def _has(self, subject: Subject) -> bool:
         needed = (subject.words, *subject.besides)
@@ -87,13 +95,15 @@ class Relevance:
 
 
 def calls_at_import(project: Project, path: str, depth: int) -> bool:
-    """Whether importing a module calls anything, in itself or in what it imports."""
+    """Whether importing a module calls anything, or puts something where others find it, in itself or in what it
+    imports."""
 
     def find() -> bool:
         outline = project.outline_of(path)
         return (
             outline is None
             or outline.calls_at_import
+            or registers(project, path)
             or (depth > 1 and any(calls_at_import(project, one, depth - 1) for one in imported_paths(project, path)))
         )
 

@@ -91,8 +91,11 @@ def last_names() -> frozenset[str]:
     known = (f"tensorflow.{name}" for name in generated_names())
     named = {name for name in known if effect_of(name) is not None or is_random_layer(name)}
     names = named.union(_RANDOM, _PYTHON, _OTHER, _LAYERS, TABLE_LAYERS)
-    return frozenset(name.rpartition(".")[2] for name in names) - _COMMON
+    return frozenset(name.rpartition(".")[2] for name in names) - _COMMON - _OF_NETWORKS
 
 
 _COMMON = frozenset({"gamma", "normal", "poisson", "print", "shuffle", "uniform"})
 """Names that mean this only behind `random` or in TensorFlow."""
+
+_OF_NETWORKS = frozenset({"Dropout"})
+"""Layers that nearly every network has, and hardly any pipeline."""

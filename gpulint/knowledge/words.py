@@ -44,13 +44,13 @@ ENVIRONMENT_WORDS = frozenset({"environ", "putenv"})
 TRAINING_WORDS = frozenset(
     {
         "GradientTape",
-        "apply_gradients",
-        "minimize",
+        ".apply_gradients",
+        ".minimize",
         "on_batch_begin",
         "on_batch_end",
         "on_train_batch_begin",
         "on_train_batch_end",
-        "train_on_batch",
+        ".train_on_batch",
     }
 )
 """Without one of these a program has no training step of its own."""
@@ -58,7 +58,9 @@ TRAINING_WORDS = frozenset(
 POLICY_WORDS = frozenset({"mixed_float16", "LossScaleOptimizer"})
 """Without one of these (names of policies, as strings too) a program computes nothing in float16."""
 
-MODEL_WORDS = frozenset({"Model", "Sequential", "applications", "clone_model", "compile(", "from_config", "load_model"})
+MODEL_WORDS = frozenset(
+    {"Model", "Sequential", "applications", "clone_model", ".compile(", "from_config", "load_model"}
+)
 """Without one of these a program has no Keras model."""
 
 OPTION_WORDS = frozenset({"inject_prefetch", "map_parallelization", "apply_default_optimizations", "autotune"})
@@ -67,7 +69,7 @@ OPTION_WORDS = frozenset({"inject_prefetch", "map_parallelization", "apply_defau
 DATASET_WORDS = frozenset({"Dataset", "TFRecordDataset", "FixedLengthRecordDataset", "TextLineDataset", "dataset"})
 """Without one of these a program makes no pipeline."""
 
-STATEFUL_WORDS = stateful.last_names() | {"random", "lookup", "dropout", "StaticHashTable"}
+STATEFUL_WORDS = stateful.last_names() | {"random", ".lookup", "dropout", "StaticHashTable"}
 """Without one of these no map of a program is stateful."""
 
 NAMES_OF_TENSORFLOW = frozenset({"tf", "tensorflow", "keras", "tf_keras", "K", "tfk", "tfkl", "tfd", "tfp", "hvd"})
@@ -76,7 +78,10 @@ NAMES_OF_TENSORFLOW = frozenset({"tf", "tensorflow", "keras", "tf_keras", "K", "
 OF_TENSORFLOW_ALONE = stateful.last_names() | DEVICE_WORDS | {"dropout", "function", "profiler", "random"}
 """Words that mean something only as names of TensorFlow's own: others have functions that are so called, too."""
 
-PREPARING_WORDS = TRAINING_WORDS | STATEFUL_WORDS | {"fit(", "shuffle"}
+PYTHON_WORDS = frozenset({"from_generator", "numpy_function", "py_func", "py_function"})
+"""Without one of these no pipeline of a program runs Python."""
+
+PREPARING_WORDS = TRAINING_WORDS | (STATEFUL_WORDS - PYTHON_WORDS) | {".fit(", ".shuffle"}
 """Without one of these a program has no pipeline that training reads, or that it makes for it."""
 
 CLUSTER_WORDS = frozenset({"MultiWorkerMirroredStrategy", "CollectiveAllReduceStrategy"})

@@ -82,8 +82,8 @@ class Rule:
     """Whether several places of one row are one thing to mend: only the first is reported."""
     speaks_of: ClassVar[frozenset[str] | None] = None
     """Identifiers of which a program, or what it uses of its imports, must have at least one for this rule to find
-    anything in it (`device(`: it must be called); None when the rule looks at every program. A program of which no
-    enabled rule speaks is not run at all."""
+    anything in it (`device(`: it must be called; `.map`: it must stand behind a dot); None when the rule looks at every
+    program. A program of which no enabled rule speaks is not run at all."""
     speaks_of_before: ClassVar[tuple[tuple[int, int], frozenset[str]] | None] = None
     """(release, words): words besides, where the targeted TensorFlow is older than that release."""
     besides: ClassVar[tuple[frozenset[str], ...]] = ()

@@ -23,7 +23,18 @@ _HARMLESS = frozenset(
     f"{name}("
     for name in (
         *("bool", "dict", "float", "frozenset", "int", "len", "list", "range", "set", "sorted", "str", "tuple", "type"),
-        *("NewType", "ParamSpec", "TypeVar", "NamedTuple", "namedtuple", "TypedDict", "Enum", "getLogger", "dirname"),
+        *(
+            "NewType",
+            "ParamSpec",
+            "TypeVar",
+            "NamedTuple",
+            "namedtuple",
+            "TypedDict",
+            "Enum",
+            "getLogger",
+            "get_logger",
+            "dirname",
+        ),
         *(
             "join",
             "abspath",
@@ -42,6 +53,10 @@ _HARMLESS = frozenset(
     )
 )
 """What module bodies call, or what stands before a parenthesis in them, without any effect on TensorFlow."""
+
+
+_IS_AVAILABLE = re.compile(r"is_(?!gpu|cuda)\w+_available\(")
+"""Functions that ask whether a library is installed."""
 
 
 class Imported(NamedTuple):
@@ -66,6 +81,8 @@ class Definition(NamedTuple):
     bases: tuple[str, ...] | None = None
     methods: Mapping[str, frozenset[str]] = MappingProxyType({})
     registered_by: tuple[str, ...] = ()
+    stores: bool = False
+    is_variable: bool = False
 
     @property
     def all_words(self) -> frozenset[str]:
@@ -77,7 +94,9 @@ class Definition(NamedTuple):
         bases = self.bases if other.bases is None else (*(self.bases or ()), *other.bases)
         both = {name: self.methods.get(name, frozenset()) | words for name, words in other.methods.items()}
         registered_by = (*self.registered_by, *other.registered_by)
-        return Definition(self.words | other.words, bases, {**self.methods, **both}, registered_by)
+        stores = self.stores or other.stores
+        is_variable = self.is_variable or other.is_variable
+        return Definition(self.words | other.words, bases, {**self.methods, **both}, registered_by, stores, is_variable)
 
 
 class Outline(NamedTuple):
@@ -97,11 +116,12 @@ class Outline(NamedTuple):
 
     @property
     def calls_at_import(self) -> bool:
-        """Whether importing the module calls something that can matter, sets the environment, or puts something where
-        others find it."""
-        if not self.body.isdisjoint(_ENVIRONMENT) or any(one.registered_by for one in self.definitions.values()):
+        """Whether importing the module calls something that can matter, or sets the environment; what its decorators do
+        is not looked at."""
+        if not self.body.isdisjoint(_ENVIRONMENT):
             return True
-        return any(word.endswith("(") and word.lstrip(".") not in _HARMLESS for word in self.body)
+        called = (word.lstrip(".") for word in self.body if word.endswith("("))
+        return any(word not in _HARMLESS and not _IS_AVAILABLE.fullmatch(word) for word in called)
 
     @property
     def only_imports(self) -> bool:
@@ -114,9 +134,9 @@ _ENVIRONMENT = frozenset({"environ", ".environ"})
 
 @lru_cache(maxsize=64)
 def in_any_form(words: frozenset[str]) -> frozenset[str]:
-    """Words as an outline has them: one can stand behind a dot, and one without a parenthesis can be followed by it."""
-    called = {f"{word}(" for word in words if not word.endswith("(")}
-    return frozenset(f"{dot}{word}" for word in words | called for dot in ("", "."))
+    """Words as an outline has them: one without a dot can stand behind it, one without a parenthesis before it."""
+    called = words | {f"{word}(" for word in words if not word.endswith("(")}
+    return called | {f".{word}" for word in called if word[0] != "."}
 
 
 def identifiers(words: frozenset[str]) -> frozenset[str]:
@@ -132,11 +152,12 @@ def outline(source: Source) -> Outline | None:
     definitions: dict[str, Definition] = {}
     rest: list[str] = []
     done = (1, 0)
-    for node in tree.body:
-        for imported in _import_statements(node):
-            rest.append(_between(lines, done, (imported.lineno, imported.col_offset)))
-            done = _end(imported)
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+    statements = list(_statements(tree.body))
+    for node in statements:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            rest.append(_between(lines, done, (node.lineno, node.col_offset)))
+            done = _end(node)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             rest.append(_between(lines, done, (first, 0)))
             done = _end(node)
@@ -144,11 +165,11 @@ def outline(source: Source) -> Outline | None:
         elif variables := _assigned(node):
             words = _words(_between(lines, (node.lineno, node.col_offset), _end(node)))
             for name in variables:
-                _define(definitions, name, Definition(words))
+                _define(definitions, name, Definition(words, is_variable=True))
     rest.append(_between(lines, done, (len(lines) + 1, 0)))
     body = _words("\n".join(rest))
     by_name = _by_name(tree) if _BY_NAME.search(source.text) else ()
-    imports = (*_imports(tree.body), *by_name)
+    imports = (*_imports(statements), *by_name)
     words = body.union(*(one.all_words for one in definitions.values()))
     paths = tuple(dict.fromkeys(folders(tree))) if "sys.path" in source.text else ()
     return Outline(imports, definitions, body, words, paths)
@@ -171,8 +192,13 @@ def _definition(
         found[method.name] = found.get(method.name, frozenset()) | own
     rest.append(_between(lines, start, _end(node)))
     bases = tuple(dotted(base) for base in node.bases) if isinstance(node, ast.ClassDef) else None
-    registered_by = tuple(dotted(one).partition(".")[0] for one in node.decorator_list if _may_register(one))
-    return Definition(_words("\n".join(rest)), bases, found, registered_by)
+    registered_by = tuple(dotted(one) for one in node.decorator_list if _may_register(one))
+    stores = _STORES.search("\n".join(lines[start[0] - 1 : _end(node)[0]])) is not None
+    return Definition(_words("\n".join(rest)), bases, found, registered_by, stores)
+
+
+_STORES = re.compile(r"\][ \t]*=[^=]|\.(?:append|add|extend|insert|register|setdefault|update)\(|\bsetattr\(")
+"""Code that puts something into a container, or into what may keep one."""
 
 
 def dotted(node: ast.expr) -> str:
@@ -233,20 +259,23 @@ def _between(lines: list[str], start: tuple[int, int], end: tuple[int, int]) -> 
 
 
 def _words(text: str) -> frozenset[str]:
-    """The words of a text. One word is one string wherever it stands: files say the same words over and over."""
+    """The words of a text, but for `random` in `np.random`. One word is one string wherever it stands: files say the
+    same words over and over."""
+    text = _NUMPY_RANDOM.sub("np", text) if "random" in text else text
     return frozenset(intern(word.replace(" ", "").replace("\t", "")) for word in set(_WORD.findall(text)) if word)
 
 
-def _imports(body: list[ast.stmt]) -> Iterator[Imported]:
-    for statement in body:
-        for imported in _import_statements(statement):
-            if isinstance(imported, ast.Import):
-                for alias in imported.names:
-                    yield Imported(alias.name, 0, (), (alias.asname or alias.name.partition(".")[0],))
-            else:
-                names = tuple(alias.name for alias in imported.names)
-                bound = tuple(alias.asname or alias.name for alias in imported.names)
-                yield Imported(imported.module or "", imported.level, names, bound)
+_NUMPY_RANDOM = re.compile(r"\b(?:np|numpy)\.random\b")
+
+
+def _imports(statements: list[ast.stmt]) -> Iterator[Imported]:
+    for one in statements:
+        if isinstance(one, ast.Import):
+            for alias in one.names:
+                yield Imported(alias.name, 0, (), (alias.asname or alias.name.partition(".")[0],))
+        elif isinstance(one, ast.ImportFrom):
+            names = tuple(alias.name for alias in one.names)
+            yield Imported(one.module or "", one.level, names, tuple(alias.asname or alias.name for alias in one.names))
 
 
 _BY_NAME = re.compile(r"\b(import_module|__import__)\b")
@@ -283,13 +312,13 @@ def _ends(node: ast.expr) -> tuple[str, ...]:
 _HOLE = re.compile(r"%s|\{\w*\}")
 
 
-def _import_statements(statement: ast.stmt) -> Iterator[ast.Import | ast.ImportFrom]:
-    """The import that a statement of a module is, or those inside an `if` or `try`, in the order of the text."""
-    if isinstance(statement, (ast.Import, ast.ImportFrom)):
-        yield statement
-    elif isinstance(statement, (ast.If, ast.Try)):
-        handlers = statement.handlers if isinstance(statement, ast.Try) else []
-        final = statement.finalbody if isinstance(statement, ast.Try) else []
-        for block in (statement.body, *(handler.body for handler in handlers), statement.orelse, final):
-            for inner in block:
-                yield from _import_statements(inner)
+def _statements(block: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a module, those inside an `if` or `try` in its place, in the order of the text."""
+    for statement in block:
+        if isinstance(statement, (ast.If, ast.Try)):
+            handlers = statement.handlers if isinstance(statement, ast.Try) else []
+            final = statement.finalbody if isinstance(statement, ast.Try) else []
+            for inner in (statement.body, *(handler.body for handler in handlers), statement.orelse, final):
+                yield from _statements(inner)
+        else:
+            yield statement

@@ -96,7 +96,8 @@ class RemovedApi(Rule):
             found &= named.union(_KEYWORD.findall(text), *chains)
         found |= {name for name, module in removed.BESIDE.items() if name in words and module in present}
         if _KERAS_ITSELF.search(text):
-            found |= words & {name.rpartition(".")[2] for name in removed.only_tf()}
+            owned = (name.split(".")[-2:] for name in removed.only_tf())
+            found |= words & {name for module, name in owned if module in present}
         for module, name in _PAIR.findall(text):
             if module not in kept and (_TOP.get(module, module), name) in removed.telling_pairs():
                 found.add(name)

@@ -74,7 +74,7 @@ class CacheAfterShuffle(Rule):
     name = "cache-after-shuffle"
     severity = Severity.WARNING
     about_cost = True
-    speaks_of = frozenset({"cache("})
+    speaks_of = frozenset({".cache("})
     besides = (PREPARING_WORDS,)
     why = "the cache is filled once: every epoch is like the first"
     instead = "cache first, then shuffle, augment and repeat"

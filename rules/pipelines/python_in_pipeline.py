@@ -5,7 +5,19 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from gpulint.api import PREPARING_WORDS, Plan, Report, Rule, Severity, confidence, leaves, pipelines, symbol_of, values
+from gpulint.api import (
+    PREPARING_WORDS,
+    PYTHON_WORDS,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    confidence,
+    leaves,
+    pipelines,
+    symbol_of,
+    values,
+)
 
 
 class PythonInPipeline(Rule):
@@ -60,7 +72,7 @@ class PythonInPipeline(Rule):
     name = "python-in-pipeline"
     severity = Severity.WARNING
     about_cost = True
-    speaks_of = frozenset({"from_generator", "py_function", "numpy_function", "py_func"})
+    speaks_of = PYTHON_WORDS
     besides = (PREPARING_WORDS,)
     why = "one Python interpreter with one lock feeds all GPUs"
     instead = "use TensorFlow operations, read whole batches, or prepare the data beforehand (TFRecord)"

@@ -84,7 +84,7 @@ class PredictInLoop(Rule):
     name = "predict-in-loop"
     severity = Severity.WARNING
     about_cost = True
-    speaks_of = frozenset({"predict(", "evaluate(", "predict_on_batch("})
+    speaks_of = frozenset({".predict(", ".evaluate(", ".predict_on_batch("})
     besides = (MODEL_WORDS,)
     why = "each call makes a dataset, an iterator and callbacks anew: some 50 ms"
     instead = "predict all samples in one call, or use `model.predict_on_batch(x)` or `model(x, training=False)`"
