@@ -65,7 +65,7 @@ MAX_CALL_STEPS = 2_000
 EXTENSION = 5_000
 """Steps that the program gets then, or where no call took many."""
 
-MAX_EXTENSIONS = 3
+MAX_EXTENSIONS = 10
 """Extensions for one program."""
 
 MAX_FORKS = 8

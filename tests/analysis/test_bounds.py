@@ -94,3 +94,16 @@ def test_modules_of_a_large_project_are_all_read(tmp_path: Path) -> None:
         assert project.syntax_of(str(tmp_path / f"other{number}.py")) is not None
     plan = on_deep_stack(lambda: analyse(read(str(program)), project, "2.21"))
     assert [known(event.argument) for event in plan.events if isinstance(event, DeviceEntered)] == ["/gpu:0"]
+
+
+def stage(number: int) -> str:
+    rows = "\n".join(f"    y = [print({one}), {one} * 2, -{one}]" for one in range(400))
+    return f"def stage{number}(x):\n{rows}\n    return x\n"
+
+
+def test_a_network_of_many_long_parts_hides_nothing_behind_it() -> None:
+    stages = range(20)
+    calls = "\n".join(f"stage{number}({number})" for number in stages)
+    plan, _ = plan_of("".join(map(stage, stages)) + calls + "\nwith tf.device('/gpu:1'):\n    pass\n")
+    assert any(bound == "steps" for bound, _ in plan.bounds)
+    assert any(isinstance(event, DeviceEntered) for event in plan.events)

@@ -41,6 +41,13 @@ MODULES = {
     "registers.py": "from registry import build\nbuild('a')\n",
     "registry.py": "import kinds\nKINDS = {}\ndef build(name):\n    return KINDS[name]()\n",
     "kinds.py": "@register\ndef make():\n    return MirroredStrategy()\n",
+    "exported.py": "from exports import export, export_as\n@export\nclass A: pass\n@export_as('b')\ndef b(): pass\n",
+    "exports.py": "def export(x):\n    return x\nif 1:\n    class export_as:\n        def __call__(self, x): return x\n",
+    "command.py": "import click\n@click.command()\ndef main(): pass\n",
+    "kept.py": "from keeps import keep\n@keep\nclass A: pass\n",
+    "keeps.py": "KINDS = []\ndef keep(x):\n    return put(x)\ndef put(x):\n    KINDS.append(x)\n    return x\n",
+    "asks.py": "from parts import is_torch_available\nif is_torch_available(): x = 1\n",
+    "asks_for_gpu.py": "import tensorflow as tf\nx = tf.test.is_gpu_available()\n",
 }
 
 
@@ -96,6 +103,23 @@ def test_importing_calls_what_the_imported_calls(project: Project, tmp_path: Pat
     assert not calls_at_import(project, str(tmp_path / "at_import.py"), 1)
     assert not calls_at_import(project, str(tmp_path / "parts.py"), 2)
     assert not calls_at_import(project, str(tmp_path / "round_a.py"), 5)
+
+
+@pytest.mark.parametrize(
+    ("name", "calls"),
+    [
+        ("exported.py", False),
+        ("command.py", False),
+        ("kept.py", True),
+        ("kinds.py", True),
+        ("asks.py", False),
+        ("asks_for_gpu.py", True),
+    ],
+)
+def test_decorators_matter_where_they_may_keep_something(
+    project: Project, tmp_path: Path, name: str, calls: bool
+) -> None:
+    assert calls_at_import(project, str(tmp_path / name), 1) is calls
 
 
 @pytest.mark.parametrize(
