@@ -102,7 +102,7 @@ def stage(number: int) -> str:
 
 
 def test_a_network_of_many_long_parts_hides_nothing_behind_it() -> None:
-    stages = range(20)
+    stages = range(14)
     calls = "\n".join(f"stage{number}({number})" for number in stages)
     plan, _ = plan_of("".join(map(stage, stages)) + calls + "\nwith tf.device('/gpu:1'):\n    pass\n")
     assert any(bound == "steps" for bound, _ in plan.bounds)

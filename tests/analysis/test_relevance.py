@@ -42,7 +42,7 @@ MODULES = {
     "registry.py": "import kinds\nKINDS = {}\ndef build(name):\n    return KINDS[name]()\n",
     "kinds.py": "@register\ndef make():\n    return MirroredStrategy()\n",
     "exported.py": "from exports import export, export_as\n@export\nclass A: pass\n@export_as('b')\ndef b(): pass\n",
-    "exports.py": "def export(x):\n    return x\nif 1:\n    class export_as:\n        def __call__(self, x): return x\n",
+    "exports.py": "def export(x):\n    return x\nif 1:\n    class export_as:\n        def __call__(self, x): return\n",
     "command.py": "import click\n@click.command()\ndef main(): pass\n",
     "kept.py": "from keeps import keep\n@keep\nclass A: pass\n",
     "keeps.py": "KINDS = []\ndef keep(x):\n    return put(x)\ndef put(x):\n    KINDS.append(x)\n    return x\n",
