@@ -25,9 +25,9 @@ from gpulint.analysis.contexts import Loop
 from gpulint.analysis.control import NORMAL, STOPS, Halts
 from gpulint.analysis.events import LoopEntered
 from gpulint.analysis.nesting import as_now, rebuilt
-from gpulint.analysis.paths import EVERYWHERE, Literal, Path
-from gpulint.analysis.state import MISSING, Outcome
-from gpulint.analysis.truth import compare
+from gpulint.analysis.paths import EVERYWHERE, Literal, Path, compatible
+from gpulint.analysis.state import MISSING, Outcome, in_turn
+from gpulint.analysis.truth import compare, truth
 from gpulint.analysis.values import (
     NONE,
     Function,
@@ -358,15 +358,32 @@ def _loop(interp: Interpreter, node: ir.For | ir.While, loop: Loop, rounds: list
         if all(_is_after_error(end.path - base) for end in ends):
             break  # it tries until it succeeds once
     interp.context, interp.path = before, base
+    if falls and isinstance(node, ir.While):
+        _narrow(interp, node.test)
     if falls and node.orelse:
         falls = interp.execute(node.orelse) == NORMAL
     if breaks:
         changes = interp.state.take_back(outermost)
         ends = [*breaks, Outcome(interp.path, changes)] if falls else breaks
         interp.path = base
-        interp.state.join(ends, base)
+        interp.state.join(in_turn(ends, base), base)
         return NORMAL
     return NORMAL if falls else STOPS
+
+
+def _narrow(interp: Interpreter, test: ir.Expr) -> None:
+    """Where the test of a loop has failed, its variables are nothing that makes it hold: `while line is None`."""
+    below = [test, *ir.below(test)]
+    if any(isinstance(node, ir.Call) for node in below):
+        return
+    for name in dict.fromkeys(node.id for node in below if isinstance(node, ir.Name)):
+        scope = interp.frame.declared.get(name, interp.frame.locals)
+        if not isinstance(value := scope.get(name), Join):
+            continue
+        ends = [guard for guard, holds in truth(interp.evaluate(test), interp.path) if holds is not True]
+        left = tuple(one for one in value.alternatives if any(compatible(one[0], guard) for guard in ends))
+        if 0 < len(left) < len(value.alternatives):
+            interp.state.write(scope, name, Join(left) if len(left) > 1 else left[0][1])
 
 
 def _is_after_error(path: Path) -> bool:
