@@ -160,6 +160,8 @@ class Interpreter:
         self.runtime: dict[str, Any] = {"state": Constant("no"), "since": Constant(None)}
         self.environment: dict[str, Any] = {}
         self.configuration: dict[str, Any] = {}
+        self.imported_with: dict[str, Any] | None = None
+        """The configuration that an import of the file leaves: without what follows `if __name__ == "__main__":`."""
         self.steps = 0
         self.step_limit = MAX_STEPS
         self.extensions = MAX_EXTENSIONS

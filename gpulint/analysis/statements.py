@@ -154,6 +154,8 @@ def if_(interp: Interpreter, node: ir.If) -> int:
     test = interp.choose(interp.evaluate(node.test))
     tensors.read(interp, test, "bool", node.test)
     yes, no = interp.split(test)
+    if interp.imported_with is None and _is_of_main_program(interp, node.test):
+        interp.imported_with = dict(interp.configuration)
     if yes is None or no is None:
         guard, block = (yes, node.body) if yes is not None else (no, node.orelse)
         interp.path |= guard or frozenset()
@@ -178,6 +180,16 @@ def if_(interp: Interpreter, node: ir.If) -> int:
         interp.diverged = [(o, context._replace(guards=before.guards)) for o, context in interp.diverged]
     interp.context = interp.context._replace(guards=before.guards)
     return completion
+
+
+def _is_of_main_program(interp: Interpreter, test: ir.Expr) -> bool:
+    """Whether a statement of the module asks for `__name__`: what it guards is not run where others import the file."""
+    return (
+        interp.frame is interp.module_frame
+        and isinstance(test, ir.Compare)
+        and isinstance(test.left, ir.Name)
+        and test.left.id == "__name__"
+    )
 
 
 def _branch(interp: Interpreter, block: Sequence[ir.Statement], other: Path) -> int:
