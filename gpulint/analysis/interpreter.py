@@ -156,6 +156,7 @@ class Interpreter:
         self.state = State()
         self.path: Path = EVERYWHERE
         self.assured: Path = EVERYWHERE
+        self.demands: frozenset[tuple[Path, Path]] = frozenset()
         self.context = Context()
         self.runtime: dict[str, Any] = {"state": Constant("no"), "since": Constant(None)}
         self.environment: dict[str, Any] = {}
@@ -227,7 +228,8 @@ class Interpreter:
         return Site(self.frame.module.path, node.number)
 
     def where(self) -> Where:
-        return Where(self.context, self.path, self.frame.caller, self.frame.module.graph_mode, self.assured)
+        graph_mode = self.frame.module.graph_mode
+        return Where(self.context, self.path, self.frame.caller, graph_mode, self.assured, self.demands)
 
     def emit(self, event: Event) -> None:
         self.plan.events.append(event)
@@ -411,6 +413,11 @@ class Interpreter:
         loops = self.context.loops
         if guard and len(self.context.handlers) == (loops[-1].handlers if loops else 0):
             self.assured |= guard
+
+    def demand(self, path: Path, guard: Path) -> None:
+        """Remember what the program ends with an error without on a path, unless that may be caught."""
+        if not guard <= path and not self.context.handlers:
+            self.demands |= {(path, guard - path)}
 
     def fork(self, arms: list[tuple[Path, Callable[[], int]]]) -> int:
         """Run each arm from the present state on its own path, then join what they changed.

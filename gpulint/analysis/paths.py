@@ -226,12 +226,26 @@ def has_one_replica(path: Path) -> bool:
     return False
 
 
+@lru_cache(maxsize=16384)
+def has_no_gpu(path: Path) -> bool:
+    """Whether a condition of the path says that the machine has no GPU."""
+    for literal in path:
+        said = _interval(literal)
+        if said is not None and said[2] <= 0 and isinstance(said[0], Symbol) and said[0].parts[0] == "len":
+            counted = said[0].parts[1]
+            if isinstance(counted, Symbol) and counted.parts[:2] == ("devices", "GPU") and counted.parts[2] is None:
+                return True
+    return False
+
+
 def forget() -> None:
     """Let go of the conditions of the program that this thread ran, so that those of the next are made anew: a literal
     that goes on living would know all that the programs before said of it. Paths made before cannot be held against
     those made after."""
     _agree.cache_clear()
     has_one_replica.cache_clear()
+    has_no_gpu.cache_clear()
+    _leaves_one.cache_clear()
     words_of.cache_clear()
     _known.literals.clear()
     _known.groups.clear()

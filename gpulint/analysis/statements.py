@@ -117,6 +117,7 @@ def assert_(interp: Interpreter, node: ir.Assert) -> int:
     yes, _ = interp.split(test)
     if yes is None:
         return STOPS
+    interp.demand(interp.path, yes)
     interp.path |= yes
     interp.assure(yes)
     return NORMAL
@@ -171,11 +172,14 @@ def if_(interp: Interpreter, node: ir.If) -> int:
         completion = interp.execute(block)
         interp.context = interp.context._replace(flags=flags)
         return completion
-    before = interp.context
+    before, base = interp.context, interp.path
     interp.context = before._replace(guards=(*before.guards, interp.site(node)))
     completion = interp.fork(
         [(yes, partial(_branch, interp, node.body, no)), (no, partial(_branch, interp, node.orelse, yes))]
     )
+    for block, other in ((node.body, no), (node.orelse, yes)):
+        if _is_error(block):
+            interp.demand(base, other)
     if interp.diverged:
         interp.diverged = [(o, context._replace(guards=before.guards)) for o, context in interp.diverged]
     interp.context = interp.context._replace(guards=before.guards)
@@ -203,6 +207,22 @@ def _branch(interp: Interpreter, block: Sequence[ir.Statement], other: Path) -> 
     if completion == STOPS and _skipped(interp) == skipped:
         interp.assure(other)
     return completion
+
+
+def _is_error(block: Sequence[ir.Statement]) -> bool:
+    """Whether a block does nothing but raise what tells that something is wrong, and is no mere end of the program."""
+    *before, last = block or (None,)
+    if not isinstance(last, ir.Raise) or last.value is None or not all(isinstance(one, _PLAIN) for one in before):
+        return False
+    raised = last.value.function if isinstance(last.value, ir.Call) else last.value
+    return not (isinstance(raised, ir.Name) and raised.id in _ENDS)
+
+
+_ENDS = frozenset({"KeyboardInterrupt", "StopIteration", "SystemExit"})
+"""Exceptions that are no errors."""
+
+_PLAIN = (ir.Assign, ir.AugAssign, ir.ExpressionStatement)
+"""Statements that only lead on to the next one."""
 
 
 def _skipped(interp: Interpreter) -> int:

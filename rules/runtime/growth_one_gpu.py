@@ -58,7 +58,8 @@ class GrowthOneGpu(Rule):
 
     ## What is not reported
     Loops over all GPUs, only one made visible by the program, `len(gpus) == 1`, growth set for several indices
-    (functions that the program never calls are no part of it), GPUs of which logical devices are made (TensorFlow looks at growth only where there are none; GPU306 says it).
+    (functions that the program never calls are no part of it), GPUs of which logical devices are made (TensorFlow looks
+    at growth only where there are none; GPU306 says it).
 
     ## Fix
     Unsafe: puts the call into a loop over the list that the GPU was taken from. Memory then grows on all of them.
