@@ -76,6 +76,8 @@ Handler = Callable[["Interpreter", Arguments, Site], Value]
 def call(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
     """What calling the library function or class `name` gives and does."""
     effects.of_op(interp, name, arguments, site)
+    if interp.generator is not None:
+        interp.generator.calls(interp, name, site)
     host.awaited(interp, name, arguments, site)
     if name in CLEARS_SESSION and interp.plan.has_keras_3:
         interp.state.write(interp.policy, "global", Constant("float32"))  # measured on Keras 3.15
@@ -100,8 +102,6 @@ def call(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Va
 
 
 def _unknown(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
-    if interp.generator is not None:
-        interp.generator.calls(interp, name, site)
     for value in arguments.all():
         members.escaped(interp, value, "passed", site)
     if name.startswith("numpy.") and name not in _OF_KINDS:
