@@ -117,6 +117,7 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
         options.added(interp, arguments)
     if method:
         removed.unknown_method(interp, called, method, site)
+        removed.property_called(interp, called, site)
         searches.method_called(interp, symbol(called.parts[1]), method, arguments, site)
         _logged(interp, symbol(called.parts[1]), method, arguments, site)
         if method in _OF_DISTRIBUTIONS and _is_made_by(symbol(called.parts[1]), "tensorflow_probability."):

@@ -176,6 +176,8 @@ class Interpreter:
         """Those that are not known, but compiled as only Keras's are, by what they are called."""
         self.tuners: dict[Symbol, Arguments] = {}
         """What tuners of KerasTuner were made of, by what they are called."""
+        self.properties: dict[Symbol, Object] = {}
+        """Library objects of which something was read that could be called once, by what stands for that."""
         self.optimizers: dict[Symbol, Optimizer] = {}
         """Those that are not known, by the name of the method that applies gradients."""
         self.generator: Work | None = None

@@ -250,6 +250,7 @@ def library_attribute(interp: Interpreter, receiver: Object, name: str, node: ir
             removed.method(interp, receiver, name, interp.site(node))
             if name not in names:
                 return Bound(receiver, name)
+            removed.property_read(interp, receiver, name, Unknown(symbol).symbol)
             if isinstance(receiver, Model) and name == "optimizer" and ".compiled" in receiver.attributes:
                 return _optimizer_of(interp, receiver)
             if isinstance(receiver, Model) and name == "metrics":
