@@ -28,6 +28,7 @@ from gpulint.analysis import (
 )
 from gpulint.analysis.contexts import DeviceScope, StrategyScope
 from gpulint.analysis.control import Halts
+from gpulint.analysis.nesting import leaves
 from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.analysis.values import (
     NONE,
@@ -184,9 +185,8 @@ def _model(interp: Interpreter, name: str, known: Fact, arguments: Arguments, si
         runtime.initialised(interp, "yes", site)
     model = members.make_model(interp, site, name)
     precision.remember_parts(interp, model, name, arguments)
-    begins = symbol_of(arguments.get("inputs", 0) or NONE).parts
-    if begins[0] == "attribute" and begins[-1] in ("input", "inputs"):
-        model.part_of = symbol(begins[1])
+    wholes = {tensors.whole_of(symbol_of(one)) for one in leaves(arguments.get("inputs", 0) or NONE)}
+    model.part_of = wholes.pop() if len(wholes) == 1 else None
     return model
 
 
