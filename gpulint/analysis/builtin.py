@@ -22,12 +22,15 @@ from gpulint.analysis.values import (
     External,
     Items,
     Join,
+    Layer,
     ListedDevice,
     Mapping,
+    Metric,
     Model,
     ModuleValue,
     Namespace,
     Object,
+    Optimizer,
     PerReplica,
     Super,
     Tensor,
@@ -38,6 +41,8 @@ from gpulint.analysis.values import (
     named,
     symbol_of,
 )
+from gpulint.knowledge import LEGACY_OPTIMIZERS, fact
+from gpulint.knowledge.facts import Kind
 from gpulint.places import Site
 from gpulint.syntax import ir
 
@@ -359,10 +364,50 @@ def _isinstance(interp: Interpreter, values: list[Value], arguments: Arguments, 
         if isinstance(kind, External) and isinstance(value, (Items, Mapping)) and kind.name in _CONTAINERS:
             own = "dict" if isinstance(value, Mapping) else value.kind
             return TRUE if own == kind.name[9:] else FALSE
-        if isinstance(value, Object) and value.library and isinstance(kind, External) and value.library == kind.name:
-            return TRUE
+        if isinstance(kind, Items) and kind.items:
+            found = [_is_instance(value, one) for one in kind.items]
+            certain = True if True in found else None if None in found else False
+        else:
+            certain = _is_instance(value, kind)
+        if certain is not None:
+            return TRUE if certain else FALSE
         return either(Condition("isinstance", symbol_of(value), symbol_of(kind)))
     return _unknown("isinstance", arguments)
+
+
+def _is_instance(value: Value, kind: Value) -> bool | None:
+    """Whether an object is of a class; None where that is not known."""
+    if not isinstance(value, Object):
+        return None
+    if isinstance(kind, UserClass):
+        if value.cls is not None:
+            return True if kind in value.cls.classes else None if value.cls.is_open else False
+        return False if _is_exact(value.library) else None
+    if isinstance(kind, External) and value.library and not value.library.startswith(LEGACY_OPTIMIZERS):
+        is_base = kind.name in _BASES and isinstance(value, _BASES[kind.name])
+        return True if is_base or value.library == kind.name else None
+    return None
+
+
+def _is_exact(library: str) -> bool:
+    """Whether an object of a library class that the program was seen to make is of that class and of no other."""
+    known = fact(library)
+    return known is not None and known.kind in _CLASSES and library not in _BASES
+
+
+_CLASSES = frozenset({Kind.LAYER, Kind.METRIC, Kind.MODEL, Kind.OPTIMIZER, Kind.STRATEGY})
+
+
+_BASES: dict[str, type[Object]] = {
+    "tensorflow.keras.Layer": Layer,
+    "tensorflow.keras.Metric": Metric,
+    "tensorflow.keras.Model": Model,
+    "tensorflow.keras.Optimizer": Optimizer,
+    "tensorflow.keras.layers.Layer": Layer,
+    "tensorflow.keras.metrics.Metric": Metric,
+    "tensorflow.keras.optimizers.Optimizer": Optimizer,
+}
+"""Classes of the library of which others are derived, in the program perhaps, and what stands for their objects."""
 
 
 def _type(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:

@@ -27,7 +27,7 @@ from gpulint.analysis.nesting import leaves, leaves_on, rebuilt
 from gpulint.analysis.paths import EVERYWHERE, compatible
 from gpulint.analysis.repeats import MAX_FORMULA_RUNS, MAX_IDLE_RUNS, MAX_REPEATS, History, Run
 from gpulint.analysis.rounds import differ_in_numbers
-from gpulint.analysis.state import common_path, join
+from gpulint.analysis.state import common_path, in_turn, join
 from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.analysis.values import (
     NONE,
@@ -117,6 +117,7 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
         options.added(interp, arguments)
     if method:
         removed.unknown_method(interp, called, method, site)
+        removed.property_called(interp, called, site)
         searches.method_called(interp, symbol(called.parts[1]), method, arguments, site)
         _logged(interp, symbol(called.parts[1]), method, arguments, site)
         if method in _OF_DISTRIBUTIONS and _is_made_by(symbol(called.parts[1]), "tensorflow_probability."):
@@ -446,7 +447,7 @@ def run_frame(interp: Interpreter, frame: Frame, definition: ir.FunctionDef | ir
     interp.path, interp.context = base, context
     if not frame.exits:
         raise Halts
-    outcomes = [outcome for outcome, _, _ in frame.exits]
+    outcomes = in_turn([outcome for outcome, _, _ in frame.exits], base)
     interp.path = common_path(outcomes)
     contexts = [_after(interp, frame, context, left) for _, _, left in frame.exits]
     if any(one != contexts[0] for one in contexts):
@@ -455,7 +456,8 @@ def run_frame(interp: Interpreter, frame: Frame, definition: ir.FunctionDef | ir
         interp.state.join(outcomes, base)
         interp.context = contexts[0]
     symbol = ("result", frame.caller.site, id(definition))
-    value = join([(outcome.path - base, value) for outcome, value, _ in frame.exits], symbol)
+    values = [value for _, value, _ in frame.exits]
+    value = join([(outcome.path - base, value) for outcome, value in zip(outcomes, values, strict=True)], symbol)
     return _result(frame, definition, value if isinstance(value, Value) else Unknown(symbol))
 
 

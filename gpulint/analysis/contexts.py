@@ -151,6 +151,13 @@ class Where(NamedTuple):
     assured: Path = EVERYWHERE
     """Conditions that held wherever the program, or the loop, went on: what `assert`, and branches that raise or end
     the loop, have seen to so far."""
+    demands: frozenset[tuple[Path, Path]] = frozenset()
+    """What the program has demanded so far, or else it ends with an error: paths and what was demanded on each."""
+
+    @property
+    def demanded(self) -> Path:
+        """The conditions of the path without which the program has ended with an error: none of them chooses."""
+        return EVERYWHERE.union(*(what for path, what in self.demands if path <= self.path and what <= self.path))
 
 
 NOWHERE = Where(Context(), EVERYWHERE, Caller(None, "", None, True))

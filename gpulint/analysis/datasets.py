@@ -108,7 +108,9 @@ def source(interp: Interpreter, name: str, known: Fact, arguments: Arguments, si
         return Dataset(site, name, batch=batch, arguments=arguments, inputs=parts)
     made = Dataset(site, name, arguments=arguments)
     if name.endswith(".from_generator"):
-        made.for_samples = generators.for_samples(interp, arguments, site)
+        work = generators.seen(interp, arguments, site)
+        made.for_samples = work.for_samples()
+        made.gives_names = generators.gives_names(arguments, work)
     return made
 
 

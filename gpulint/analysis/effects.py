@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpulint.analysis.generators import give_names
 from gpulint.analysis.nesting import leaves_on
 from gpulint.analysis.values import (
     NONE,
@@ -46,7 +47,7 @@ def of_op(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> N
         types = leaves_on(interp.path, arguments.get("Tout", 2) or NONE)
         named = [one.name if isinstance(one, External) else "" for one in types]
         given = interp.choose(arguments.get("func", 0) or NONE)
-        kind = "names" if _are_names(named) else "array" if _is_of_arrays(given) else kind
+        kind = "names" if give_names(named) else "array" if _is_of_arrays(given) else kind
     if kind is not None:
         note(interp, kind, name, site)
 
@@ -60,12 +61,6 @@ def _is_of_arrays(value: Value) -> bool:
         or (isinstance(node, ir.Call) and not isinstance(node.function, ir.Attribute))
         for node in ir.below(function.definition.body)
     )
-
-
-def _are_names(types: list[str]) -> bool:
-    """Whether what Python gives are names and labels: a text first, or one among whole numbers."""
-    text = "tensorflow.string"
-    return text in types and (types[0] == text or not any("float" in one for one in types))
 
 
 def of_layer(interp: Interpreter, layer: Object, site: Site) -> None:

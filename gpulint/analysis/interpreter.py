@@ -156,10 +156,13 @@ class Interpreter:
         self.state = State()
         self.path: Path = EVERYWHERE
         self.assured: Path = EVERYWHERE
+        self.demands: frozenset[tuple[Path, Path]] = frozenset()
         self.context = Context()
         self.runtime: dict[str, Any] = {"state": Constant("no"), "since": Constant(None)}
         self.environment: dict[str, Any] = {}
         self.configuration: dict[str, Any] = {}
+        self.imported_with: dict[str, Any] | None = None
+        """The configuration that an import of the file leaves: without what follows `if __name__ == "__main__":`."""
         self.steps = 0
         self.step_limit = MAX_STEPS
         self.extensions = MAX_EXTENSIONS
@@ -173,6 +176,8 @@ class Interpreter:
         """Those that are not known, but compiled as only Keras's are, by what they are called."""
         self.tuners: dict[Symbol, Arguments] = {}
         """What tuners of KerasTuner were made of, by what they are called."""
+        self.properties: dict[Symbol, Object] = {}
+        """Library objects of which something was read that could be called once, by what stands for that."""
         self.optimizers: dict[Symbol, Optimizer] = {}
         """Those that are not known, by the name of the method that applies gradients."""
         self.generator: Work | None = None
@@ -225,7 +230,8 @@ class Interpreter:
         return Site(self.frame.module.path, node.number)
 
     def where(self) -> Where:
-        return Where(self.context, self.path, self.frame.caller, self.frame.module.graph_mode, self.assured)
+        graph_mode = self.frame.module.graph_mode
+        return Where(self.context, self.path, self.frame.caller, graph_mode, self.assured, self.demands)
 
     def emit(self, event: Event) -> None:
         self.plan.events.append(event)
@@ -409,6 +415,11 @@ class Interpreter:
         loops = self.context.loops
         if guard and len(self.context.handlers) == (loops[-1].handlers if loops else 0):
             self.assured |= guard
+
+    def demand(self, path: Path, guard: Path) -> None:
+        """Remember what the program ends with an error without on a path, unless that may be caught."""
+        if not guard <= path and not self.context.handlers:
+            self.demands |= {(path, guard - path)}
 
     def fork(self, arms: list[tuple[Path, Callable[[], int]]]) -> int:
         """Run each arm from the present state on its own path, then join what they changed.

@@ -28,6 +28,7 @@ from gpulint.analysis import (
 )
 from gpulint.analysis.contexts import DeviceScope, StrategyScope
 from gpulint.analysis.control import Halts
+from gpulint.analysis.nesting import leaves
 from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.analysis.values import (
     NONE,
@@ -76,6 +77,8 @@ Handler = Callable[["Interpreter", Arguments, Site], Value]
 def call(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
     """What calling the library function or class `name` gives and does."""
     effects.of_op(interp, name, arguments, site)
+    if interp.generator is not None:
+        interp.generator.calls(interp, name, site)
     host.awaited(interp, name, arguments, site)
     if name in CLEARS_SESSION and interp.plan.has_keras_3:
         interp.state.write(interp.policy, "global", Constant("float32"))  # measured on Keras 3.15
@@ -100,8 +103,6 @@ def call(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Va
 
 
 def _unknown(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
-    if interp.generator is not None:
-        interp.generator.calls(interp, name, site)
     for value in arguments.all():
         members.escaped(interp, value, "passed", site)
     if name.startswith("numpy.") and name not in _OF_KINDS:
@@ -184,9 +185,8 @@ def _model(interp: Interpreter, name: str, known: Fact, arguments: Arguments, si
         runtime.initialised(interp, "yes", site)
     model = members.make_model(interp, site, name)
     precision.remember_parts(interp, model, name, arguments)
-    begins = symbol_of(arguments.get("inputs", 0) or NONE).parts
-    if begins[0] == "attribute" and begins[-1] in ("input", "inputs"):
-        model.part_of = symbol(begins[1])
+    wholes = {tensors.whole_of(symbol_of(one)) for one in leaves(arguments.get("inputs", 0) or NONE)}
+    model.part_of = wholes.pop() if len(wholes) == 1 else None
     return model
 
 

@@ -238,9 +238,15 @@ def unmade(interp: Interpreter, owner: UserClass, site: Site) -> Value:
 # ---------------------------------------------------------------------------- attributes
 
 
+OF_MODEL = ".of"
+"""Attribute of a layer that a model was asked for: the model."""
+
+
 def library_attribute(interp: Interpreter, receiver: Object, name: str, node: ir.Node) -> Value:
     """An attribute that the library class of an object has."""
-    symbol = ("attribute", receiver.symbol, name)
+    symbol: tuple[Any, ...] = ("attribute", receiver.symbol, name)
+    if name in ("input", "output") and isinstance(whole := receiver.attributes.get(OF_MODEL), Model):
+        symbol = ("attribute", ("layer_of", whole.symbol, receiver.serial), name)
     if isinstance(receiver, Strategy):
         interp.emit(events.StrategyUsed(interp.site(node), interp.where(), receiver, "attribute"))
         if name == "num_replicas_in_sync":
@@ -250,6 +256,7 @@ def library_attribute(interp: Interpreter, receiver: Object, name: str, node: ir
             removed.method(interp, receiver, name, interp.site(node))
             if name not in names:
                 return Bound(receiver, name)
+            removed.property_read(interp, receiver, name, Unknown(symbol).symbol)
             if isinstance(receiver, Model) and name == "optimizer" and ".compiled" in receiver.attributes:
                 return _optimizer_of(interp, receiver)
             if isinstance(receiver, Model) and name == "metrics":

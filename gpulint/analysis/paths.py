@@ -31,7 +31,7 @@ class Condition(NamedTuple):
 class Literal:
     """A condition and whether it holds. There is one object for each, so that paths are sets of identities."""
 
-    __slots__ = ("__weakref__", "compounds", "condition", "group", "holds", "negation", "ways")
+    __slots__ = ("__weakref__", "choices", "compounds", "condition", "group", "holds", "negation", "ways")
 
     condition: Condition
     holds: bool
@@ -42,6 +42,8 @@ class Literal:
     """Literals that say that no path of several holds, one of which this literal is part of."""
     ways: tuple[Path, ...]
     """The paths of which it says that none holds."""
+    choices: tuple[Path, ...]
+    """The paths of which it says that one holds."""
 
     def __new__(cls, condition: Condition, holds: bool) -> Literal:
         known = _known.literals.get((_key(condition), holds))
@@ -87,11 +89,11 @@ def _made(condition: Condition, holds: bool) -> Literal:
     pair = object.__new__(Literal), object.__new__(Literal)
     for literal, value, other in ((pair[0], True, pair[1]), (pair[1], False, pair[0])):
         literal.condition, literal.holds, literal.negation = condition, value, other
-        literal.group, literal.compounds, literal.ways = group, [], ()
+        literal.group, literal.compounds, literal.ways, literal.choices = group, [], (), ()
         _known.literals[_key(condition), value] = literal
     group.literals += pair
     if condition.operator == "any" and isinstance(condition.operand, frozenset):
-        pair[1].ways = tuple(condition.operand)
+        pair[0].choices = pair[1].ways = tuple(condition.operand)
         for part in frozenset().union(*condition.operand):
             part.compounds.append(pair[1])
     return pair[not holds]
@@ -177,7 +179,22 @@ def _agree(a: Path, b: Path) -> bool:
                 for way in compound.ways:
                     if way <= both:
                         return False
-    return True
+    return all(_leaves_one(literal, a, b) for path in (a, b) for literal in path if literal.choices)
+
+
+@lru_cache(maxsize=32768)
+def _leaves_one(literal: Literal, a: Path, b: Path) -> bool:
+    """Whether one of the paths of a condition "any" can be taken with two others, each of them looked at by itself."""
+    return any(not any(_excludes(part, a) or _excludes(part, b) for part in choice) for choice in literal.choices)
+
+
+def _excludes(literal: Literal, path: Path) -> bool:
+    """Whether a path says that a literal does not hold, or leaves none of the ways in which it can."""
+    if literal in path:
+        return False
+    if literal.negation in path or (len(literal.group.literals) > 2 and not _fits(literal, EVERYWHERE, path)):
+        return True
+    return bool(literal.choices) and not _leaves_one(literal, path, EVERYWHERE)
 
 
 def _fits(literal: Literal, own: Path, other: Path) -> bool:
@@ -209,12 +226,26 @@ def has_one_replica(path: Path) -> bool:
     return False
 
 
+@lru_cache(maxsize=16384)
+def has_no_gpu(path: Path) -> bool:
+    """Whether a condition of the path says that the machine has no GPU."""
+    for literal in path:
+        said = _interval(literal)
+        if said is not None and said[2] <= 0 and isinstance(said[0], Symbol) and said[0].parts[0] == "len":
+            counted = said[0].parts[1]
+            if isinstance(counted, Symbol) and counted.parts[:2] == ("devices", "GPU") and counted.parts[2] is None:
+                return True
+    return False
+
+
 def forget() -> None:
     """Let go of the conditions of the program that this thread ran, so that those of the next are made anew: a literal
     that goes on living would know all that the programs before said of it. Paths made before cannot be held against
     those made after."""
     _agree.cache_clear()
     has_one_replica.cache_clear()
+    has_no_gpu.cache_clear()
+    _leaves_one.cache_clear()
     words_of.cache_clear()
     _known.literals.clear()
     _known.groups.clear()

@@ -41,6 +41,15 @@ def left_by(interp: Interpreter) -> Left:
     )
 
 
+def as_imported(interp: Interpreter) -> None:
+    """Whoever calls a function that the program itself never calls imports the file: what the main program configures
+    is not configured there."""
+    if interp.imported_with is None:
+        return
+    for what in interp.configuration:
+        interp.state.write(interp.configuration, what, interp.imported_with.get(what, Constant(())))
+
+
 def initialised(interp: Interpreter, left: Left, path: str) -> None:
     """A module has been run, whenever that was: the runtime is as it left it."""
     if left.state != "no":

@@ -88,6 +88,7 @@ def _run_entries(interp: Interpreter, scope: ModuleScope, wanted: Relevant | Non
         interp.step_limit = min(interp.steps + MAX_ENTRY_STEPS, MAX_STEPS_OF_ALL)
         interp.frame = interp.module_frame.entry()
         interp.state.write(interp.runtime, "state", Unknown(("runtime",)))
+        process.as_imported(interp)
         try:
             _run_entry(interp, entry)
             interp.settle()

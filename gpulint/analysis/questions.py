@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from gpulint.analysis.contexts import Caller, Where, callers
@@ -26,6 +27,7 @@ from gpulint.analysis.events import (
 )
 from gpulint.analysis.paths import compatible
 from gpulint.analysis.plan import Plan
+from gpulint.analysis.repeats import MAX_REPEATS
 from gpulint.analysis.state import alternatives
 from gpulint.analysis.steps import is_update
 from gpulint.analysis.values import Items, Model, Object, Strategy, Tensor, Value, known
@@ -113,25 +115,49 @@ def left_on(
     """The calls that switch something on for the whole run of a program that does the work that matters: trains, by
     default.
 
-    `switches` are what switches on by what takes it back: another name, or the same one with False. Calls under a
+    `switches` are what switches on by what takes it back later: another name, or the same one with False. Calls under a
     condition, with an argument that is not known, and those in functions that nobody calls and that do no such work do
     not count.
     """
-    called = [event for event in plan.events if isinstance(event, LibraryCalled)]
+    called = [(index, event) for index, event in enumerate(plan.events) if isinstance(event, LibraryCalled)]
     done = [index for index, event in enumerate(plan.events) if works(event)]
-    before = [event for event in plan.events[: done[-1] + 1 if done else 0] if isinstance(event, LibraryCalled)]
+    numbered = [(index, event) for index, event in called if done and index <= done[-1]]
+    before = [event for _, event in numbered]
     work = [plan.events[index].where for index in done]
-    for event in before:
+    for index, event in numbered:
         if event.name not in switches or switched(event) is False:
             continue
         off = switches[event.name]
         same = event.name == off
         if same and switched(event) is not True:
             continue
-        taken_back = any(one.name == off and (not same or switched(one) is False) for one in called)
+        ends = [one for one in called if one[1].name == off and (not same or switched(one[1]) is False)]
+        runs = Counter(end.site for _, end in ends if not end.where.context.loops)
+        taken_back = any(
+            runs[end.site] >= MAX_REPEATS  # of the next ones there is no event
+            or end.site == event.site
+            or _may_follow(event.where, end.where, index < later)
+            for later, end in ends
+        )
         reached = [one.where for one in before if one.name == event.name and one.site == event.site]
         if not taken_back and _is_certain(event.where, reached, work):
             yield event
+
+
+def _may_follow(where: Where, other: Where, is_later: bool) -> bool:
+    """Whether a run may get from one place to another; `is_later`: it was come to later."""
+    if not together(where, other):
+        return False
+    loops = {loop.entry for loop in where.context.loops}
+    if is_later or any(loop.entry in loops for loop in other.context.loops):
+        return True
+    if not (_root(where).known and _root(other).known):
+        return _root(where) is not _root(other)
+    entered = {caller.site: caller.definition for caller in callers(where.caller)}
+    return any(  # the library calls both, in an order of its own: methods of a callback
+        caller.site is not None and entered.get(caller.site, caller.definition) != caller.definition
+        for caller in callers(other.caller)
+    )
 
 
 def switched(event: LibraryCalled) -> object:

@@ -17,11 +17,13 @@ from gpulint.analysis.values import (
     Strategy,
     UserClass,
     Value,
+    symbol_of,
 )
 from gpulint.knowledge import LEGACY_OPTIMIZERS
 from gpulint.knowledge.names import public_name
 from gpulint.knowledge.releases import release
 from gpulint.knowledge.removed import (
+    PROPERTIES,
     REFUSED_BY_OPTIMIZERS,
     is_importable,
     method_since,
@@ -87,6 +89,10 @@ def method(interp: Interpreter, receiver: Value, name: str, site: Site) -> None:
     if isinstance(receiver, Optimizer) and receiver.scales:
         classes.insert(0, "tensorflow.keras.optimizers.LossScaleOptimizer")
     classes += [library for kind, library in _CLASSES if isinstance(receiver, kind)]
+    if isinstance(receiver, Optimizer) and receiver.library.startswith(LEGACY_OPTIMIZERS):
+        classes = classes[:1]  # they stay as they were
+    if _is_of_another_class(interp, receiver):
+        return
     for library in classes:
         if (gone := method_since(library, name)) is not None:
             if isinstance(receiver, Strategy) and receiver.kind == "default" and name not in UNMISTAKABLE:
@@ -96,6 +102,42 @@ def method(interp: Interpreter, receiver: Value, name: str, site: Site) -> None:
             exact = isinstance(receiver, Object) and receiver.cls is None
             interp.emit(RemovedNameUsed(site, interp.where(), f"{library}.{name}", gone, None, True, exact))
             return
+
+
+def _is_of_another_class(interp: Interpreter, receiver: Value) -> bool:
+    """Whether the program has found out that an object is of a class that may have methods of its own: none of Keras's
+    present ones."""
+    own = symbol_of(receiver)
+    return any(
+        literal.holds
+        and literal.condition.operator == "isinstance"
+        and literal.condition.subject == own
+        and not _is_present(literal.condition.operand)
+        for literal in interp.path
+    )
+
+
+def _is_present(cls: object) -> bool:
+    name = str(cls.parts[1]) if isinstance(cls, Symbol) and cls.parts[0] == "external" else ""
+    return name.startswith("tensorflow.") and not name.startswith(LEGACY_OPTIMIZERS)
+
+
+def property_read(interp: Interpreter, receiver: Object, name: str, given: Symbol) -> None:
+    """A property of a library object is read; `given` stands for what it gives."""
+    if any(name in names for names in PROPERTIES.values()):
+        interp.properties[given] = receiver
+
+
+def property_called(interp: Interpreter, called: Symbol, site: Site) -> None:
+    """Something that is not known is called: what a property gives that was a method once."""
+    receiver = interp.properties.get(called)
+    if receiver is None or receiver.library.startswith(LEGACY_OPTIMIZERS):
+        return
+    name = called.parts[-1]
+    classes = [library for kind, library in _CLASSES if isinstance(receiver, kind)]
+    if (gone := next((PROPERTIES[one][name] for one in classes if name in PROPERTIES.get(one, ())), None)) is not None:
+        use = f"{receiver.library or classes[0]}.{name}()"
+        interp.emit(RemovedNameUsed(site, interp.where(), use, gone, None, True, receiver.cls is None))
 
 
 def _keeps(interp: Interpreter, cls: UserClass, name: str) -> bool:

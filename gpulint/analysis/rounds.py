@@ -297,21 +297,35 @@ def differ_in_numbers(first: Any, second: Any) -> bool:
 
 
 @lru_cache(maxsize=8192)
-def _alike(first: Any, second: Any) -> bool:
+def _alike(first: Any, second: Any, of_number: bool = False) -> bool:
+    """`of_number`: what is made of them is a Python number, whatever they are themselves."""
     if isinstance(first, Symbol) and isinstance(second, Symbol):
         if first == second:
             return True
         if second.parts[:2] in (("binary", "+"), ("binary", "-")) and second.parts[2] == first:
-            return isinstance(second.parts[3], Symbol) and second.parts[3].parts[0] == "constant"
-        return _alike(first.parts, second.parts)
+            step = second.parts[3]
+            return isinstance(step, Symbol) and step.parts[0] == "constant" and (of_number or _is_python(first))
+        return _alike(first.parts, second.parts, of_number or first.parts[0] in _NUMBERS)
     if isinstance(first, tuple) and isinstance(second, tuple) and len(first) == len(second):
         if first[:1] == ("constant",):
             return first[1] in _NUMBERS and second[0] == "constant" and second[1] in _NUMBERS
-        return all(_alike(a, b) for a, b in zip(first, second, strict=True))
+        return all(_alike(a, b, of_number) for a, b in zip(first, second, strict=True))
     return bool(first == second)
 
 
 _NUMBERS = frozenset({"int", "float"})
+
+
+def _is_python(name: Symbol) -> bool:
+    """Whether a symbol stands for a Python number for certain, and not for what may be a tensor."""
+    head, *rest = name.parts
+    if head == "binary":
+        return all(isinstance(part, Symbol) and _is_python(part) for part in rest[1:])
+    if head == "unary":
+        return isinstance(rest[1], Symbol) and _is_python(rest[1])
+    if head == "call":
+        return _external(name).removeprefix("builtins.") in _NUMERIC
+    return head in ("index", "int", "float", "len", COUNTER) or (head == "constant" and rest[0] in _NUMBERS)
 
 
 def is_observed(value: Value) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gpulint.analysis import options
 from gpulint.analysis.contexts import Where
 from gpulint.analysis.events import EnvironmentSet, RuntimeConfigured, RuntimeInitialised
-from gpulint.analysis.paths import Path
+from gpulint.analysis.paths import Path, has_no_gpu
 from gpulint.analysis.state import alternatives
 from gpulint.analysis.symbols import Symbol
 from gpulint.analysis.values import (
@@ -32,13 +32,20 @@ UNKNOWN = "unknown"
 
 
 def state(interp: Interpreter) -> tuple[str, Site | None]:
-    """What is known of the runtime on the present path ("unknown" where paths differ), and since when."""
-    states = {known(value) for _, value in alternatives(interp.runtime["state"], interp.path)}
-    since = alternatives(interp.runtime["since"], interp.path)[0][1]
+    """What is known of the runtime on the present path ("unknown" where paths differ), and since when. Paths of
+    machines without a GPU count only where there is no other."""
+    states = {known(value) for value in _on_gpus(interp, interp.runtime["state"])}
+    since = _on_gpus(interp, interp.runtime["since"])[0]
     if len(states) != 1 or ... in states:
         return UNKNOWN, None
     place = since.value if isinstance(since, Constant) else None
     return str(states.pop()), place if isinstance(place, Site) else None
+
+
+def _on_gpus(interp: Interpreter, value: Value) -> list[Value]:
+    """What a value can be on the present path, on machines with a GPU if it can be anything there."""
+    ways = alternatives(value, interp.path)
+    return [one for path, one in ways if not has_no_gpu(path)] or [one for _, one in ways]
 
 
 def initialised(interp: Interpreter, how: str, site: Site) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeAlias
 
-from gpulint.analysis.paths import EVERYWHERE, Path, compatible
+from gpulint.analysis.paths import EVERYWHERE, Path, compatible, one_of
 from gpulint.analysis.values import (
     Constant,
     Function,
@@ -50,6 +50,26 @@ class Outcome(NamedTuple):
 def common_path(outcomes: list[Outcome]) -> Path:
     """What the paths of several outcomes share."""
     return frozenset.intersection(*(outcome.path for outcome in outcomes))
+
+
+def in_turn(outcomes: list[Outcome], base: Path) -> list[Outcome]:
+    """Ways out of something that started on `base`, in the order in which they are come to: each is taken only where
+    none before it was. So what a loop found is told from what it leaves where it finds nothing."""
+    if len(outcomes) > MAX_ALTERNATIVES:
+        return outcomes
+    exclusive: list[Outcome] = []
+    for index, outcome in enumerate(outcomes):
+        path = outcome.path
+        ways = [one.path - base for one in outcomes[:index] if compatible(one.path, path)]
+        for way in dict.fromkeys(ways):
+            left = way - path
+            if not left:
+                continue  # the same conditions, of things that may have changed between
+            untaken = frozenset({next(iter(left)).negation if len(left) == 1 else one_of([left]).negation})
+            if compatible(path, untaken):
+                path |= untaken
+        exclusive.append(Outcome(path, outcome.changes))
+    return exclusive
 
 
 class State:

@@ -25,9 +25,9 @@ from gpulint.analysis.contexts import Loop
 from gpulint.analysis.control import NORMAL, STOPS, Halts
 from gpulint.analysis.events import LoopEntered
 from gpulint.analysis.nesting import as_now, rebuilt
-from gpulint.analysis.paths import EVERYWHERE, Literal, Path
-from gpulint.analysis.state import MISSING, Outcome
-from gpulint.analysis.truth import compare
+from gpulint.analysis.paths import EVERYWHERE, Literal, Path, compatible
+from gpulint.analysis.state import MISSING, Outcome, in_turn
+from gpulint.analysis.truth import compare, truth
 from gpulint.analysis.values import (
     NONE,
     Function,
@@ -117,6 +117,7 @@ def assert_(interp: Interpreter, node: ir.Assert) -> int:
     yes, _ = interp.split(test)
     if yes is None:
         return STOPS
+    interp.demand(interp.path, yes)
     interp.path |= yes
     interp.assure(yes)
     return NORMAL
@@ -154,6 +155,8 @@ def if_(interp: Interpreter, node: ir.If) -> int:
     test = interp.choose(interp.evaluate(node.test))
     tensors.read(interp, test, "bool", node.test)
     yes, no = interp.split(test)
+    if interp.imported_with is None and _is_of_main_program(interp, node.test):
+        interp.imported_with = dict(interp.configuration)
     if yes is None or no is None:
         guard, block = (yes, node.body) if yes is not None else (no, node.orelse)
         interp.path |= guard or frozenset()
@@ -169,15 +172,28 @@ def if_(interp: Interpreter, node: ir.If) -> int:
         completion = interp.execute(block)
         interp.context = interp.context._replace(flags=flags)
         return completion
-    before = interp.context
+    before, base = interp.context, interp.path
     interp.context = before._replace(guards=(*before.guards, interp.site(node)))
     completion = interp.fork(
         [(yes, partial(_branch, interp, node.body, no)), (no, partial(_branch, interp, node.orelse, yes))]
     )
+    for block, other in ((node.body, no), (node.orelse, yes)):
+        if _is_error(block):
+            interp.demand(base, other)
     if interp.diverged:
         interp.diverged = [(o, context._replace(guards=before.guards)) for o, context in interp.diverged]
     interp.context = interp.context._replace(guards=before.guards)
     return completion
+
+
+def _is_of_main_program(interp: Interpreter, test: ir.Expr) -> bool:
+    """Whether a statement of the module asks for `__name__`: what it guards is not run where others import the file."""
+    return (
+        interp.frame is interp.module_frame
+        and isinstance(test, ir.Compare)
+        and isinstance(test.left, ir.Name)
+        and test.left.id == "__name__"
+    )
 
 
 def _branch(interp: Interpreter, block: Sequence[ir.Statement], other: Path) -> int:
@@ -191,6 +207,22 @@ def _branch(interp: Interpreter, block: Sequence[ir.Statement], other: Path) -> 
     if completion == STOPS and _skipped(interp) == skipped:
         interp.assure(other)
     return completion
+
+
+def _is_error(block: Sequence[ir.Statement]) -> bool:
+    """Whether a block does nothing but raise what tells that something is wrong, and is no mere end of the program."""
+    *before, last = block or (None,)
+    if not isinstance(last, ir.Raise) or last.value is None or not all(isinstance(one, _PLAIN) for one in before):
+        return False
+    raised = last.value.function if isinstance(last.value, ir.Call) else last.value
+    return not (isinstance(raised, ir.Name) and raised.id in _ENDS)
+
+
+_ENDS = frozenset({"KeyboardInterrupt", "StopIteration", "SystemExit"})
+"""Exceptions that are no errors."""
+
+_PLAIN = (ir.Assign, ir.AugAssign, ir.ExpressionStatement)
+"""Statements that only lead on to the next one."""
 
 
 def _skipped(interp: Interpreter) -> int:
@@ -358,15 +390,32 @@ def _loop(interp: Interpreter, node: ir.For | ir.While, loop: Loop, rounds: list
         if all(_is_after_error(end.path - base) for end in ends):
             break  # it tries until it succeeds once
     interp.context, interp.path = before, base
+    if falls and isinstance(node, ir.While):
+        _narrow(interp, node.test)
     if falls and node.orelse:
         falls = interp.execute(node.orelse) == NORMAL
     if breaks:
         changes = interp.state.take_back(outermost)
         ends = [*breaks, Outcome(interp.path, changes)] if falls else breaks
         interp.path = base
-        interp.state.join(ends, base)
+        interp.state.join(in_turn(ends, base), base)
         return NORMAL
     return NORMAL if falls else STOPS
+
+
+def _narrow(interp: Interpreter, test: ir.Expr) -> None:
+    """Where the test of a loop has failed, its variables are nothing that makes it hold: `while line is None`."""
+    below = [test, *ir.below(test)]
+    if any(isinstance(node, ir.Call) for node in below):
+        return
+    for name in dict.fromkeys(node.id for node in below if isinstance(node, ir.Name)):
+        scope = interp.frame.declared.get(name, interp.frame.locals)
+        if not isinstance(value := scope.get(name), Join):
+            continue
+        ends = [guard for guard, holds in truth(interp.evaluate(test), interp.path) if holds is not True]
+        left = tuple(one for one in value.alternatives if any(compatible(one[0], guard) for guard in ends))
+        if 0 < len(left) < len(value.alternatives):
+            interp.state.write(scope, name, Join(left) if len(left) > 1 else left[0][1])
 
 
 def _is_after_error(path: Path) -> bool:

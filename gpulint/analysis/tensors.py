@@ -494,3 +494,14 @@ def method(interp: Interpreter, receiver: Tensor | PerReplica, name: str, site: 
         read_at(interp, receiver, "numpy", site)
         return host.fetched(site, "numpy") if not receiver.from_data else Unknown(("host", site))
     return Unknown(("call", ("attribute", symbol_of(receiver), name)))
+
+
+def whole_of(name: Symbol) -> Symbol | None:
+    """The model of which a symbol names an input, or that of one of its layers; None for anything else."""
+    is_input = False
+    while name.parts[0] in ("attribute", "item", "layer_of", "turn"):
+        is_input = is_input or name.parts[-1] in ("input", "inputs")
+        name = symbol(name.parts[2 if name.parts[0] == "turn" else 1])
+        if name.parts[0] == "call" and symbol(name.parts[1]).parts[-1] == "get_layer":
+            name = symbol(name.parts[1])
+    return name if is_input else None

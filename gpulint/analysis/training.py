@@ -97,7 +97,9 @@ def model_method(interp: Interpreter, model: Model, name: str, arguments: Argume
     elif name == "add" and arguments.positional:
         precision.added(interp, model, interp.choose(arguments.positional[0]))
     elif name == "get_layer":
-        return Layer(model.site, model.where, "tensorflow.keras.layers.Layer")
+        layer = Layer(model.site, model.where, "tensorflow.keras.layers.Layer")
+        layer.attributes[members.OF_MODEL] = model
+        return layer
     for value in arguments.all():
         members.escaped(interp, value, "passed", site)
     return Unknown(("call", ("attribute", model.symbol, name), site))

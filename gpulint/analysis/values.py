@@ -652,6 +652,7 @@ class Dataset(Value):
         "distributed",
         "element",
         "for_samples",
+        "gives_names",
         "inputs",
         "options",
         "site",
@@ -685,6 +686,8 @@ class Dataset(Value):
         """Settings of `tf.data.Options`, by dotted name, the later ones last."""
         self.for_samples: Site | None = None
         """Where the Python generator that it starts from works for each sample of an element."""
+        self.gives_names = False
+        """That generator gives names of what others read."""
 
     def but(
         self,
@@ -706,7 +709,7 @@ class Dataset(Value):
             self.inputs,
             self.options if options is None else options,
         )
-        changed.for_samples = self.for_samples
+        changed.for_samples, changed.gives_names = self.for_samples, self.gives_names
         return changed
 
 

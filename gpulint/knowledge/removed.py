@@ -85,7 +85,11 @@ REFUSED_BY_OPTIMIZERS = ("lr", "2.16", "learning_rate")
 """An argument that every Keras optimizer took among others, the first release in which they raise for it, and what to
 write instead."""
 
-BESIDE = {"lr": "optimizers", "minimize": "optimizers", "reset_states": "metrics"}
+PROPERTIES = {"tensorflow.keras.Optimizer": {"variables": "2.16"}}
+"""Class → property of it → the first release in which what it gives cannot be called any more, as a method's name can
+(Keras 2.15 gives a list that can be, Keras 3 a plain one)."""
+
+BESIDE = {"lr": "optimizers", "minimize": "optimizers", "reset_states": "metrics", "variables": "optimizers"}
 """Removed methods and arguments whose names other things have, too → the module that goes with these."""
 
 

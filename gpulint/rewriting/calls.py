@@ -91,6 +91,14 @@ def renamed(draft: Draft, site: Site, name: str) -> Edit:
     return draft.replace(end - len(function.name), end, name)
 
 
+def uncalled(draft: Draft, site: Site) -> Edit:
+    """What is called at a place, without the call. Raises Refused where it is given something."""
+    call = call_around(draft, site)
+    if call.arguments:
+        raise Refused("the call has arguments")
+    return draft.delete(draft.end(call.function), draft.end(call))
+
+
 def keyword_renamed(draft: Draft, site: Site, keyword: str) -> Edit:
     """Another keyword for the argument whose value is at a place."""
     given = draft.parent(draft.node(site))

@@ -66,7 +66,8 @@ class SaveOnEveryWorker(Rule):
     ```
 
     ## What is not reported
-    Writes that a condition guards which is not about steps and which the workers did not start under, callbacks that
+    Writes that a condition guards which is not about steps, which the workers did not start under and without which the
+    program does not end with an error, callbacks that
     `fit` is given under such a condition only, paths that depend on the worker, `BackupAndRestore`, programs with one
     worker.
 
@@ -118,7 +119,7 @@ class SaveOnEveryWorker(Rule):
             if path is None or _is_of_worker(path, event.where):
                 continue
             started = next((one for one in self._workers if _is_before(one, event)), None)
-            if started is None or _is_guarded(event.where.path, started.where):
+            if started is None or _is_guarded(_chosen(event.where), started.where):
                 continue
             if _is_guarded_by_keras(event, started, plan):
                 continue
@@ -179,6 +180,12 @@ def _directory(event: events.LibraryCalled) -> values.Value | None:
     return event.arguments.get("file_prefix", 0)
 
 
+def _chosen(where: Where) -> Path:
+    """The conditions that a place is under, but for those without which each worker has ended with an error."""
+    demanded = frozenset(one for one in where.demanded if _spoken(one).isdisjoint(_RANKS))
+    return where.path - demanded
+
+
 def _is_guarded(path: Path, started: Where) -> bool:
     """Whether a condition may let only one worker through: any that is not about which step it is, and that the workers
     did not start under."""
@@ -190,10 +197,23 @@ def _is_same_for_all(literal: Literal) -> bool:
     condition = literal.condition
     if condition.operator == "completes":
         return True
-    named = _named(condition.subject) | _named(condition.operand)
-    spoken = frozenset().union(*map(words, named))
+    if isinstance(condition.operand, frozenset):
+        return all(_is_same_for_all(part) for path in condition.operand for part in path)
+    named, spoken = _words(literal), _spoken(literal)
     is_common = not spoken.isdisjoint(_STEPS) or any(release in name for name in named for release in _RELEASES)
     return "%" in named or (is_common and spoken.isdisjoint(_RANKS))
+
+
+def _words(literal: Literal) -> frozenset[str]:
+    """The words of what a condition is about, those of its parts included."""
+    condition = literal.condition
+    parts = condition.operand if isinstance(condition.operand, frozenset) else ()
+    inner = frozenset().union(*(_words(part) for path in parts for part in path))
+    return inner | _named(condition.subject) | _named(condition.operand)
+
+
+def _spoken(literal: Literal) -> frozenset[str]:
+    return frozenset().union(*map(words, _words(literal)))
 
 
 _RELEASES = (".__version__", ".version_info", ".VERSION")

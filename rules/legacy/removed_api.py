@@ -38,7 +38,8 @@ class RemovedApi(Rule):
 
     ## What it does
     Finds names, methods and modules that the targeted TensorFlow (`target-tensorflow`) and its Keras no longer have,
-    and those that the package `keras` has no longer since it is Keras 3, though `tf.keras` still has them.
+    calls of what is a property now (`optimizer.variables()`), and names that the package `keras` has no longer since it
+    is Keras 3, though `tf.keras` still has them.
 
     ## Why is this bad
     It raises AttributeError or ImportError when the program gets there, often after hours. The table is read off the
@@ -60,12 +61,14 @@ class RemovedApi(Rule):
 
     ## What is not reported
     `tf.compat.v1`, names behind a version check, `hasattr` or an `except` for them, programs on `tf_keras` (Keras 2),
-    names that the release has which the project's requirements pin. A
-    file that is TensorFlow 1 through and through gets one finding, and so does a name that a file uses many times.
+    names that the release has which the project's requirements pin, methods of objects that an `isinstance` has found
+    to be of a class of others. A file that is TensorFlow 1 through and through gets one finding, and so does a name
+    that a file uses many times.
 
     ## Fix
-    Writes the new name, where the old one is written out with its module. Safe where both name the same thing;
-    unsafe for names of TensorFlow 1 whose arguments changed their names. What was dropped has no fix.
+    Writes the new name, where the old one is written out with its module; leaves out the parentheses after a property.
+    Safe where both name the same thing; unsafe for names of TensorFlow 1 whose arguments changed their names. What was
+    dropped has no fix.
 
     ## At run time
     AttributeError.
@@ -154,10 +157,15 @@ class RemovedApi(Rule):
                     event.site,
                     f"`{_short(event.name)}` is gone since TensorFlow {event.since}"
                     + (f" (and {more} more uses in this file)" if more >= OFTEN else ""),
-                    instead=f"use `{_short(event.replacement)}`" if event.replacement else self.instead,
+                    instead=self._instead(event),
                     confidence=confidence(event.where),
                     fix=_renaming(event, [one.site for one in found if one.name == event.name and more >= OFTEN]),
                 )
+
+    def _instead(self, event: events.RemovedNameUsed) -> str:
+        if event.name.endswith("()"):
+            return "leave out the parentheses: it is a property"
+        return f"use `{_short(event.replacement)}`" if event.replacement else self.instead
 
 
 def _told_as(name: str) -> str:
@@ -178,6 +186,8 @@ def _renaming(event: events.RemovedNameUsed, others: list[Site]) -> Offer | None
     new = next((new for of, old, new in METHODS if method == old and owner.startswith(of)), None)
     if new is not None:
         return safe(f"Rename it to `{new}`", _method_renamed, sites, new)
+    if event.name.endswith("()"):
+        return safe("Leave out the parentheses", _uncalled, sites)
     if event.of_object and event.replacement is not None:
         return safe(f"Rename it to `{event.replacement}`", _argument_renamed, sites, event.replacement)
     if event.of_object:
@@ -198,6 +208,10 @@ METHODS = (
 
 def _method_renamed(draft: Draft, sites: tuple[Site, ...], new: str) -> list[Edit]:
     return [calls.renamed(draft, site, new) for site in sites]
+
+
+def _uncalled(draft: Draft, sites: tuple[Site, ...]) -> list[Edit]:
+    return [calls.uncalled(draft, site) for site in sites]
 
 
 def _argument_renamed(draft: Draft, sites: tuple[Site, ...], new: str) -> list[Edit]:
@@ -296,7 +310,9 @@ def _says_two(literal: Literal) -> bool:
         return False
     said = {condition.operand} | constants_in(condition.subject) | constants_in(condition.operand)
     exact = condition.operator == "==" and condition.operand in _FIRST_OF_TWO
-    turned = condition.operator in (">", ">=") and not _speaks_of_generation(condition.subject)
+    turned = (condition.operator, condition.operand) == ("==", 1) or (
+        condition.operator in (">", ">=") and not _speaks_of_generation(condition.subject)
+    )
     return (
         literal.holds is not turned
         and not exact

@@ -73,7 +73,7 @@ class ModelInLoop(Rule):
     ## What is not reported
     Loops that call `clear_session()`, in a helper too, or `gc.collect()` where nothing is trained; that leave each
     round to a process of its own; loops over at most three known configurations; models that are kept on purpose (an
-    ensemble in a list); models that are only called, or run eagerly.
+    ensemble in a list); models that are only called, or run eagerly; those of the layers of a model that stays.
 
     ## Fix
     Unsafe: calls `clear_session()` at the start of each round. Models of earlier rounds that are still in use lose
@@ -179,9 +179,10 @@ class ModelInLoop(Rule):
             )
 
     def _is_view(self, event: events.ModelBuilt) -> bool:
-        """Whether a model only shows what another one computes on the way, which is there before the loop around it."""
+        """Whether a model is made of the layers of another one, which is there before the loop around it and stays: it
+        shows what that computes on the way, or puts a new head on it."""
         part_of = event.model.part_of
-        if part_of is None or id(event.model) in self._fitted:
+        if part_of is None:
             return False
         loop = event.where.context.loops[-1].site
         inside = [one for one in self._built if any(around.site == loop for around in one.where.context.loops)]

@@ -5,19 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from gpulint.api import (
-    PREPARING_WORDS,
-    PYTHON_WORDS,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    confidence,
-    leaves,
-    pipelines,
-    symbol_of,
-    values,
-)
+from gpulint.api import PREPARING_WORDS, PYTHON_WORDS, Plan, Report, Rule, Severity, confidence, pipelines, values
 
 
 class PythonInPipeline(Rule):
@@ -60,9 +48,10 @@ class PythonInPipeline(Rule):
     ```
 
     ## What is not reported
-    Generators of whole batches that read and compute next to nothing for each sample, or of names that a map
-    reads, a handful of elements, Python functions that take batches as whole arrays, that give names (`Tout` has
-    `tf.string`) or are in a map with `num_parallel_calls`, maps before a `cache`, what only evaluation reads.
+    Generators of whole batches that read and compute next to nothing for each sample, or of names that a map reads (a
+    text first, or among whole numbers, and the generator is not seen to read what they name), a handful of elements,
+    Python functions that take batches as whole arrays, that give names (`Tout` has `tf.string`) or are in a map with
+    `num_parallel_calls`, maps before a `cache`, what only evaluation reads.
 
     ## At run time
     Steps that wait for input.
@@ -115,10 +104,8 @@ class PythonInPipeline(Rule):
 
 def _gives_names(dataset: values.Dataset) -> bool:
     """Whether a generator gives names, for a map to read what they name: what that costs is said of the map."""
-    given = [leaf for value in dataset.arguments.all() for leaf in leaves(value)]
-    names = any("tensorflow.string" in symbol_of(leaf).words for leaf in given)
     singly = itertools.takewhile(lambda step: step.name not in pipelines.BATCHES, dataset.steps)
-    return names and any(step.name in ("map", "interleave", "flat_map") for step in singly)
+    return dataset.gives_names and any(step.name in ("map", "interleave", "flat_map") for step in singly)
 
 
 def _all(dataset: values.Dataset) -> Iterator[tuple[values.Dataset, bool]]:

@@ -48,7 +48,7 @@ class EnvNotString(Rule):
     ```
 
     ## What is not reported
-    Strings, `str(…)`, values that are not known.
+    Strings, `str(…)`, values that are not known, None where a test or the end of a loop has ruled it out.
 
     ## Fix
     Safe for a whole number that stands in the statement: puts quotes around it. As it is, the program raises.

@@ -20,6 +20,7 @@ from gpulint.api import (
     compatible,
     confidence,
     events,
+    is_run_by_program,
     length_of,
     names,
     statements,
@@ -56,8 +57,9 @@ class GrowthOneGpu(Rule):
     ```
 
     ## What is not reported
-    Loops over all GPUs, only one made visible by the program, `len(gpus) == 1`, growth set for several indices,
-    GPUs of which logical devices are made (TensorFlow looks at growth only where there are none; GPU306 says it).
+    Loops over all GPUs, only one made visible by the program, `len(gpus) == 1`, growth set for several indices
+    (functions that the program never calls are no part of it), GPUs of which logical devices are made (TensorFlow looks
+    at growth only where there are none; GPU306 says it).
 
     ## Fix
     Unsafe: puts the call into a loop over the list that the GPU was taken from. Memory then grows on all of them.
@@ -95,10 +97,12 @@ class GrowthOneGpu(Rule):
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        indices = {device.index for _, device in self._growth}
-        if len(indices) != 1 or None in indices:
-            return
         for event, device in self._growth:
+            others = self._growth
+            if is_run_by_program(event.where):
+                others = [one for one in others if is_run_by_program(one[0].where)]
+            if device.index is None or any(other.index != device.index for _, other in others):
+                continue
             several = frozenset({Literal(Condition(">", length_of(device.list.symbol), 1), True)})
             alone = device.list.part is not None or not compatible(event.where.path, several)
             if not alone and not any(together(event.where, other.where) for other in self._moot):

@@ -37,7 +37,8 @@ class GrowthWithLimit(Rule):
     ```
 
     ## What is not reported
-    The two on different GPUs, growth that is switched off.
+    The two on different GPUs, growth that is switched off, one of them in a function that nobody calls and the other
+    behind `if __name__ == "__main__":`.
 
     ## At run time
     The error's text, or that growth was asked for and is not in force.

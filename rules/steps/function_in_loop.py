@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from gpulint.api import (
@@ -21,6 +20,7 @@ from gpulint.api import (
     in_every_turn,
     is_run_by_program,
     mentions,
+    rounds,
     values,
     words,
 )
@@ -66,7 +66,8 @@ class FunctionInLoop(Rule):
 
     ## What is not reported
     Functions made once (before the loop, in a cached factory, when they are first needed), one for each model that the
-    loop builds, and loops over a few known elements or over files, folds and runs.
+    loop builds, and loops over a few known elements, over files, folds and runs, or of which each round is a run of its
+    own: the function is called in loops of loops there.
 
     ## At run time
     The traces of the function.
@@ -83,8 +84,9 @@ class FunctionInLoop(Rule):
 
     def __init__(self) -> None:
         self._made: list[events.FunctionTraced] = []
-        self._called: Counter[tuple[Site, Site]] = Counter()
         self._builds: set[Site] = set()
+        self._called: set[tuple[Site, Site]] = set()
+        """Where functions are made and the loops in each round of which they are called, not only in loops of loops."""
 
     def on_function_traced(self, event: events.FunctionTraced, plan: Plan) -> Iterator[Report]:
         if event.where.context.loops and event.where.context.traced is None:
@@ -92,8 +94,10 @@ class FunctionInLoop(Rule):
         return iter(())
 
     def on_traced_called(self, event: events.TracedCalled, plan: Plan) -> Iterator[Report]:
-        for loop in event.where.context.loops:
-            self._called[event.wrapped_at, loop.site] += 1
+        loops = event.where.context.loops
+        for index, loop in enumerate(loops):
+            if sum(rounds(inner) != 1 for inner in loops[index + 1 :]) < OF_A_RUN:
+                self._called.add((event.wrapped_at, loop.site))
         return iter(())
 
     def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> Iterator[Report]:
@@ -111,13 +115,17 @@ class FunctionInLoop(Rule):
                 continue
             if not in_every_turn(event, loop, self._made):
                 continue
-            if self._called[event.site, loop.site] and loop.site not in self._builds:
+            if (event.site, loop.site) in self._called and loop.site not in self._builds:
                 yield Report(
                     event.site,
                     "a `tf.function` is made and called in each round of a loop",
                     confidence=confidence(event.where),
                     related=((loop.site, "the loop"),),
                 )
+
+
+OF_A_RUN = 2
+"""Loops in each other within one round that make it a whole run of training: epochs and their batches."""
 
 
 def _may_be_kept(where: Where, loop: Loop) -> bool:

@@ -27,6 +27,7 @@ from gpulint.api import (
     possible,
     rounds,
     step_loops,
+    symbol_of,
     values,
     varies,
     words,
@@ -73,8 +74,8 @@ class PredictInLoop(Rule):
     One call per epoch or per file of many samples, calls that only a few rounds reach (every n-th; not an agent's that
     draws whether it asks its model or chance), calls of which it is not known that they are given little, calling the
     model, `predict_on_batch` of a batch or of a sample that is only known by then (an agent's next observation, the
-    next word), loops that wait for a person in each round (a window until it is closed, a key), and `predict` of what
-    is no Keras model.
+    next word), one example that each of several models is asked for, loops that wait for a person in each round (a
+    window until it is closed, a key), and `predict` of what is no Keras model.
 
     ## At run time
     The time of a call against the time on the device.
@@ -133,6 +134,8 @@ class PredictInLoop(Rule):
                 continue
             if not in_every_turn(event, loop, self._calls) or self._waits(event, loop):
                 continue
+            if self._is_of_another_model(event, loop):
+                continue
             given = _given(event)
             one = any(_is_one(value) for value in given)
             batch = _is_in_one(event) and any(map(self._is_of_data, given))
@@ -168,6 +171,20 @@ class PredictInLoop(Rule):
         return any(
             loop.site in {around.site for around in one.where.context.loops} and one.where.path <= event.where.path
             for one in self._awaits
+        )
+
+    def _is_of_another_model(self, event: events.ModelCalled, loop: Loop) -> bool:
+        """Whether each round makes a model of its own and asks it for the same."""
+        if all(around.site != loop.site for around in event.model.where.context.loops):
+            return False
+        given = [symbol_of(value) for value in _given(event)]
+        return any(
+            other.site == event.site
+            and around.entry == loop.entry
+            and around.turn != loop.turn
+            and [symbol_of(value) for value in _given(other)] == given
+            for other in self._calls
+            for around in other.where.context.loops
         )
 
 

@@ -173,3 +173,34 @@ def test_the_distance_of_the_bounds_of_a_batch() -> None:
     after = symbol(("binary", "*", symbol(("binary", "+", turn, symbol(("constant", "int", 1)))), size))
     assert distance(start, after) == 32
     assert distance(start, symbol(("binary", "+", start, symbol(("name", "size"))))) is None
+
+
+A, B, C = (Literal(Condition("truth", symbol(("name", name))), True) for name in "abc")
+EITHER = one_of([frozenset({A}), frozenset({A.negation, B})])
+NESTED = one_of([frozenset({EITHER, C}), frozenset({EITHER.negation})])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "possible"),
+    [
+        ({EITHER}, {A}, True),
+        ({EITHER}, {A.negation}, True),
+        ({EITHER}, {B.negation}, True),
+        ({EITHER}, {A.negation, B.negation}, False),
+        ({EITHER, A.negation}, {B.negation}, False),
+        ({EITHER, A}, {B.negation}, True),
+        ({NESTED}, {A, C}, True),
+        ({NESTED}, {EITHER, C.negation}, False),
+    ],
+)
+def test_one_of_several_paths_must_be_left(one: set[Literal], other: set[Literal], possible: bool) -> None:
+    assert compatible(frozenset(one), frozenset(other)) is possible
+    assert compatible(frozenset(other), frozenset(one)) is possible
+
+
+def test_one_of_several_paths_is_left_where_a_number_is_another() -> None:
+    small = one_of([path(("==", 1, True)), path(("==", 2, True))])
+    assert compatible(frozenset({small}), path(("==", 2, True)))
+    assert compatible(frozenset({small}), path(("==", 1, False)))
+    assert not compatible(frozenset({small}), path(("==", 3, True)))
+    assert not compatible(frozenset({small}), path((">", 2, True)))

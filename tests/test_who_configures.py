@@ -1,0 +1,84 @@
+"""What configures GPUs and what the program runs: functions that nobody calls do nothing to it, nor it to them."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from tests.test_rule_examples import codes_in
+
+GROWTH = """
+import tensorflow as tf
+
+
+def one():
+    gpus = tf.config.list_physical_devices("GPU")
+    tf.config.experimental.set_memory_growth(gpus[0], True)
+
+
+def another():
+    gpus = tf.config.list_physical_devices("GPU")
+    tf.config.experimental.set_memory_growth(gpus[1], True)
+
+
+def each():
+    for gpu in tf.config.list_physical_devices("GPU"):
+        tf.config.experimental.set_memory_growth(gpu, True)
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        ("one()", {"GPU303"}),
+        ("if __name__ == '__main__':\n    one()", {"GPU303"}),
+        ("one()\neach()", set()),
+        ("one()\nanother()", set()),
+        ("each()", set()),
+        ("", set()),
+    ],
+)
+def test_growth_in_functions_that_are_called(calls: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(GROWTH + calls, tmp_path) == expected
+
+
+LIMIT = """
+import tensorflow as tf
+
+
+def limited(size):
+    for gpu in tf.config.list_physical_devices("GPU"):
+        parts = [tf.config.LogicalDeviceConfiguration(memory_limit=size)]
+        tf.config.set_logical_device_configuration(gpu, parts)
+
+
+def growing():
+    for gpu in tf.config.list_physical_devices("GPU"):
+        tf.config.experimental.set_memory_growth(gpu, True)
+
+
+def plot():
+    growing()
+    print(tf.config.list_physical_devices("GPU"))
+
+
+{calls}
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        ("if __name__ == '__main__':\n    limited(2048)", set()),
+        ("if __name__ == '__main__':\n    limited(2048)\n    plot()", {"GPU306"}),
+        ("limited(2048)", {"GPU306"}),
+        ("limited(2048)\nif __name__ == '__main__':\n    print('main')", {"GPU306"}),
+        ("def main():\n    limited(2048)\n    plot()", {"GPU306"}),
+    ],
+)
+def test_growth_beside_a_limit_of_the_main_program(calls: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(textwrap.dedent(LIMIT).format(calls=calls), tmp_path) == expected
