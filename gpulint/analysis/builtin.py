@@ -121,6 +121,8 @@ def _convert(kind: str) -> Callable[..., Value]:
                 return Text(parts, ("str", symbol_of(values[0])))
             if kind == "bool":
                 return either(Condition("truth", symbol_of(values[0])))
+            if isinstance(values[0], Tensor) and values[0].static:
+                return Unknown((kind, symbol_of(values[0])))
             if isinstance(values[0], Tensor) and not values[0].from_data:
                 return host.fetched(site, kind)
             if isinstance(values[0], (Unknown, Text, External)):

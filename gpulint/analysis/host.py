@@ -136,7 +136,9 @@ def decided(interp: Interpreter, guard: Path, site: Site) -> None:
 def symbols(arguments: Arguments, site: Site) -> tuple[Symbol, ...]:
     """The symbols of what a host function is given: tensors are read by it, at `site`."""
     return tuple(
-        Symbol((READ, site, "numpy")) if isinstance(value, Tensor) and not value.from_data else _content(value)
+        Symbol((READ, site, "numpy"))
+        if isinstance(value, Tensor) and not value.from_data and not value.static
+        else _content(value)
         for value in arguments.all()
     )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpulint.analysis import effects, events, gradients, host, runtime
 from gpulint.analysis.names import words
 from gpulint.analysis.nesting import leaves, rebuilt
+from gpulint.analysis.paths import compatible
 from gpulint.analysis.rounds import is_single
 from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.analysis.values import (
@@ -98,8 +99,12 @@ def read(interp: Interpreter, value: Value, how: str, node: ir.Node) -> None:
 def read_at(interp: Interpreter, value: Value, how: str, site: Site) -> None:
     """The same, where the place is known already."""
     if isinstance(value, Join):
-        for _, option in value.alternatives:
-            read_at(interp, option, how, site)
+        path = interp.path
+        for guard, option in value.alternatives:
+            if compatible(path, guard):
+                interp.path = path | guard
+                read_at(interp, option, how, site)
+        interp.path = path
     elif isinstance(value, PerReplica):
         interp.emit(events.ReplicaValueRead(site, interp.where(), value, how))
     elif isinstance(value, Tensor):
@@ -353,6 +358,15 @@ def loss(interp: Interpreter, receiver: Loss, arguments: Arguments, site: Site) 
     return Tensor(site, result.device, None, Reduced(how, site) if how else None, scope=result.scope)
 
 
+def is_computed(left: Value, right: Value) -> bool:
+    """Whether an operator makes a tensor of two values, or a number of the shape of one. What Python makes of such a
+    number and of something that is not known is not known."""
+    sides = (left, right)
+    return any(map(_is_tensor, sides)) or (
+        any(isinstance(side, Tensor) for side in sides) and all(isinstance(side, (Constant, Tensor)) for side in sides)
+    )
+
+
 def operate(interp: Interpreter, name: str, operands: tuple[Value, ...], node: ir.Node) -> Value:
     """An operator with a tensor among its operands."""
     site = interp.site(node)
@@ -378,19 +392,28 @@ def operate(interp: Interpreter, name: str, operands: tuple[Value, ...], node: i
         and all(_is_host_tensor(value) for value in operands if isinstance(value, (Tensor, Variable))),
         of_weights=_is_of_weights(operands),
         state=gradients.state_by_op(name, operands),
+        static=not any(_is_tensor(value) for value in operands),
     )
-    interp.emit(events.OpCalled(site, interp.where(), name, operands, result, dtype))
+    if not result.static:
+        interp.emit(events.OpCalled(site, interp.where(), name, operands, result, dtype))
     return result
 
 
+def _is_tensor(value: Value) -> bool:
+    """Whether a value is a tensor for certain, or holds some, and no number of a shape."""
+    return isinstance(value, (Variable, PerReplica)) or (isinstance(value, Tensor) and not value.static)
+
+
 def compared(site: Site, left: Value, right: Value) -> Tensor:
-    """What comparing a tensor with a value gives: on the host where both are."""
+    """What comparing a tensor with a value gives: on the host where both are, or where only the number of a shape is
+    known to be none."""
     sides = [side for side in (left, right) if not isinstance(side, Constant)]
     known = [side for side in sides if isinstance(side, (Tensor, Variable))]
     return Tensor(
         site,
         shape_of=bool(known) and all(isinstance(side, Tensor) and side.shape_of for side in known),
         on_host=any(_is_host_tensor(side) if isinstance(side, Variable) else _is_cpu(side) for side in known)
+        or not any(_is_tensor(side) for side in sides)
         or (len(known) == len(sides) and all(_is_shape(side) or _is_host_tensor(side) for side in known)),
     )
 

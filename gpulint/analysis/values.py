@@ -548,6 +548,7 @@ class Tensor(Value):
         "single",
         "site",
         "state",
+        "static",
         "symbolic",
     )
 
@@ -569,6 +570,7 @@ class Tensor(Value):
         compiled: bool = False,
         of_weights: bool = False,
         state: Variable | None = None,
+        static: bool = False,
     ) -> None:
         self.site = site
         self.state = state
@@ -595,6 +597,8 @@ class Tensor(Value):
         """The `tf.device` call of the scope that it was made in."""
         self.shape_of = shape_of
         """Read off the shape of another tensor, so a per-replica size."""
+        self.static = static
+        """No tensor, but numbers that Python has: the shape that another tensor is known to have."""
         self.from_data = from_data
         """An element of a plain dataset."""
 
@@ -607,7 +611,7 @@ def one_of_many(tensors: Sequence[Tensor]) -> Tensor:
     for name in ("device", "dtype", "reduced", "gradient", "layer", "scope", "state", "single"):
         if all(getattr(other, name) == getattr(first, name) for other in tensors):
             setattr(made, name, getattr(first, name))
-    for name in ("shape_of", "from_data", "on_host", "symbolic", "scaled", "compiled", "of_weights"):
+    for name in ("shape_of", "static", "from_data", "on_host", "symbolic", "scaled", "compiled", "of_weights"):
         setattr(made, name, any(getattr(other, name) for other in tensors))
     return made
 
