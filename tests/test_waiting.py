@@ -139,3 +139,45 @@ SIZES = [
 @pytest.mark.parametrize(("body", "expected"), [one[1:] for one in SIZES], ids=[one[0] for one in SIZES])
 def test_numbers_of_a_static_shape_are_the_hosts(body: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(STEP + body, tmp_path) == expected
+
+
+UNKNOWN = """
+from elsewhere import combine, records
+
+
+@tf.function
+def learn_elsewhere(x):
+    learn(x)
+    return combine(x)
+
+
+@tf.function
+def drawn():
+    return next(records)
+
+
+for i in range(5000):
+    x = tf.random.normal((16, 4))
+    {body}
+"""
+
+GIVEN = [
+    ("the mean of what a package made of a tensor", "print(float(tf.reduce_mean(combine(learn(x)))))", {"GPU501"}),
+    ("a sum, which may be of whole numbers", "print(float(tf.reduce_sum(combine(learn(x)))))", set()),
+    ("the mean of an array", "print(learn(x) is None, float(tf.reduce_mean(np.sort(combine(i)))))", set()),
+    ("what a compiled function gives as a number", "print(float(learn_elsewhere(x)))", {"GPU501"}),
+    ("it is compared with a number", "if learn_elsewhere(x) > 3.0: break", {"GPU501"}),
+    ("it is read", "print(learn_elsewhere(x).numpy())", {"GPU501"}),
+    ("a part of it is read", "one, other = learn_elsewhere(x); print(other.numpy())", {"GPU501"}),
+    ("it is shown: it may be None", "print(learn_elsewhere(x))", set()),
+    ("it is asked for: it may be a list", "if learn_elsewhere(x): break", set()),
+    ("it is joined with a list", "print(learn_elsewhere(x) + [3])", set()),
+    ("it is read at times", "y = learn_elsewhere(x); i % 50 == 0 and print(y.numpy())", set()),
+    ("a function that is not compiled gives it", "print(learn(x) is None, float(combine(x)))", set()),
+    ("it is the next record", "print(learn(x) is None, drawn().numpy())", set()),
+]
+
+
+@pytest.mark.parametrize(("body", "expected"), [one[1:] for one in GIVEN], ids=[one[0] for one in GIVEN])
+def test_tensors_that_are_made_of_what_is_not_known(body: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(STEP + UNKNOWN.format(body=body), tmp_path) == expected

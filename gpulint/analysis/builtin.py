@@ -114,6 +114,8 @@ def _convert(kind: str) -> Callable[..., Value]:
                 return Constant(convert(values[0].value), site, values[0].named)
             except (TypeError, ValueError, OverflowError):
                 pass
+        if values and kind in ("int", "float"):
+            values = [tensors.as_number(values[0]), *values[1:]]
         if values:
             tensors.read_at(interp, values[0], "format" if kind == "str" else kind, site)
             if kind == "str":

@@ -121,6 +121,8 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
         _logged(interp, symbol(called.parts[1]), method, arguments, site)
         if method in _OF_DISTRIBUTIONS and _is_made_by(symbol(called.parts[1]), "tensorflow_probability."):
             return Tensor(site)
+        if method == "numpy" and isinstance(number := tensors.as_number(Unknown(called.parts[1])), Tensor):
+            return tensors.method(interp, number, method, site)
         if method == "numpy" and tensors.is_weight(symbol(called.parts[1])):
             host.read(interp, Tensor(site), method, site)
             return host.fetched(site, method)
@@ -254,7 +256,7 @@ def call_traced(
     else:
         result = interp.call(inner, arguments, site)
     interp.context = interp.context._replace(traced=before.traced, jitted=before.jitted)
-    return compiled(result) if before.traced is None else result
+    return compiled(tensors.given(result, site)) if before.traced is None else result
 
 
 def inside(context: Context, function: Traced) -> Context:

@@ -88,6 +88,8 @@ _METHODS = {
 }
 """Methods with which a class of the program defines an operator."""
 
+_ORDERS = frozenset({"<", "<=", ">", ">="})
+
 MAX_FACTOR = 10**8
 """Largest factor with which constant folding multiplies."""
 
@@ -269,6 +271,7 @@ def operate(interp: Interpreter, left: Value, sign: str, right: Value, node: ir.
         return interp.call(Bound(left, own[0]), Arguments((right,)), interp.site(node))
     if sign == "%" and isinstance(left, Constant) and isinstance(left.value, str):
         return builtin.format_percent(interp, left.value, right, node)
+    left, right = tensors.beside_number(left, right), tensors.beside_number(right, left)
     if tensors.is_computed(left, right):
         return tensors.operate(interp, f"operator.{sign}", (left, right), node)
     if sign == "+":
@@ -377,6 +380,8 @@ def comparison(interp: Interpreter, node: ir.Compare) -> Value:
             tensors.read(interp, left, "compare", node.left)
 
         def compared(a: Value, b: Value) -> Value:
+            if sign in _ORDERS:
+                a, b = tensors.beside_number(a, b), tensors.beside_number(b, a)
             with_none = any(isinstance(side, Constant) and side.value is None for side in (a, b))
             if of_values and not with_none and any(isinstance(side, (Tensor, PerReplica, Variable)) for side in (a, b)):
                 return tensors.compared(interp.site(node), a, b)

@@ -69,6 +69,17 @@ def gradient_in(interp: Interpreter, values: Iterable[Value]) -> Gradient | None
     return next((interp.gradients_read[place] for place in places if place in interp.gradients_read), None)
 
 
+def is_known_host(value: Value) -> bool:
+    """Whether a value that is not known is a number or an array of the host for certain: it was read from a tensor, or
+    Python or NumPy computed it."""
+    name = symbol_of(value)
+    return name.parts[0] in _NUMBERS or any(word == READ or word.startswith("numpy.") for word in name.words)
+
+
+_NUMBERS = frozenset({"float", "int", "len", "index", "counter"})
+"""Heads of the symbols of numbers that Python has."""
+
+
 def fetched(site: Site, how: str) -> Value:
     """What was read from a tensor at `site`: a Python number or a NumPy array."""
     return Unknown((READ, site, how))

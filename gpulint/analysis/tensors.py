@@ -233,7 +233,18 @@ def _only_host_values(name: str, inputs: tuple[Value, ...]) -> bool:
     """Whether a tensor is made of what the host has, or keeps one that is in host memory."""
     if name in _KEEPS_REDUCTION or name in _CREATES:
         return all(not isinstance(value, (Tensor, Variable)) or _is_host_tensor(value) for value in inputs)
-    return not name.startswith(_RANDOM) and not any(isinstance(value, (Tensor, Variable)) for value in inputs)
+    if name.startswith(_RANDOM) or any(isinstance(value, (Tensor, Variable)) for value in inputs):
+        return False
+    first = inputs[0] if inputs else None
+    return not (name in _TAKES_FLOATS and type(first) is Unknown and not host.is_known_host(first))
+
+
+_TAKES_FLOATS = frozenset(
+    f"tensorflow.{name}"
+    for name in ("exp", "math.log", "math.reduce_std", "math.softmax", "reduce_mean", "sigmoid", "sqrt", "tanh")
+)
+"""Ops that compute with floats, and so where the work is, of whatever they are given that is not known. Whole numbers
+would stay in host memory."""
 
 
 _RANDOM = "tensorflow.random."
@@ -356,6 +367,40 @@ def loss(interp: Interpreter, receiver: Loss, arguments: Arguments, site: Site) 
     if receiver.reduction is None or (arguments.get("sample_weight", 2) is not None and how == "sum"):
         how = None
     return Tensor(site, result.device, None, Reduced(how, site) if how else None, scope=result.scope)
+
+
+GIVEN = "given by a function"
+"""The head of the symbol of what a `tf.function` gave that is not known."""
+
+
+def given(value: Value, site: Site) -> Value:
+    """What a `tf.function` gives to eager code: where it is not known, a tensor, None, or a structure of those. What it
+    takes from an iterator is data, which the host has."""
+    if type(value) is Unknown and _NEXT.isdisjoint(value.symbol.words):
+        return Unknown((GIVEN, site, value.symbol))
+    if isinstance(value, Join):
+        return Join(tuple((guard, given(option, site)) for guard, option in value.alternatives))
+    return value
+
+
+_NEXT = frozenset({"get_next", "get_next_as_optional", "next"})
+"""Words in the symbols of what iterators give."""
+
+
+def as_number(value: Value) -> Value:
+    """What is used as one number: the tensor that it is, if a `tf.function` gave it."""
+    if type(value) is not Unknown:
+        return value
+    name = value.symbol
+    while name.parts[0] == "item":
+        name = symbol(name.parts[1])
+    return Tensor(name.parts[1], compiled=True) if name.parts[0] == GIVEN else value
+
+
+def beside_number(value: Value, other: Value) -> Value:
+    """What is ordered or computed with another value: used as one number where that is one."""
+    is_number = isinstance(other, (Tensor, Variable)) or type(known(other)) in (int, float)
+    return as_number(value) if is_number or host.is_known_host(other) else value
 
 
 def is_computed(left: Value, right: Value) -> bool:
