@@ -61,6 +61,7 @@ from gpulint.analysis.values import (
 from gpulint.knowledge import telling_words
 from gpulint.places import Site
 from gpulint.syntax import ir
+from gpulint.syntax.endless import is_endless
 
 if TYPE_CHECKING:
     from gpulint.analysis.interpreter import Frame, Interpreter
@@ -473,7 +474,9 @@ def _result(frame: Frame, definition: ir.FunctionDef | ir.Lambda, value: Value) 
     """What a call gives for what its body returned: a generator gives what it yields."""
     if isinstance(definition, ir.FunctionDef) and definition.is_generator:
         symbol = ("result", frame.caller.site, id(definition))
-        return Items("generator", None, _yielded(frame, symbol), symbol, frame.goes_over)
+        generator = Items("generator", None, _yielded(frame, symbol), symbol, frame.goes_over)
+        generator.is_endless = is_endless(definition)
+        return generator
     return value
 
 

@@ -60,9 +60,12 @@ def assign(interp: Interpreter, node: ir.Assign) -> int:
         return NORMAL
     value = interp.choose(interp.evaluate(node.value))
     first = node.targets[0]
-    if isinstance(first, ir.Name) and isinstance(node.value, ir.Binary) and ir.is_same_place(first, node.value.left):
-        before = interp.choose(interp.evaluate(node.value.left))
-        value = counters.stepped(interp, first, before, value, interp.site(node))
+    if isinstance(node.value, ir.Binary) and ir.is_same_place(first, node.value.left):
+        if node.value.operator == "+":
+            builtin.grown(interp, value, interp.site(node))
+        if isinstance(first, ir.Name):
+            before = interp.choose(interp.evaluate(node.value.left))
+            value = counters.stepped(interp, first, before, value, interp.site(node))
     for target in node.targets:
         access.assign(interp, target, value)
     return NORMAL

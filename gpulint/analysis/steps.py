@@ -137,6 +137,19 @@ def goes_over_data(iterable: Value | None) -> bool:
     return any(isinstance(one, Dataset) for one in gone_over(iterable))
 
 
+def is_endless(iterable: Value) -> bool:
+    """Whether a loop over this value never ends by itself: it goes over a generator of the program without an end, or
+    one of Python's."""
+    return all(
+        one.is_endless if isinstance(one, Items) else type(one) is Unknown and one.symbol.parts[:2] in _WITHOUT_END
+        for one in counted_in(iterable)
+    )
+
+
+_WITHOUT_END = tuple(("call", ("external", f"itertools.{name}")) for name in ("count", "cycle"))
+"""Beginnings of the symbols of what goes on for ever."""
+
+
 FEW = 10
 """Rounds in all that are too few for what each of them costs to matter."""
 

@@ -315,7 +315,7 @@ class Items(Value):
     """A tuple, list, set, range, zip … `items` when each element is known, else `element` stands for all of
     them (None: nothing is known). Lists that grow keep what they hold in `state` under "items"."""
 
-    __slots__ = ("around", "kind", "over", "state", "symbol")
+    __slots__ = ("around", "is_endless", "joined", "kind", "over", "state", "symbol")
 
     def __init__(
         self,
@@ -330,6 +330,10 @@ class Items(Value):
         """What it goes over, of `enumerate` and `zip`; of a generator the datasets of the loops around its `yield`."""
         self.around: tuple[Loop, ...] | None = None
         """The loops around the place where it was made; None where they are not known."""
+        self.is_endless = False
+        """A generator that goes on for ever."""
+        self.joined: tuple[Items, Items] | None = None
+        """Of `a + b`, both."""
         self.symbol = symbol(name) if name is not None else symbol(("value", self.serial))
         self.state: dict[str, Any] = {"items": items, "element": element}
 
