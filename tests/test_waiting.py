@@ -181,3 +181,84 @@ GIVEN = [
 @pytest.mark.parametrize(("body", "expected"), [one[1:] for one in GIVEN], ids=[one[0] for one in GIVEN])
 def test_tensors_that_are_made_of_what_is_not_known(body: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(STEP + UNKNOWN.format(body=body), tmp_path) == expected
+
+
+GAME = """
+import gymnasium
+
+game = gymnasium.make("Acrobot-v1")
+seen = game.reset()[0]
+for turn in range(200000):
+    if turn < 3000:
+        move = game.action_space.sample()
+    else:
+        move = {chosen}
+    {taken}
+    if turn >= 3000:
+        error = learn(tf.random.normal((16, 4)))
+"""
+
+MOVES = [
+    ("net(seen[None])[0].numpy()", "seen = game.step(move)[0]", set()),
+    ("int(tf.argmax(net(seen[None])[0]))", "seen, *rest = game.step(move)", set()),
+    ("net(seen[None])[0].numpy()", "print(move)", {"GPU501"}),
+    ("net(seen[None])[0].numpy()", "game.history.append(move)", {"GPU501"}),
+]
+
+
+@pytest.mark.parametrize(("chosen", "taken", "expected"), MOVES)
+def test_a_move_that_is_random_at_first(chosen: str, taken: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(STEP + GAME.format(chosen=chosen, taken=taken), tmp_path) == expected
+
+
+CHOSEN = """
+
+class Narrow(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.last = tf.keras.layers.Dense(3)
+
+    def call(self, x):
+        return self.last(x)
+
+
+class Wide(Narrow):
+    pass
+
+
+class Deep(Narrow):
+    pass
+
+
+kinds = {{"narrow": Narrow, "wide": Wide, "deep": Deep}}
+{made}
+for i in range(5000):
+    learn(tf.random.normal((16, 4)))
+    {body}
+"""
+
+MAKING = "fast, slow = kinds[sys.argv[2]](), kinds[sys.argv[2]]()"
+COPIES = "slow.set_weights(fast.get_weights())"
+
+COPIED = [
+    ("a model by an option", MAKING, COPIES, {"GPU502"}),
+    (
+        "a model by an option, or a usual one",
+        MAKING.replace("[sys.argv[2]]", ".get(sys.argv[2], Wide)"),
+        COPIES,
+        {"GPU502"},
+    ),
+    ("one of them alone", MAKING, f"if sys.argv[2] == 'wide': {COPIES}", set()),
+    ("at times", MAKING, f"if i % 200 == 0: {COPIES}", set()),
+    (
+        "a model that may be missing",
+        f"try:\n    {MAKING}\nexcept KeyError:\n    fast = slow = None",
+        f"if fast: {COPIES}",
+        set(),
+    ),
+]
+
+
+@pytest.mark.parametrize(("made", "body", "expected"), [one[1:] for one in COPIED], ids=[one[0] for one in COPIED])
+def test_weights_of_a_model_out_of_a_dict(made: str, body: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(STEP + CHOSEN.format(made=made, body=body), tmp_path) == expected

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpulint.analysis import events
 from gpulint.analysis.names import words
 from gpulint.analysis.paths import Path
+from gpulint.analysis.state import alternatives
 from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.analysis.values import Arguments, Gradient, Items, Join, Tensor, Unknown, Value, known, symbol_of
 from gpulint.places import Site
@@ -105,9 +106,15 @@ def passed(interp: Interpreter, name: str, arguments: Arguments, site: Site, own
     """Host values go to a function or method of that name; `owner` is what its class or its object is called."""
     if not interp.context.loops:
         return
-    found = [place for value in arguments.all() if type(value) is Unknown for place in reads_in(value.symbol)]
+    given = [option for value in arguments.all() for option in _options(interp, value) if type(option) is Unknown]
+    found = list(dict.fromkeys(place for option in given for place in reads_in(option.symbol)))
     if found and not _notes_down(name) and words(owner).isdisjoint(_LOGGERS):
         interp.emit(events.HostValueUsed(site, interp.where(), tuple(found), name))
+
+
+def _options(interp: Interpreter, value: Value) -> tuple[Value, ...]:
+    """What a value can be on the present path."""
+    return tuple(option for _, option in alternatives(value, interp.path))
 
 
 def used(interp: Interpreter, value: Value, site: Site) -> None:

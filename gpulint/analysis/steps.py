@@ -320,10 +320,12 @@ def is_unguarded(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
 def _is_on_every_way(arrivals: Iterable[tuple[Where, Loop]]) -> bool:
     """Whether one of several moments comes in each round of a loop that one of them comes in, or in most rounds."""
     ways: dict[int, set[Path]] = defaultdict(set)
+    assured: set[Literal] = set()
     for where, around in arrivals:
         if len(where.context.flags) <= around.flags:
             ways[around.turn].add(frozenset(one for one in _deciding(where, around) if not _leaves_out_few(one)))
-    return bool(ways) and all(is_complete(of_turn) for of_turn in ways.values())
+            assured.update(one for one in where.assured if one.holds and one.condition.operator == "any")
+    return bool(ways) and all(is_complete(of_turn, frozenset(assured)) for of_turn in ways.values())
 
 
 def _leaves_out_few(literal: Literal) -> bool:

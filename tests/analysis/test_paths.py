@@ -173,3 +173,12 @@ def test_the_distance_of_the_bounds_of_a_batch() -> None:
     after = symbol(("binary", "*", symbol(("binary", "+", turn, symbol(("constant", "int", 1)))), size))
     assert distance(start, after) == 32
     assert distance(start, symbol(("binary", "+", start, symbol(("name", "size"))))) is None
+
+
+def test_paths_are_complete_where_one_of_them_is_known_to_be_taken() -> None:
+    ways = [path(("==", "a", True)), path(("==", "b", True))]
+    known = frozenset({one_of(ways)})
+    assert not is_complete(ways)
+    assert is_complete(ways, known)
+    assert not is_complete(ways[:1], known)
+    assert not is_complete([ways[0], ways[1] | path((">", 1, True))], known)
