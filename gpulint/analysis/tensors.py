@@ -243,8 +243,8 @@ _TAKES_FLOATS = frozenset(
     f"tensorflow.{name}"
     for name in ("exp", "math.log", "math.reduce_std", "math.softmax", "reduce_mean", "sigmoid", "sqrt", "tanh")
 )
-"""Ops that compute with floats, and so where the work is, of whatever they are given that is not known. Whole numbers
-would stay in host memory."""
+"""Ops that compute with floats, and so where the work is, of whatever they are given that is not known. They refuse
+whole numbers, which would stay in host memory, but for the mean, which cuts off theirs (run on 2.21)."""
 
 
 _RANDOM = "tensorflow.random."
