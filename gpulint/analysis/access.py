@@ -175,6 +175,7 @@ def _part(interp: Interpreter, value: Value, index: int, count: int, element: ir
             value.dtype,
             gradient=value.gradient,
             shape_of=value.shape_of,
+            static=value.static,
             from_data=value.from_data,
             on_host=value.on_host,
         )
@@ -367,6 +368,7 @@ def item(interp: Interpreter, container: Value, key: Value, node: ir.Node) -> Va
             container.dtype,
             gradient=container.gradient,
             shape_of=container.shape_of,
+            static=container.static,
             from_data=container.from_data,
             single=adds_axis(key),
         )
@@ -419,6 +421,7 @@ def sliced(interp: Interpreter, container: Value, bounds: tuple[Value, ...], nod
             container.device,
             container.dtype,
             shape_of=container.shape_of,
+            static=container.static,
             from_data=container.from_data,
             on_host=container.on_host,
             single=symbols.is_one_row(*map(symbol_of, bounds)),

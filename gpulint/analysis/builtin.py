@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpulint.analysis import datasets, events, gradients, host, mappings, members, picked, protocols, removed, tensors
 from gpulint.analysis.contexts import Loop
 from gpulint.analysis.paths import Condition
+from gpulint.analysis.state import alternatives
 from gpulint.analysis.truth import either, length_symbol
 from gpulint.analysis.values import (
     FALSE,
@@ -119,6 +120,8 @@ def _convert(kind: str) -> Callable[..., Value]:
                 return Constant(convert(values[0].value), site, values[0].named)
             except (TypeError, ValueError, OverflowError):
                 pass
+        if values and kind in ("int", "float"):
+            values = [tensors.as_number(values[0]), *values[1:]]
         if values:
             tensors.read_at(interp, values[0], "format" if kind == "str" else kind, site)
             if kind == "str":
@@ -126,6 +129,8 @@ def _convert(kind: str) -> Callable[..., Value]:
                 return Text(parts, ("str", symbol_of(values[0])))
             if kind == "bool":
                 return either(Condition("truth", symbol_of(values[0])))
+            if isinstance(values[0], Tensor) and values[0].static:
+                return Unknown((kind, symbol_of(values[0])))
             if isinstance(values[0], Tensor) and not values[0].from_data:
                 return host.fetched(site, kind)
             if isinstance(values[0], (Unknown, Text, External)):
@@ -620,10 +625,17 @@ def kept(interp: Interpreter, container: Items | Mapping, value: Value, site: Si
         return
     parts = value.items if isinstance(value, Items) and value.items is not None else (value,)
     for part in parts:
-        if isinstance(part, Tensor) and not part.shape_of and not part.from_data and not part.on_host:
-            interp.emit(events.TensorKept(site, interp.where(), container, part))
+        options = [option for _, option in alternatives(part, interp.path)]
+        tensors_kept = [one for one in options if isinstance(one, Tensor) and _fills_memory(one)]
+        if len(tensors_kept) == len(options):
+            interp.emit(events.TensorKept(site, interp.where(), container, tensors_kept[0]))
         else:
             models_kept(interp, part, site)
+
+
+def _fills_memory(tensor: Tensor) -> bool:
+    """Whether a tensor is in the memory of a device."""
+    return not (tensor.shape_of or tensor.from_data or tensor.on_host)
 
 
 def models_kept(interp: Interpreter, value: Value, site: Site, depth: int = MAX_HELD) -> None:
@@ -648,17 +660,33 @@ def extend(interp: Interpreter, receiver: Items, value: Value, site: Site) -> No
     kept(interp, receiver, value, site)
     items, element = elements(interp, value, site)
     present = receiver.items
-    if items is not None and present is not None and len(present) + len(items) <= MAX_ITEMS:
-        interp.state.write(receiver.state, "items", (*present, *items))
+    fits = items is not None and present is not None and len(present) + len(items) <= MAX_ITEMS
+    if fits and not _comes_again(interp, receiver):
+        interp.state.write(receiver.state, "items", (*(present or ()), *(items or ())))
         return
     _blur(interp, receiver, element or (items[0] if items else None))
+
+
+def _comes_again(interp: Interpreter, receiver: Items) -> bool:
+    """Whether the present place is in a loop of which nobody knows the rounds, and the list is from outside."""
+    return any(not loop.unrolled for loop in loops_since(receiver.around or (), interp.context.loops))
+
+
+def grown(interp: Interpreter, value: Value, site: Site) -> None:
+    """A list becomes `itself + more`: it holds what that adds, as if it were appended."""
+    for _, option in alternatives(value, interp.path):
+        if isinstance(option, Items) and option.joined is not None:
+            before, more = option.joined
+            option.around = before.around
+            kept(interp, option, more, site)
+            if _comes_again(interp, option):
+                _blur(interp, option, more.element or (more.items[0] if more.items else None))
 
 
 def _append(interp: Interpreter, receiver: Items, value: Value, site: Site) -> None:
     kept(interp, receiver, value, site)
     present = receiver.items
-    again = any(not loop.unrolled for loop in loops_since(receiver.around or (), interp.context.loops))
-    if present is not None and len(present) < MAX_ITEMS and not again:
+    if present is not None and len(present) < MAX_ITEMS and not _comes_again(interp, receiver):
         interp.state.write(receiver.state, "items", (*present, value))
     else:
         _blur(interp, receiver, value)
@@ -716,10 +744,13 @@ def _of_items(interp: Interpreter, receiver: Items, name: str, arguments: Argume
 
 def concatenate(left: Items, right: Items) -> Items:
     """`left + right` of two sequences."""
+    name = ("+", symbol_of(left), symbol_of(right))
     if left.items is not None and right.items is not None and len(left.items) + len(right.items) <= MAX_ITEMS:
-        return Items(left.kind, left.items + right.items, None, ("+", symbol_of(left), symbol_of(right)))
-    first = left.element or (left.items[0] if left.items else None)
-    return Items(left.kind, None, first, ("+", symbol_of(left), symbol_of(right)))
+        made = Items(left.kind, left.items + right.items, None, name)
+    else:
+        made = Items(left.kind, None, left.element or (left.items[0] if left.items else None), name)
+    made.joined = left, right
+    return made
 
 
 def repeat(left: Items, count: object) -> Items:

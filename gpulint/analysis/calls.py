@@ -61,6 +61,7 @@ from gpulint.analysis.values import (
 from gpulint.knowledge import telling_words
 from gpulint.places import Site
 from gpulint.syntax import ir
+from gpulint.syntax.endless import is_endless
 
 if TYPE_CHECKING:
     from gpulint.analysis.interpreter import Frame, Interpreter
@@ -122,6 +123,8 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
         _logged(interp, symbol(called.parts[1]), method, arguments, site)
         if method in _OF_DISTRIBUTIONS and _is_made_by(symbol(called.parts[1]), "tensorflow_probability."):
             return Tensor(site)
+        if method == "numpy" and isinstance(number := tensors.as_number(Unknown(called.parts[1])), Tensor):
+            return tensors.method(interp, number, method, site)
         if method == "numpy" and tensors.is_weight(symbol(called.parts[1])):
             host.read(interp, Tensor(site), method, site)
             return host.fetched(site, method)
@@ -255,7 +258,7 @@ def call_traced(
     else:
         result = interp.call(inner, arguments, site)
     interp.context = interp.context._replace(traced=before.traced, jitted=before.jitted)
-    return compiled(result) if before.traced is None else result
+    return compiled(tensors.given(result, site)) if before.traced is None else result
 
 
 def inside(context: Context, function: Traced) -> Context:
@@ -473,7 +476,9 @@ def _result(frame: Frame, definition: ir.FunctionDef | ir.Lambda, value: Value) 
     """What a call gives for what its body returned: a generator gives what it yields."""
     if isinstance(definition, ir.FunctionDef) and definition.is_generator:
         symbol = ("result", frame.caller.site, id(definition))
-        return Items("generator", None, _yielded(frame, symbol), symbol, frame.goes_over)
+        generator = Items("generator", None, _yielded(frame, symbol), symbol, frame.goes_over)
+        generator.is_endless = is_endless(definition)
+        return generator
     return value
 
 

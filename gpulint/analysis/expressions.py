@@ -7,9 +7,21 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gpulint.analysis import access, builtin, calls, events, gradients, mappings, members, protocols, symbols, tensors
+from gpulint.analysis import (
+    access,
+    builtin,
+    calls,
+    events,
+    gradients,
+    mappings,
+    members,
+    moments,
+    protocols,
+    symbols,
+    tensors,
+)
 from gpulint.analysis.contexts import Loop
-from gpulint.analysis.control import Halts
+from gpulint.analysis.control import NORMAL, Halts
 from gpulint.analysis.nesting import as_now, gone_over
 from gpulint.analysis.paths import Path
 from gpulint.analysis.state import MISSING, alternatives, join
@@ -75,6 +87,8 @@ _METHODS = {
     ">>": "__rshift__",
 }
 """Methods with which a class of the program defines an operator."""
+
+_ORDERS = frozenset({"<", "<=", ">", ">="})
 
 MAX_FACTOR = 10**8
 """Largest factor with which constant folding multiplies."""
@@ -257,7 +271,8 @@ def operate(interp: Interpreter, left: Value, sign: str, right: Value, node: ir.
         return interp.call(Bound(left, own[0]), Arguments((right,)), interp.site(node))
     if sign == "%" and isinstance(left, Constant) and isinstance(left.value, str):
         return builtin.format_percent(interp, left.value, right, node)
-    if isinstance(left, (Tensor, Variable, PerReplica)) or isinstance(right, (Tensor, Variable, PerReplica)):
+    left, right = tensors.beside_number(left, right), tensors.beside_number(right, left)
+    if tensors.is_computed(left, right):
         return tensors.operate(interp, f"operator.{sign}", (left, right), node)
     if sign == "+":
         if isinstance(left, Items) and isinstance(right, Items):
@@ -333,16 +348,25 @@ def boolean(interp: Interpreter, node: ir.Boolean) -> Value:
     def arm(guard: Path) -> Callable[[], int]:
         def run() -> int:
             results.append((guard, interp.choose(interp.evaluate(node.right))))
-            return 0
+            return NORMAL
 
         return run
 
-    interp.fork([(guard, arm(guard)) for guard in onward])
+    flags = interp.context.flags
+    if not decided and moments.is_option(interp, node):
+        interp.context = interp.context._replace(flags=(*flags, interp.site(node)))
+    interp.fork([*((guard, arm(guard)) for guard in onward), *((guard, _nothing) for guard, _ in decided)])
+    interp.context = interp.context._replace(flags=flags)
     symbol = ("boolean", node.operator, symbol_of(left), tuple(symbol_of(v) for _, v in results))
     value = join([*decided, *results], symbol)
     if value is MISSING:
         raise Halts
     return value  # type: ignore[no-any-return]
+
+
+def _nothing() -> int:
+    """The way on which the right side of `and` or `or` is left out."""
+    return NORMAL
 
 
 def comparison(interp: Interpreter, node: ir.Compare) -> Value:
@@ -356,6 +380,8 @@ def comparison(interp: Interpreter, node: ir.Compare) -> Value:
             tensors.read(interp, left, "compare", node.left)
 
         def compared(a: Value, b: Value) -> Value:
+            if sign in _ORDERS:
+                a, b = tensors.beside_number(a, b), tensors.beside_number(b, a)
             with_none = any(isinstance(side, Constant) and side.value is None for side in (a, b))
             if of_values and not with_none and any(isinstance(side, (Tensor, PerReplica, Variable)) for side in (a, b)):
                 return tensors.compared(interp.site(node), a, b)
@@ -542,6 +568,7 @@ def iterate(interp: Interpreter, iterable: Value, node: ir.Node) -> tuple[list[V
             iterable.device,
             iterable.dtype,
             shape_of=iterable.shape_of,
+            static=iterable.static,
             from_data=iterable.from_data,
             on_host=iterable.on_host,
         )

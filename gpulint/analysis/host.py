@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpulint.analysis import events
 from gpulint.analysis.names import words
 from gpulint.analysis.paths import Path
+from gpulint.analysis.state import alternatives
 from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.analysis.values import Arguments, Gradient, Items, Join, Tensor, Unknown, Value, known, symbol_of
 from gpulint.places import Site
@@ -69,6 +70,17 @@ def gradient_in(interp: Interpreter, values: Iterable[Value]) -> Gradient | None
     return next((interp.gradients_read[place] for place in places if place in interp.gradients_read), None)
 
 
+def is_known_host(value: Value) -> bool:
+    """Whether a value that is not known is a number or an array of the host for certain: it was read from a tensor, or
+    Python or NumPy computed it."""
+    name = symbol_of(value)
+    return name.parts[0] in _NUMBERS or any(word == READ or word.startswith("numpy.") for word in name.words)
+
+
+_NUMBERS = frozenset({"float", "int", "len", "index", "counter"})
+"""Heads of the symbols of numbers that Python has."""
+
+
 def fetched(site: Site, how: str) -> Value:
     """What was read from a tensor at `site`: a Python number or a NumPy array."""
     return Unknown((READ, site, how))
@@ -94,9 +106,15 @@ def passed(interp: Interpreter, name: str, arguments: Arguments, site: Site, own
     """Host values go to a function or method of that name; `owner` is what its class or its object is called."""
     if not interp.context.loops:
         return
-    found = [place for value in arguments.all() if type(value) is Unknown for place in reads_in(value.symbol)]
+    given = [option for value in arguments.all() for option in _options(interp, value) if type(option) is Unknown]
+    found = list(dict.fromkeys(place for option in given for place in reads_in(option.symbol)))
     if found and not _notes_down(name) and words(owner).isdisjoint(_LOGGERS):
         interp.emit(events.HostValueUsed(site, interp.where(), tuple(found), name))
+
+
+def _options(interp: Interpreter, value: Value) -> tuple[Value, ...]:
+    """What a value can be on the present path."""
+    return tuple(option for _, option in alternatives(value, interp.path))
 
 
 def used(interp: Interpreter, value: Value, site: Site) -> None:
@@ -136,7 +154,9 @@ def decided(interp: Interpreter, guard: Path, site: Site) -> None:
 def symbols(arguments: Arguments, site: Site) -> tuple[Symbol, ...]:
     """The symbols of what a host function is given: tensors are read by it, at `site`."""
     return tuple(
-        Symbol((READ, site, "numpy")) if isinstance(value, Tensor) and not value.from_data else _content(value)
+        Symbol((READ, site, "numpy"))
+        if isinstance(value, Tensor) and not value.from_data and not value.static
+        else _content(value)
         for value in arguments.all()
     )
 

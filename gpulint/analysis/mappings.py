@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from gpulint.analysis.paths import Condition, Literal, Path
+from gpulint.analysis.paths import Condition, Literal, Path, one_of
 from gpulint.analysis.state import MISSING, join
 from gpulint.analysis.symbols import Symbol
 from gpulint.analysis.values import (
@@ -59,8 +59,9 @@ def is_known(key: Value) -> bool:
 def entry(interp: Interpreter, container: Mapping, key: Value, default: Value | None = None) -> Value | None:
     """What a dict holds under a key; `default` where it certainly holds nothing, None where that is not known.
 
-    A key that is not known gives one of the entries, each on the path on which the key is the one. Numbers and
-    strings are not told apart like that: which of them it is, is the caller's choice.
+    A key that is not known gives one of the entries, each on the path on which the key is the one: where the program
+    goes on, it was one of those. Numbers and strings are not told apart like that: which of them it is, is the
+    caller's choice.
     """
     entries = container.entries
     complete = container.state["complete"]
@@ -94,6 +95,8 @@ def entry(interp: Interpreter, container: Mapping, key: Value, default: Value | 
     ]
     if default is not None:
         ways.append((frozenset(literal.negation for literal in chosen), default))
+    elif len(meant) == len(entries) > 1:
+        interp.assure(frozenset({one_of([guard for guard, _ in ways])}))
     found = join(ways, ("item", symbol_of(container), subject))
     return interp.choose(found) if isinstance(found, Value) else None
 

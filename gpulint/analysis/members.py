@@ -293,7 +293,7 @@ def _optimizer_of(interp: Interpreter, model: Model) -> Value:
 
 def tensor_attribute(interp: Interpreter, receiver: Tensor | PerReplica, name: str, node: ir.Node) -> Value:
     if name == "shape" and isinstance(receiver, Tensor):
-        return Tensor(interp.site(node), shape_of=True)
+        return Tensor(interp.site(node), shape_of=True, static=True)
     if name == "values" and isinstance(receiver, PerReplica):
         return Items("tuple", None, receiver.value)
     if name in ("values", "indices") and isinstance(receiver, Tensor) and receiver.gradient is not None:

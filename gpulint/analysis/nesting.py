@@ -86,7 +86,7 @@ def as_now(value: Value) -> Value:
             done[id(one)] = one
             over = tuple([of(part) for part in one.over])
             copy = done[id(one)] = Items(one.kind, one.items, one.element, one.symbol, over)
-            copy.around = one.around
+            copy.around, copy.is_endless = one.around, one.is_endless
         return done[id(one)]
 
     return of(value)

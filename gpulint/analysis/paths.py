@@ -282,8 +282,9 @@ MAX_CASES = 500
 """Cases that are told apart to find out whether one of several paths is always taken."""
 
 
-def is_complete(ways: Collection[Path]) -> bool:
-    """Whether one of several paths is taken whatever the conditions are. False where that takes too many cases."""
+def is_complete(ways: Collection[Path], given: Path = EVERYWHERE) -> bool:
+    """Whether one of several paths is taken whatever the conditions are, but that one of those paths is that each of
+    the `given` conditions "any" names. False where that takes too many cases."""
     cases = 0
 
     def always(case: Path, ways: list[Path]) -> bool:
@@ -296,7 +297,10 @@ def is_complete(ways: Collection[Path]) -> bool:
             return False
         literal = next((one for way in sorted(left, key=len) for one in _undecided(case, way)), None)
         return literal is not None and all(
-            always(case | {side}, left) for side in (literal, literal.negation) if compatible(case, frozenset({side}))
+            always(case | {side}, left)
+            for side in (literal, literal.negation)
+            if compatible(case, frozenset({side}))
+            and all(any(_is_possible(case | {side}, part) for part in _parts(one)) for one in given)
         )
 
     return always(EVERYWHERE, list(ways))

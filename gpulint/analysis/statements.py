@@ -18,6 +18,7 @@ from gpulint.analysis import (
     imports,
     managers,
     members,
+    moments,
     protocols,
     tensors,
 )
@@ -34,7 +35,6 @@ from gpulint.analysis.values import (
     Items,
     Join,
     ListedDevice,
-    Object,
     Unknown,
     UserClass,
     Value,
@@ -60,9 +60,12 @@ def assign(interp: Interpreter, node: ir.Assign) -> int:
         return NORMAL
     value = interp.choose(interp.evaluate(node.value))
     first = node.targets[0]
-    if isinstance(first, ir.Name) and isinstance(node.value, ir.Binary) and ir.is_same_place(first, node.value.left):
-        before = interp.choose(interp.evaluate(node.value.left))
-        value = counters.stepped(interp, first, before, value, interp.site(node))
+    if isinstance(node.value, ir.Binary) and ir.is_same_place(first, node.value.left):
+        if node.value.operator == "+":
+            builtin.grown(interp, value, interp.site(node))
+        if isinstance(first, ir.Name):
+            before = interp.choose(interp.evaluate(node.value.left))
+            value = counters.stepped(interp, first, before, value, interp.site(node))
     for target in node.targets:
         access.assign(interp, target, value)
     return NORMAL
@@ -161,9 +164,9 @@ def if_(interp: Interpreter, node: ir.If) -> int:
         guard, block = (yes, node.body) if yes is not None else (no, node.orelse)
         interp.path |= guard or frozenset()
         is_option = (
-            _is_of_moment(node.test)
+            moments.is_of_moment(node.test)
             and not _is_unused(interp, node, block)
-            and not (block is node.body and _is_present(interp, node.test))
+            and not (block is node.body and moments.is_present(interp, node.test))
         )
         if not block or not (is_option or _changes(block, node.test)):
             return interp.execute(block)
@@ -228,30 +231,6 @@ _PLAIN = (ir.Assign, ir.AugAssign, ir.ExpressionStatement)
 def _skipped(interp: Interpreter) -> int:
     """How many ways so far leave out the rest of the loop's body, or of a function without one, and no more."""
     return len(interp.loops[-1].continues if interp.loops else interp.frame.exits)
-
-
-def _is_of_moment(test: ir.Expr) -> bool:
-    """Whether a test with a known outcome can have another one in the next round (a remainder, what is made when it is
-    first needed), or with another setting."""
-    if isinstance(test, (ir.Name, ir.Attribute)):
-        return True
-    if isinstance(test, ir.Unary):
-        return _is_of_moment(test.operand)
-    if isinstance(test, ir.Boolean):
-        return _is_of_moment(test.left) or _is_of_moment(test.right)
-    if isinstance(test, ir.Compare):
-        sign, right = test.rest[0]
-        return sign in ("is", "is not") or any(
-            isinstance(part, ir.Binary) and part.operator == "%" for part in (test.left, right)
-        )
-    return isinstance(test, ir.Binary) and test.operator == "%"
-
-
-def _is_present(interp: Interpreter, test: ir.Expr) -> bool:
-    """Whether a test that holds asks for an object that the program made: `if self.critic`, `if clip is not None`."""
-    if isinstance(test, ir.Compare) and test.rest[0][0] == "is not":
-        test = test.left
-    return isinstance(test, (ir.Name, ir.Attribute)) and isinstance(interp.choose(interp.evaluate(test)), Object)
 
 
 def _is_unused(interp: Interpreter, node: ir.If, block: Sequence[ir.Statement]) -> bool:
@@ -329,14 +308,35 @@ def while_(interp: Interpreter, node: ir.While) -> int:
     loop = Loop(interp.site(node), None, False)
 
     def start() -> bool:
-        yes, _ = interp.split(interp.evaluate(node.test))
-        if yes is None:
-            return False
-        host.decided(interp, yes, interp.site(node.test))
-        interp.path |= yes
-        return True
+        *first, last = _conjuncts(node.test)
+        for test in first:
+            if not _is_met(interp, test, is_read=True):
+                return False
+            *outer, present = interp.context.loops
+            interp.context = interp.context._replace(loops=(*outer, present._replace(start=interp.path)))
+        return _is_met(interp, last, is_read=False)
 
     return _loop(interp, node, loop, [start] * (2 if len(interp.loops) < MAX_ROUND_DEPTH else 1))
+
+
+def _conjuncts(test: ir.Expr) -> list[ir.Expr]:
+    """The parts of a test that all have to hold, in their order: no round is without the later ones."""
+    if isinstance(test, ir.Boolean) and test.operator == "and":
+        return [*_conjuncts(test.left), *_conjuncts(test.right)]
+    return [test]
+
+
+def _is_met(interp: Interpreter, test: ir.Expr, *, is_read: bool) -> bool:
+    """Go on where a part of the test of a loop holds; whether it can."""
+    value = interp.evaluate(test)
+    if is_read:
+        tensors.read(interp, interp.choose(value), "bool", test)
+    yes, _ = interp.split(value)
+    if yes is None:
+        return False
+    host.decided(interp, yes, interp.site(test))
+    interp.path |= yes
+    return True
 
 
 def _loop(interp: Interpreter, node: ir.For | ir.While, loop: Loop, rounds: list[Callable[[], bool]]) -> int:

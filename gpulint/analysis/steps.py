@@ -137,6 +137,19 @@ def goes_over_data(iterable: Value | None) -> bool:
     return any(isinstance(one, Dataset) for one in gone_over(iterable))
 
 
+def is_endless(iterable: Value) -> bool:
+    """Whether a loop over this value never ends by itself: it goes over a generator of the program without an end, or
+    one of Python's."""
+    return all(
+        one.is_endless if isinstance(one, Items) else type(one) is Unknown and one.symbol.parts[:2] in _WITHOUT_END
+        for one in counted_in(iterable)
+    )
+
+
+_WITHOUT_END = tuple(("call", ("external", f"itertools.{name}")) for name in ("count", "cycle"))
+"""Beginnings of the symbols of what goes on for ever."""
+
+
 FEW = 10
 """Rounds in all that are too few for what each of them costs to matter."""
 
@@ -270,22 +283,26 @@ def _arrivals(event: Event, loop: Loop, others: Iterable[Event]) -> list[tuple[W
 
 
 def _arrivals_by_all_ways(event: Event, loop: Loop, others: Iterable[Event]) -> list[tuple[Where, Loop]]:
-    """Those moments, and for the read of a tensor those too at which the same is read at a place that is reached only
-    where this one is not."""
-    found = _arrivals(event, loop, others)
+    """Those moments, and for the read of a tensor those too at which the same is read at another place, or another
+    tensor at a place that is reached only where this one is not: the host waits there as well. Not where it waits on
+    every way without this place."""
+    own = _arrivals(event, loop, others)
     if not isinstance(event, TensorRead):
-        return found
-    alike = [one for one in others if isinstance(one, TensorRead) and one.tensor.site == event.tensor.site]
-    own = _arrivals(event, loop, alike)
-    for other in {one.site: one for one in alike if one.site != event.site}.values():
-        arrivals = _arrivals(other, loop, alike)
-        if not any(
+        return own
+    places: dict[Site, list[TensorRead]] = defaultdict(list)
+    for one in others:
+        if isinstance(one, TensorRead) and one.site != event.site:
+            places[one.site].append(one)
+    elsewhere: list[tuple[Where, Loop]] = []
+    for alike in places.values():
+        arrivals = _arrivals(alike[0], loop, alike)
+        if any(one.tensor.site == event.tensor.site for one in alike) or not any(
             around.turn == there.turn and compatible(where.path, one.path)
             for where, around in own
             for one, there in arrivals
         ):
-            found += arrivals
-    return found
+            elsewhere += arrivals
+    return own if _is_on_every_way(elsewhere) else own + elsewhere
 
 
 def _is_guarded_as(where: Where, loop: Loop, steps: Iterable[Event]) -> bool:
@@ -297,11 +314,32 @@ def is_unguarded(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
     that was gone through, by one way or by the ways of several events of the same kind."""
     if len(event.where.context.flags) > loop.flags or any(map(_is_for_the_first, _deciding(event.where, loop))):
         return False
+    return _is_on_every_way(_arrivals_by_all_ways(event, loop, others))
+
+
+def _is_on_every_way(arrivals: Iterable[tuple[Where, Loop]]) -> bool:
+    """Whether one of several moments comes in each round of a loop that one of them comes in, or in most rounds."""
     ways: dict[int, set[Path]] = defaultdict(set)
-    for where, around in _arrivals_by_all_ways(event, loop, others):
+    assured: set[Literal] = set()
+    for where, around in arrivals:
         if len(where.context.flags) <= around.flags:
-            ways[around.turn].add(_deciding(where, around))
-    return all(is_complete(of_turn) for of_turn in ways.values())
+            ways[around.turn].add(frozenset(one for one in _deciding(where, around) if not _leaves_out_few(one)))
+            assured.update(one for one in where.assured if one.holds and one.condition.operator == "any")
+    return bool(ways) and all(is_complete(of_turn, frozenset(assured)) for of_turn in ways.values())
+
+
+def _leaves_out_few(literal: Literal) -> bool:
+    """Whether a condition says that a remainder is not a certain one: it holds in all but every n-th round."""
+    operator, subject, operand = literal.condition
+    if not isinstance(subject, Symbol) or subject.parts[:2] != ("binary", "%"):
+        return False
+    is_other = literal.holds if operator == "truth" else operator == "==" and not literal.holds and type(operand) is int
+    kind, *_, number = symbol(subject.parts[3]).parts
+    return is_other and kind == "constant" and type(number) is int and number >= MOST
+
+
+MOST = 3
+"""Rounds of which one is left out, so that what happens in the others happens in most rounds."""
 
 
 def _is_for_the_first(literal: Literal) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpulint.analysis import effects, events, gradients, host, runtime
 from gpulint.analysis.names import words
 from gpulint.analysis.nesting import leaves, rebuilt
+from gpulint.analysis.paths import compatible
 from gpulint.analysis.rounds import is_single
 from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.analysis.values import (
@@ -98,8 +99,12 @@ def read(interp: Interpreter, value: Value, how: str, node: ir.Node) -> None:
 def read_at(interp: Interpreter, value: Value, how: str, site: Site) -> None:
     """The same, where the place is known already."""
     if isinstance(value, Join):
-        for _, option in value.alternatives:
-            read_at(interp, option, how, site)
+        path = interp.path
+        for guard, option in value.alternatives:
+            if compatible(path, guard):
+                interp.path = path | guard
+                read_at(interp, option, how, site)
+        interp.path = path
     elif isinstance(value, PerReplica):
         interp.emit(events.ReplicaValueRead(site, interp.where(), value, how))
     elif isinstance(value, Tensor):
@@ -228,7 +233,18 @@ def _only_host_values(name: str, inputs: tuple[Value, ...]) -> bool:
     """Whether a tensor is made of what the host has, or keeps one that is in host memory."""
     if name in _KEEPS_REDUCTION or name in _CREATES:
         return all(not isinstance(value, (Tensor, Variable)) or _is_host_tensor(value) for value in inputs)
-    return not name.startswith(_RANDOM) and not any(isinstance(value, (Tensor, Variable)) for value in inputs)
+    if name.startswith(_RANDOM) or any(isinstance(value, (Tensor, Variable)) for value in inputs):
+        return False
+    first = inputs[0] if inputs else None
+    return not (name in _TAKES_FLOATS and type(first) is Unknown and not host.is_known_host(first))
+
+
+_TAKES_FLOATS = frozenset(
+    f"tensorflow.{name}"
+    for name in ("exp", "math.log", "math.reduce_std", "math.softmax", "reduce_mean", "sigmoid", "sqrt", "tanh")
+)
+"""Ops that compute with floats, and so where the work is, of whatever they are given that is not known. They refuse
+whole numbers, which would stay in host memory, but for the mean, which cuts off theirs (run on 2.21)."""
 
 
 _RANDOM = "tensorflow.random."
@@ -353,6 +369,49 @@ def loss(interp: Interpreter, receiver: Loss, arguments: Arguments, site: Site) 
     return Tensor(site, result.device, None, Reduced(how, site) if how else None, scope=result.scope)
 
 
+GIVEN = "given by a function"
+"""The head of the symbol of what a `tf.function` gave that is not known."""
+
+
+def given(value: Value, site: Site) -> Value:
+    """What a `tf.function` gives to eager code: where it is not known, a tensor, None, or a structure of those. What it
+    takes from an iterator is data, which the host has."""
+    if type(value) is Unknown and _NEXT.isdisjoint(value.symbol.words):
+        return Unknown((GIVEN, site, value.symbol))
+    if isinstance(value, Join):
+        return Join(tuple((guard, given(option, site)) for guard, option in value.alternatives))
+    return value
+
+
+_NEXT = frozenset({"get_next", "get_next_as_optional", "next"})
+"""Words in the symbols of what iterators give."""
+
+
+def as_number(value: Value) -> Value:
+    """What is used as one number: the tensor that it is, if a `tf.function` gave it."""
+    if type(value) is not Unknown:
+        return value
+    name = value.symbol
+    while name.parts[0] == "item":
+        name = symbol(name.parts[1])
+    return Tensor(name.parts[1], compiled=True) if name.parts[0] == GIVEN else value
+
+
+def beside_number(value: Value, other: Value) -> Value:
+    """What is ordered or computed with another value: used as one number where that is one."""
+    is_number = isinstance(other, (Tensor, Variable)) or type(known(other)) in (int, float)
+    return as_number(value) if is_number or host.is_known_host(other) else value
+
+
+def is_computed(left: Value, right: Value) -> bool:
+    """Whether an operator makes a tensor of two values, or a number of the shape of one. What Python makes of such a
+    number and of something that is not known is not known."""
+    sides = (left, right)
+    return any(map(_is_tensor, sides)) or (
+        any(isinstance(side, Tensor) for side in sides) and all(isinstance(side, (Constant, Tensor)) for side in sides)
+    )
+
+
 def operate(interp: Interpreter, name: str, operands: tuple[Value, ...], node: ir.Node) -> Value:
     """An operator with a tensor among its operands."""
     site = interp.site(node)
@@ -378,19 +437,28 @@ def operate(interp: Interpreter, name: str, operands: tuple[Value, ...], node: i
         and all(_is_host_tensor(value) for value in operands if isinstance(value, (Tensor, Variable))),
         of_weights=_is_of_weights(operands),
         state=gradients.state_by_op(name, operands),
+        static=not any(_is_tensor(value) for value in operands),
     )
-    interp.emit(events.OpCalled(site, interp.where(), name, operands, result, dtype))
+    if not result.static:
+        interp.emit(events.OpCalled(site, interp.where(), name, operands, result, dtype))
     return result
 
 
+def _is_tensor(value: Value) -> bool:
+    """Whether a value is a tensor for certain, or holds some, and no number of a shape."""
+    return isinstance(value, (Variable, PerReplica)) or (isinstance(value, Tensor) and not value.static)
+
+
 def compared(site: Site, left: Value, right: Value) -> Tensor:
-    """What comparing a tensor with a value gives: on the host where both are."""
+    """What comparing a tensor with a value gives: on the host where both are, or where only the number of a shape is
+    known to be none."""
     sides = [side for side in (left, right) if not isinstance(side, Constant)]
     known = [side for side in sides if isinstance(side, (Tensor, Variable))]
     return Tensor(
         site,
         shape_of=bool(known) and all(isinstance(side, Tensor) and side.shape_of for side in known),
         on_host=any(_is_host_tensor(side) if isinstance(side, Variable) else _is_cpu(side) for side in known)
+        or not any(_is_tensor(side) for side in sides)
         or (len(known) == len(sides) and all(_is_shape(side) or _is_host_tensor(side) for side in known)),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from gpulint.analysis.host import READ
 from gpulint.analysis.paths import Condition, Literal, Path, compatible, length_of
 from gpulint.analysis.state import alternatives
 from gpulint.analysis.symbols import Symbol
@@ -18,6 +19,8 @@ from gpulint.analysis.values import (
     Join,
     Mapping,
     Object,
+    Tensor,
+    Unknown,
     UserClass,
     Value,
     symbol_of,
@@ -160,7 +163,7 @@ def _identity(left: Value, right: Value) -> bool | None:
     for one, other in ((left, right), (right, left)):
         if isinstance(other, Constant) and isinstance(one, (Object, Function, UserClass, Items, Mapping)):
             return False
-        if isinstance(other, Constant) and other.value is None and isinstance(one, External) and _is_definition(one):
+        if isinstance(other, Constant) and other.value is None and _is_something(one):
             return False
     if isinstance(left, External) and isinstance(right, External):
         if left.name.startswith(_BUILT_IN) and right.name.startswith(_BUILT_IN):
@@ -168,6 +171,14 @@ def _identity(left: Value, right: Value) -> bool | None:
     if left is right and isinstance(left, (Object, Function, UserClass)):
         return True
     return None
+
+
+def _is_something(value: Value) -> bool:
+    """Whether a value that is no object of the program is not None for certain: a tensor, what was read from one, a
+    name of a library."""
+    if isinstance(value, External):
+        return _is_definition(value)
+    return isinstance(value, Tensor) or (isinstance(value, Unknown) and value.symbol.parts[0] == READ)
 
 
 _BUILT_IN = "builtins."

@@ -315,7 +315,7 @@ class Items(Value):
     """A tuple, list, set, range, zip … `items` when each element is known, else `element` stands for all of
     them (None: nothing is known). Lists that grow keep what they hold in `state` under "items"."""
 
-    __slots__ = ("around", "kind", "over", "state", "symbol")
+    __slots__ = ("around", "is_endless", "joined", "kind", "over", "state", "symbol")
 
     def __init__(
         self,
@@ -330,6 +330,10 @@ class Items(Value):
         """What it goes over, of `enumerate` and `zip`; of a generator the datasets of the loops around its `yield`."""
         self.around: tuple[Loop, ...] | None = None
         """The loops around the place where it was made; None where they are not known."""
+        self.is_endless = False
+        """A generator that goes on for ever."""
+        self.joined: tuple[Items, Items] | None = None
+        """Of `a + b`, both."""
         self.symbol = symbol(name) if name is not None else symbol(("value", self.serial))
         self.state: dict[str, Any] = {"items": items, "element": element}
 
@@ -548,6 +552,7 @@ class Tensor(Value):
         "single",
         "site",
         "state",
+        "static",
         "symbolic",
     )
 
@@ -569,6 +574,7 @@ class Tensor(Value):
         compiled: bool = False,
         of_weights: bool = False,
         state: Variable | None = None,
+        static: bool = False,
     ) -> None:
         self.site = site
         self.state = state
@@ -595,6 +601,8 @@ class Tensor(Value):
         """The `tf.device` call of the scope that it was made in."""
         self.shape_of = shape_of
         """Read off the shape of another tensor, so a per-replica size."""
+        self.static = static
+        """No tensor, but numbers that Python has: the shape that another tensor is known to have."""
         self.from_data = from_data
         """An element of a plain dataset."""
 
@@ -607,7 +615,7 @@ def one_of_many(tensors: Sequence[Tensor]) -> Tensor:
     for name in ("device", "dtype", "reduced", "gradient", "layer", "scope", "state", "single"):
         if all(getattr(other, name) == getattr(first, name) for other in tensors):
             setattr(made, name, getattr(first, name))
-    for name in ("shape_of", "from_data", "on_host", "symbolic", "scaled", "compiled", "of_weights"):
+    for name in ("shape_of", "static", "from_data", "on_host", "symbolic", "scaled", "compiled", "of_weights"):
         setattr(made, name, any(getattr(other, name) for other in tensors))
     return made
 

@@ -24,6 +24,7 @@ from gpulint.api import (
     goes_over_data,
     gone_over,
     in_every_turn,
+    is_endless,
     is_rare,
     length_of,
     loop_around,
@@ -96,7 +97,8 @@ class TensorsKept(Rule):
     ```
 
     ## What is not reported
-    Lists that are made anew or cleared in a loop, one pass over a dataset or over the samples that a test takes of one,
+    Lists that are made anew or cleared in a loop, one pass over a dataset or over the samples that a test takes of one
+    (and where nothing trains, for each element of another collection), values that are tensors only on some ways,
     `deque(maxlen=…)`, values that are on the host, additions that a condition guards, tensors inside a `tf.function`.
 
     ## At run time
@@ -143,9 +145,7 @@ class TensorsKept(Rule):
             if not in_every_turn(event, loop, self._kept):
                 continue
             trains = loop.site in self._trained
-            if (loop == event.where.context.loops[0] and _is_one_pass(loop, trains=trains)) or (
-                not trains and _is_after_an_epoch(event.where)
-            ):
+            if self._goes_once(event.where, loop, trains=trains) or (not trains and _is_after_an_epoch(event.where)):
                 continue
             yield Report(
                 event.site,
@@ -153,6 +153,14 @@ class TensorsKept(Rule):
                 confidence=confidence(event.where),
                 related=((loop.site, "the step loop"), (event.tensor.site, "the tensor comes from here")),
             )
+
+    def _goes_once(self, where: Where, loop: Loop, *, trains: bool) -> bool:
+        """Whether a loop goes once over what there is: it is the outermost one, or none of those around it goes over
+        something more than once or trains."""
+        around = where.context.loops[: where.context.loops.index(loop)]
+        return _is_one_pass(loop, trains=trains) and not (
+            any(trains or one.site in self._trained or not _is_one_pass(one, trains=False) for one in around)
+        )
 
     def _is_limited(self, event: events.TensorKept) -> bool:
         """Whether the length of the container, or a count, decides that more is put into it, in some round."""
@@ -200,7 +208,12 @@ def _is_one_pass(loop: Loop, *, trains: bool) -> bool:
     """Whether a loop goes once over a dataset or another collection, so that it keeps no more than there is. What is
     taken of data that is repeated are many steps of training, or the samples of a test."""
     counts = isinstance(loop.iterable, values.Items) and loop.iterable.kind == "range"
-    return loop.iterable is not None and not counts and not _is_repeated(loop.iterable, trains=trains)
+    return (
+        loop.iterable is not None
+        and not counts
+        and not is_endless(loop.iterable)
+        and not _is_repeated(loop.iterable, trains=trains)
+    )
 
 
 def _is_repeated(iterable: values.Value, *, trains: bool) -> bool:

@@ -17,6 +17,7 @@ from gpulint.api import (
     every_step,
     has_compiled_way,
     in_every_turn,
+    loop_around,
     step_loops,
     updates,
     values,
@@ -81,8 +82,9 @@ class HostSyncInLoop(Rule):
     ```
 
     ## What is not reported
-    Reads that a condition guards (`step % n`, a flag), reads after the loop or once per epoch, `tf.print`, values
-    that are on the host already (elements of a dataset, `logs` of a callback, what `train_on_batch` returns),
+    Reads that a condition guards (`step % n == 0`, a flag; what is read in the other n - 1 of n steps, or on both
+    sides of a condition, is reported), also by `and` and `or`, reads after the loop or once per epoch, `tf.print`,
+    values that are on the host already (elements of a dataset, `logs` of a callback, what `train_on_batch` returns),
     values that the host needs (an action for an environment, an index; not the number of a step, which Python can
     count), loops that do not train, have ten rounds
     at most or call `fit` in every round, an eager mode beside a compiled one, tests.
@@ -129,9 +131,12 @@ class HostSyncInLoop(Rule):
         for event in (event for alike in self._reads.values() for event in alike):
             alike = [*self._reads[event.site], *self._reads_of[event.tensor.site]]
             loop = every_step(event, loops, steps, alike)
+            if loop is None and (around := loop_around(event.where, loops)) is not None:
+                alike += self._other_reads(around.site)
+                loop = every_step(event, loops, steps, alike)
             if loop is None or not in_every_turn(event, loop, alike):
                 continue
-            if loop.site in self._needed[event.site] and not self._counts(event.tensor.state):
+            if self._is_needed(event, loop.site):
                 continue
             if has_compiled_way(event.where, plan):
                 continue
@@ -141,6 +146,18 @@ class HostSyncInLoop(Rule):
                 confidence=confidence(event.where),
                 related=((loop.site, "the step loop"), (event.tensor.site, "the tensor comes from here")),
             )
+
+    def _other_reads(self, loop: Site) -> list[events.TensorRead]:
+        """What is read in a loop though the host does not need it."""
+        return [
+            event
+            for alike in self._reads.values()
+            for event in alike
+            if any(around.site == loop for around in event.where.context.loops) and not self._is_needed(event, loop)
+        ]
+
+    def _is_needed(self, event: events.TensorRead, loop: Site) -> bool:
+        return loop in self._needed[event.site] and not self._counts(event.tensor.state)
 
     def _counts(self, variable: values.Variable | None) -> bool:
         """Whether Python could count as well what a variable counts: the steps of an optimizer, or numbers that the

@@ -204,3 +204,12 @@ def test_one_of_several_paths_is_left_where_a_number_is_another() -> None:
     assert compatible(frozenset({small}), path(("==", 1, False)))
     assert not compatible(frozenset({small}), path(("==", 3, True)))
     assert not compatible(frozenset({small}), path((">", 2, True)))
+
+
+def test_paths_are_complete_where_one_of_them_is_known_to_be_taken() -> None:
+    ways = [path(("==", "a", True)), path(("==", "b", True))]
+    known = frozenset({one_of(ways)})
+    assert not is_complete(ways)
+    assert is_complete(ways, known)
+    assert not is_complete(ways[:1], known)
+    assert not is_complete([ways[0], ways[1] | path((">", 1, True))], known)
