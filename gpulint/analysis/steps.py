@@ -321,10 +321,14 @@ def _is_on_every_way(arrivals: Iterable[tuple[Where, Loop]]) -> bool:
     """Whether one of several moments comes in each round of a loop that one of them comes in, or in most rounds."""
     ways: dict[int, set[Path]] = defaultdict(set)
     assured: set[Literal] = set()
-    for where, around in arrivals:
-        if len(where.context.flags) <= around.flags:
-            ways[around.turn].add(frozenset(one for one in _deciding(where, around) if not _leaves_out_few(one)))
-            assured.update(one for one in where.assured if one.holds and one.condition.operator == "any")
+    alike = {
+        (around.entry, around.turn, where.path, where.assured, where.context.loops[-1].site): (where, around)
+        for where, around in arrivals
+        if len(where.context.flags) <= around.flags
+    }
+    for where, around in alike.values():
+        ways[around.turn].add(frozenset(one for one in _deciding(where, around) if not _leaves_out_few(one)))
+        assured.update(one for one in where.assured if one.holds and one.condition.operator == "any")
     return bool(ways) and all(is_complete(of_turn, frozenset(assured)) for of_turn in ways.values())
 
 

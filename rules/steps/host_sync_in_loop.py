@@ -107,6 +107,7 @@ class HostSyncInLoop(Rule):
         self._reads: dict[Site, list[events.TensorRead]] = defaultdict(list)
         self._reads_of: dict[Site, list[events.TensorRead]] = defaultdict(list)
         """For each tensor, by the place where it is made, where it is read."""
+        self._in_loop: dict[Site, list[events.TensorRead]] = {}
         self._needed: dict[Site, set[Site]] = defaultdict(set)
         """For each read, the loops around the places where the host works with it."""
         self._added: dict[int, list[bool]] = defaultdict(list)
@@ -128,12 +129,18 @@ class HostSyncInLoop(Rule):
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         loops, steps = (step_loops(plan), updates(plan)) if self._reads else (frozenset(), [])
+        guarded: set[tuple[Site, Site, int, int]] = set()
+        """Places at which a tensor is read in a round of a loop, and is so only on some ways as far as is known."""
         for event in (event for alike in self._reads.values() for event in alike):
             alike = [*self._reads[event.site], *self._reads_of[event.tensor.site]]
             loop = every_step(event, loops, steps, alike)
             if loop is None and (around := loop_around(event.where, loops)) is not None:
-                alike += self._other_reads(around.site)
-                loop = every_step(event, loops, steps, alike)
+                place = (event.site, event.tensor.site, around.entry, around.turn)
+                if place not in guarded and len(event.where.context.flags) <= around.flags:
+                    alike += self._other_reads(around.site)
+                    loop = every_step(event, loops, steps, alike)
+                    if loop is None:
+                        guarded.add(place)
             if loop is None or not in_every_turn(event, loop, alike):
                 continue
             if self._is_needed(event, loop.site):
@@ -148,13 +155,17 @@ class HostSyncInLoop(Rule):
             )
 
     def _other_reads(self, loop: Site) -> list[events.TensorRead]:
-        """What is read in a loop though the host does not need it."""
-        return [
-            event
-            for alike in self._reads.values()
-            for event in alike
-            if any(around.site == loop for around in event.where.context.loops) and not self._is_needed(event, loop)
-        ]
+        """What is read in a loop though the host does not need it: of what is read alike on the same way, the first."""
+        if loop not in self._in_loop:
+            found = {
+                (event.site, event.tensor.site, around.turn, event.where.path): event
+                for alike in self._reads.values()
+                for event in reversed(alike)
+                for around in event.where.context.loops
+                if around.site == loop and not self._is_needed(event, loop)
+            }
+            self._in_loop[loop] = list(found.values())
+        return self._in_loop[loop]
 
     def _is_needed(self, event: events.TensorRead, loop: Site) -> bool:
         return loop in self._needed[event.site] and not self._counts(event.tensor.state)
