@@ -256,7 +256,7 @@ def _loss(interp: Interpreter, name: str, known: Fact, arguments: Arguments, sit
 def _loss_function(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
     runtime.called(interp, known, site)
     precision.in_loss(interp, arguments.all(), site)
-    return tensors.derived(interp, site, arguments.all())
+    return tensors.loss_function(interp, name, arguments, site)
 
 
 def _variable(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:

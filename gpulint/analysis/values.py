@@ -539,6 +539,7 @@ class Tensor(Value):
         "from_data",
         "gradient",
         "layer",
+        "masks",
         "of_weights",
         "on_host",
         "reduced",
@@ -569,8 +570,11 @@ class Tensor(Value):
         compiled: bool = False,
         of_weights: bool = False,
         state: Variable | None = None,
+        masks: bool = False,
     ) -> None:
         self.site = site
+        self.masks = masks
+        """Truths, or zeros and ones: what compares, perhaps cast."""
         self.state = state
         """The variable whose content this is, perhaps scaled, clipped or cast."""
         self.of_weights = of_weights
@@ -604,7 +608,7 @@ def one_of_many(tensors: Sequence[Tensor]) -> Tensor:
     not known to be a fault."""
     first = tensors[0]
     made = Tensor(first.site)
-    for name in ("device", "dtype", "reduced", "gradient", "layer", "scope", "state", "single"):
+    for name in ("device", "dtype", "reduced", "gradient", "layer", "scope", "state", "single", "masks"):
         if all(getattr(other, name) == getattr(first, name) for other in tensors):
             setattr(made, name, getattr(first, name))
     for name in ("shape_of", "from_data", "on_host", "symbolic", "scaled", "compiled", "of_weights"):

@@ -1,0 +1,128 @@
+"""Hand-written loops under a strategy, each right one beside a wrong one that looks like it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.test_rule_examples import codes_in
+
+LOOP = """
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+GLOBAL = 32 * strategy.num_replicas_in_sync
+with strategy.scope():
+    tagger = tf.keras.Sequential([tf.keras.Input((7,)), tf.keras.layers.Dense(3)])
+    adam = tf.keras.optimizers.Adam()
+each = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="none")
+
+
+def learn(words, tags):
+    with tf.GradientTape() as tape:
+        {}
+    slopes = tape.gradient(cost, tagger.trainable_variables)
+    adam.apply_gradients(zip(slopes, tagger.trainable_variables))
+
+
+@tf.function
+def on_all(words, tags):
+    strategy.run(learn, args=(words, tags))
+
+
+pairs = tf.data.Dataset.from_tensor_slices((tf.zeros((640, 7)), tf.zeros((640,), tf.int32))).batch(GLOBAL)
+for words, tags in strategy.experimental_distribute_dataset(pairs):
+    on_all(words, tags)
+"""
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "cost = each(tags, tagger(words)) * tf.cast(tags != 0, 'float32'); cost = tf.reduce_mean(cost)",
+        "kept = tf.math.logical_not(tf.math.equal(tags, 0)); cost = each(tags, tagger(words)); "
+        "cost *= tf.cast(kept, cost.dtype); cost = tf.reduce_mean(cost)",
+        "left = 1.0 - tf.cast(tf.equal(tags, 0), tf.float32); "
+        "cost = tf.reduce_mean(tf.multiply(left, each(tags, tagger(words))))",
+        "cost = tf.reduce_sum(each(tags, tagger(words)) * tf.sequence_mask(tags, 3, tf.float32))",
+        "cost = tf.keras.losses.sparse_categorical_crossentropy(tags, tagger(words), from_logits=True)",
+        "cost = 0.5 * tf.keras.losses.MSE(tf.one_hot(tags, 3), tagger(words))",
+    ],
+)
+def test_losses_that_nothing_divides(loss: str, tmp_path: Path) -> None:
+    assert codes_in(LOOP.format(loss), tmp_path) == {"GPU208"}
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "kept = tf.cast(tf.not_equal(tags, 0), tf.float32); "
+        "cost = tf.nn.compute_average_loss(each(tags, tagger(words)) * kept, global_batch_size=GLOBAL)",
+        "kept = tf.cast(tf.not_equal(tags, 0), tf.float32); "
+        "cost = tf.reduce_sum(each(tags, tagger(words)) * kept) / GLOBAL",
+        "kept = tf.cast(tags != 0, tf.float32) / strategy.num_replicas_in_sync; "
+        "cost = tf.reduce_mean(each(tags, tagger(words)) * kept)",
+        "share = 1.0 / tf.cast(strategy.num_replicas_in_sync, tf.float32); "
+        "cost = tf.reduce_mean(each(tags, tagger(words)) * share)",
+        "cost = tf.keras.losses.MSE(tf.one_hot(tags, 3), tagger(words)) / GLOBAL",
+        "cost = tf.keras.losses.MSE(tf.one_hot(tags, 3), tagger(words)) * (1.0 / GLOBAL)",
+        "cost = tf.nn.compute_average_loss(tf.keras.losses.MAE(tf.one_hot(tags, 3), tagger(words)), "
+        "global_batch_size=GLOBAL)",
+        "cost = tf.nn.scale_regularization_loss(tf.keras.losses.MAE(tf.one_hot(tags, 3), tagger(words)))",
+        "cost = tf.nn.compute_average_loss(each(tags, tagger(words)), global_batch_size=GLOBAL); "
+        "cost += 0.01 * tf.keras.losses.MSE(tagger.layers[0].kernel, tagger.layers[0].kernel)",
+    ],
+)
+def test_losses_that_something_divides(loss: str, tmp_path: Path) -> None:
+    assert codes_in(LOOP.format(loss), tmp_path) == set()
+
+
+TRAINER = """
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+GLOBAL = 16 * strategy.num_replicas_in_sync
+with strategy.scope():
+    coder = tf.keras.Sequential([tf.keras.Input((6,)), tf.keras.layers.Dense(6)])
+    sgd = tf.keras.optimizers.SGD(0.05)
+
+
+def divided(a, b):
+    return tf.reduce_sum(tf.abs(a - b)) / GLOBAL
+
+
+def averaged(a, b):
+    return tf.reduce_mean(tf.abs(a - b))
+
+
+def fit(distance):
+    def one(x):
+        with tf.GradientTape() as tape:
+            far = distance(x, coder(x))
+        sgd.apply_gradients(zip(tape.gradient(far, coder.trainable_variables), coder.trainable_variables))
+
+    @tf.function
+    def everywhere(x):
+        strategy.run(one, args=(x,))
+
+    rows = tf.data.Dataset.from_tensor_slices(tf.zeros((320, 6))).batch(GLOBAL)
+    for x in strategy.experimental_distribute_dataset(rows):
+        everywhere(x)
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        ("fit(divided)\nfit(averaged)", {"GPU208"}),
+        ("fit(averaged)\nfit(divided)", {"GPU208"}),
+        ("fit(divided)\nfit(divided)", set()),
+        ("import sys\nfit(averaged if len(sys.argv) == 2 else divided)", set()),
+        ("import sys\nif sys.argv[1]:\n    fit(averaged)\nelse:\n    fit(divided)", set()),
+    ],
+)
+def test_a_trainer_that_is_given_a_right_loss_and_a_wrong_one(calls: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(TRAINER + calls + "\n", tmp_path) == expected
