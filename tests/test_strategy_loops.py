@@ -126,3 +126,77 @@ def fit(distance):
 )
 def test_a_trainer_that_is_given_a_right_loss_and_a_wrong_one(calls: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(TRAINER + calls + "\n", tmp_path) == expected
+
+
+GIVEN_WHOLE = """
+import numpy as np
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+SIZE = 48 * strategy.num_replicas_in_sync
+with strategy.scope():
+    scorer = tf.keras.Sequential([tf.keras.Input((9,)), tf.keras.layers.Dense(1)])
+    descent = tf.keras.optimizers.SGD(0.01)
+
+
+def learn(x, rate=1.0, step=0):
+    {taken}
+    with tf.GradientTape() as tape:
+        off = tf.nn.compute_average_loss(tf.square(scorer(x))[:, 0], global_batch_size=SIZE)
+    slopes = tape.gradient(off, scorer.trainable_variables)
+    descent.apply_gradients(zip([rate * one for one in slopes], scorer.trainable_variables))
+
+
+@tf.function
+def on_all(*given):
+    strategy.run(learn, args=given)
+
+
+table = tf.random.normal([4800, 9])
+kept = np.load("kept.npy")
+(digits, _), _ = tf.keras.datasets.mnist.load_data()
+parts = strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensor_slices(table).batch(SIZE))
+{training}
+"""
+EACH = "for i in range(100):\n    "
+FROM = "i * SIZE:(i + 1) * SIZE"
+
+
+@pytest.mark.parametrize(
+    ("training", "expected"),
+    [
+        (f"{EACH}on_all(table[{FROM}])", {"GPU205"}),
+        (f"{EACH}on_all(table[{FROM}, :])", {"GPU205"}),
+        (f"{EACH}on_all(table[{FROM}] / 255.0, 0.1, tf.constant(i))", {"GPU205"}),
+        (f"{EACH}on_all(digits[{FROM}].astype('float32'))", {"GPU205"}),
+        (f"{EACH}on_all(tf.convert_to_tensor(digits[{FROM}] / 255.0))", {"GPU205"}),
+        (f"{EACH}on_all(tf.constant(np.random.rand(SIZE, 9), tf.float32), tf.constant(0.1))", {"GPU205"}),
+        (f"{EACH}on_all(np.random.rand(SIZE, 9).astype('f4'), i)", {"GPU205"}),
+        (f"{EACH}on_all(tf.random.stateless_uniform((SIZE, 9), (i, 2)))", {"GPU205"}),
+        ("first = 0\nwhile first < 4800:\n    on_all(table[first:first + 64])\n    first += 64", {"GPU205"}),
+        (f"{EACH}on_all(table[i:i + 1])", set()),
+        (f"{EACH}on_all(kept[{FROM}])", set()),
+        (f"{EACH}on_all(table[0])", set()),
+        ("on_all(table[:64])", set()),
+        ("for x in parts:\n    on_all(x, tf.random.normal((3, 1)))", set()),
+        ("for i, x in enumerate(parts):\n    on_all(x, tf.constant(0.1), tf.cast(i, tf.int64))", set()),
+        (f"betas = tf.constant([0.1, 0.2, 0.3])\n{EACH}on_all(betas[:2])", set()),
+        (f"{EACH}on_all(tf.constant(0.5), i)", set()),
+        (f"{EACH}on_all(tf.constant([0.1, 0.2]), tf.zeros((3, 9)))", set()),
+        (f"{EACH}on_all(read(i), tf.constant(0.5))", set()),
+        (f"{EACH}on_all(read(i), table[{FROM}])", set()),
+    ],
+)
+def test_rows_that_every_replica_gets_whole(training: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(GIVEN_WHOLE.format(taken="pass", training=training), tmp_path) - {"GPU504"} == expected
+
+
+def test_replicas_that_take_their_own_part(tmp_path: Path) -> None:
+    own = "x = x[tf.distribute.get_replica_context().replica_id_in_sync_group::strategy.num_replicas_in_sync]"
+    program = GIVEN_WHOLE.format(taken=own, training=f"{EACH}on_all(table[{FROM}])")
+    assert codes_in(program, tmp_path) == set()
+
+
+def test_samples_that_every_replica_draws_anew(tmp_path: Path) -> None:
+    drawn = f"{EACH}strategy.run(tf.function(lambda z: scorer(z)), args=(tf.random.normal((8, 9)),))"
+    assert "GPU205" not in codes_in(GIVEN_WHOLE.format(taken="pass", training=drawn), tmp_path)

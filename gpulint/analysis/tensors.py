@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gpulint.analysis import effects, events, gradients, host, runtime
 from gpulint.analysis.names import words
 from gpulint.analysis.nesting import leaves, rebuilt
-from gpulint.analysis.rounds import is_single
+from gpulint.analysis.rounds import is_batch, is_single
 from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.analysis.values import (
     Arguments,
@@ -192,6 +192,7 @@ def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: S
         of_weights=_is_of_weights(inputs),
         state=gradients.state_by_op(name, inputs),
         masks=_masks(name, inputs),
+        rows=_rows(name, fact, arguments),
     )
     interp.emit(events.OpCalled(site, interp.where(), name, inputs, result, input_dtype))
     if name in _PAIRS and arguments.positional:
@@ -231,6 +232,28 @@ _KEEPS_TRUTHS = frozenset(
     }
 )
 _JOINS_TRUTHS = frozenset({"operator.*", "operator.&", "operator.|"})
+
+
+def _rows(name: str, fact: Fact, arguments: Arguments) -> bool | None:
+    """Whether an op gives several examples, as far as is known."""
+    if name.startswith(_DRAWS):
+        shape = arguments.of("shape", fact.params)
+        sizes = shape.items if isinstance(shape, Items) else None
+        return len(sizes) > 1 and known(sizes[0]) != 1 if sizes is not None else None
+    if name in _FILLS:
+        return False
+    given = arguments.get(fact.params[0] if fact.params else "", 0)
+    return is_batch(given) if given is not None and name.startswith((*_CREATES, *_KEEPS_BATCH)) else None
+
+
+_DRAWS = ("tensorflow.random.", "tensorflow.keras.random.")
+_FILLS = frozenset({"tensorflow.fill", "tensorflow.ones", "tensorflow.zeros"})
+
+
+def _joined_rows(inputs: tuple[Value, ...]) -> bool | None:
+    """Whether what is computed element by element has several examples: as one of the inputs has."""
+    found = [is_batch(value) for value in inputs]
+    return True if True in found else None if None in found or not found else False
 
 
 def _has_one_row(name: str, fact: Fact, arguments: Arguments) -> bool:
@@ -427,6 +450,7 @@ def operate(interp: Interpreter, name: str, operands: tuple[Value, ...], node: i
         of_weights=_is_of_weights(operands),
         state=gradients.state_by_op(name, operands),
         masks=_masks(name, operands),
+        rows=_joined_rows(operands),
     )
     interp.emit(events.OpCalled(site, interp.where(), name, operands, result, dtype))
     return result

@@ -543,6 +543,7 @@ class Tensor(Value):
         "of_weights",
         "on_host",
         "reduced",
+        "rows",
         "scaled",
         "scope",
         "shape_of",
@@ -571,8 +572,12 @@ class Tensor(Value):
         of_weights: bool = False,
         state: Variable | None = None,
         masks: bool = False,
+        rows: bool | None = None,
     ) -> None:
         self.site = site
+        self.rows = rows
+        """Several examples, as a batch of data is: the next rows of a collection, rows that were drawn. False where it
+        is known to be none: a number, a list of numbers that the program spells out, zeros."""
         self.masks = masks
         """Truths, or zeros and ones: what compares, perhaps cast."""
         self.state = state
@@ -608,7 +613,7 @@ def one_of_many(tensors: Sequence[Tensor]) -> Tensor:
     not known to be a fault."""
     first = tensors[0]
     made = Tensor(first.site)
-    for name in ("device", "dtype", "reduced", "gradient", "layer", "scope", "state", "single", "masks"):
+    for name in ("device", "dtype", "reduced", "gradient", "layer", "scope", "state", "single", "masks", "rows"):
         if all(getattr(other, name) == getattr(first, name) for other in tensors):
             setattr(made, name, getattr(first, name))
     for name in ("shape_of", "from_data", "on_host", "symbolic", "scaled", "compiled", "of_weights"):
