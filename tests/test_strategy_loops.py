@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_rule_examples import codes_in
+from tests.test_rule_examples import codes_in, findings_in
 
 LOOP = """
 import tensorflow as tf
@@ -200,3 +200,165 @@ def test_replicas_that_take_their_own_part(tmp_path: Path) -> None:
 def test_samples_that_every_replica_draws_anew(tmp_path: Path) -> None:
     drawn = f"{EACH}strategy.run(tf.function(lambda z: scorer(z)), args=(tf.random.normal((8, 9)),))"
     assert "GPU205" not in codes_in(GIVEN_WHOLE.format(taken="pass", training=drawn), tmp_path)
+
+
+MADE_LATE = """
+import tensorflow as tf
+
+
+class Regressor(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.hidden = tf.keras.layers.Dense(3)
+        {inside}
+
+    def call(self, rows):
+        return self.hidden(rows)
+
+
+strategy = tf.distribute.MirroredStrategy()
+{made}
+
+
+def one(rows):
+    with tf.GradientTape() as tape:
+        off = tf.nn.compute_average_loss(tf.reduce_sum(regressor(rows) ** 2, axis=1))
+    slopes = tape.gradient(off, regressor.trainable_variables)
+    optimizer.apply_gradients(zip(slopes, regressor.trainable_variables))
+
+
+@tf.function
+def on_all(rows):
+    strategy.run(one, args=(rows,))
+
+
+table = tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(32 * strategy.num_replicas_in_sync)
+for rows in strategy.experimental_distribute_dataset(table):
+    on_all(rows)
+"""
+ADAM = "optimizer = tf.keras.optimizers.Adam()"
+IN_SCOPE = f"with strategy.scope():\n    {ADAM}"
+
+
+@pytest.mark.parametrize(
+    ("inside", "made", "expected"),
+    [
+        ("pass", f"regressor = Regressor()\n{ADAM}", {"GPU202"}),
+        ("pass", f"regressor = tf.keras.Sequential([tf.keras.layers.Dense(2)])\n{ADAM}", {"GPU202"}),
+        ("pass", f"regressor = Regressor()\n{IN_SCOPE}", set()),
+        ("pass", f"{IN_SCOPE}\n    regressor = Regressor()\n    regressor(tf.zeros((1, 4)))", set()),
+        ("pass", f"regressor = Regressor()\n{IN_SCOPE}\n    regressor(tf.zeros((1, 4)))", set()),
+        ("pass", f"regressor = Regressor()\nprepare(regressor)\n{ADAM}", set()),
+        ("pass", f"regressor = Regressor()\nregressor(tf.zeros((1, 4)))\n{IN_SCOPE}", {"GPU201"}),
+        ("pass", f"regressor = Regressor()\nregressor(tf.zeros((1, 4)))\n{ADAM}", {"GPU201"}),
+        ("self(tf.zeros((1, 4)))", f"regressor = Regressor()\n{IN_SCOPE}", {"GPU201"}),
+        ("self.scale = tf.Variable(1.0)", f"regressor = Regressor()\n{IN_SCOPE}", {"GPU201"}),
+        ("pass", f"regressor = tf.keras.Sequential()\nregressor.build((None, 4))\n{IN_SCOPE}", {"GPU201"}),
+        (
+            "pass",
+            "regressor = tf.keras.Sequential()\nregressor.add(tf.keras.Input((4,)))\n"
+            f"regressor.add(tf.keras.layers.Dense(2))\n{IN_SCOPE}",
+            {"GPU201"},
+        ),
+        (
+            "pass",
+            "base = tf.keras.applications.ResNet50(include_top=False, pooling='avg')\n"
+            f"regressor = tf.keras.Sequential([base, tf.keras.layers.Dense(2)])\n{IN_SCOPE}",
+            {"GPU201"},
+        ),
+    ],
+)
+def test_variables_that_replicas_make(inside: str, made: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(MADE_LATE.format(inside=inside, made=made), tmp_path) == expected
+
+
+OWN_METRIC = """
+import tensorflow as tf
+
+
+class Largest(tf.keras.metrics.Metric):
+    def __init__(self):
+        super().__init__()
+        self.most = {weight}
+
+    def update_state(self, values):
+        self.most.assign(tf.maximum(self.most, tf.reduce_max(values)))
+
+    def result(self):
+        return self.most
+
+
+strategy = tf.distribute.MirroredStrategy()
+{made}
+
+
+@tf.function
+def on_all(values):
+    {updated}
+
+
+numbers = tf.data.Dataset.range(640).map(lambda n: tf.cast(n, tf.float32)).batch(8 * strategy.num_replicas_in_sync)
+for values in strategy.experimental_distribute_dataset(numbers):
+    on_all(values)
+print(largest.result())
+"""
+WEIGHT = "self.add_weight(name='most', shape=(), initializer='zeros')"
+BY_REPLICAS = "strategy.run(lambda part: largest.update_state(part), args=(values,))"
+
+
+@pytest.mark.parametrize(
+    ("weight", "made", "updated", "expected"),
+    [
+        (WEIGHT, "largest = Largest()", BY_REPLICAS, {("GPU213", 18)}),
+        (WEIGHT, "with strategy.scope():\n    largest = Largest()", BY_REPLICAS, set()),
+        (WEIGHT, "largest = Largest()", "strategy.run(lambda part: largest.result(), args=(values,))", set()),
+        ("read()", "largest = Largest()", BY_REPLICAS, set()),
+    ],
+)
+def test_weights_of_a_metric_of_the_programs_own(
+    weight: str, made: str, updated: str, expected: set[tuple[str, int]], tmp_path: Path
+) -> None:
+    findings = findings_in(OWN_METRIC.format(weight=weight, made=made, updated=updated), tmp_path)
+    assert {(one.code, one.span.row) for one in findings} == expected
+
+
+KEPT = """
+import tensorflow as tf
+
+_kept = None
+
+
+def all_gpus():
+    global _kept
+    if _kept is None:
+        _kept = tf.distribute.MirroredStrategy()
+    return _kept
+
+
+def build():
+    return tf.keras.Sequential([tf.keras.Input((5,)), tf.keras.layers.Dense(1)])
+
+
+def learn(rows):
+    {body}
+    net.fit(rows, rows[:, :1], batch_size=16 * all_gpus().num_replicas_in_sync)
+
+
+{before}
+learn(tf.ones([320, 5]))
+"""
+
+
+@pytest.mark.parametrize("before", ["all_gpus()", "print(all_gpus().num_replicas_in_sync)", ""])
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("net = build()\n    with all_gpus().scope():\n        net.compile('adam', 'mse')", {("GPU201", 19)}),
+        ("with all_gpus().scope():\n        net = build()\n        net.compile('adam', 'mse')", set()),
+    ],
+)
+def test_a_strategy_that_a_function_keeps(
+    before: str, body: str, expected: set[tuple[str, int]], tmp_path: Path
+) -> None:
+    findings = findings_in(KEPT.format(before=before, body=body), tmp_path)
+    assert {(one.code, one.span.row) for one in findings} == expected

@@ -300,11 +300,13 @@ class UnknownFitted(Event):
 @dataclass(frozen=True, slots=True)
 class ModelCalled(Event):
     """A model is called on data, or asked for gradients' variables. `how`: "call", "predict", "evaluate",
-    "predict_on_batch", "test_on_batch", "variables", "train_on_batch"."""
+    "predict_on_batch", "test_on_batch", "variables", "train_on_batch". `built` says of its variables: "no" where it has
+    none yet, "outside" where they were made with no strategy in force, "" where neither is known."""
 
     model: Model
     how: str
     arguments: Arguments
+    built: str = ""
 
 
 @dataclass(frozen=True, slots=True)

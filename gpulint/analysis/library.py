@@ -178,11 +178,12 @@ def _strategy(interp: Interpreter, name: str, known: Fact, arguments: Arguments,
 
 def _model(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
     inputs = [interp.choose(value) for value in tensors.flattened(interp.choose(v) for v in arguments.all())]
-    if any(
-        isinstance(value, Tensor) or (isinstance(value, Layer) and ".shaped" in value.attributes) for value in inputs
-    ):
+    has_shape = any(map(members.has_shape, inputs))
+    if any(members.has_shape(value) and not isinstance(value, Model) for value in inputs):
         runtime.initialised(interp, "yes", site)
     model = members.make_model(interp, site, name)
+    if has_shape or arguments.open:
+        members.built(interp, model, is_known=has_shape)
     precision.remember_parts(interp, model, name, arguments)
     begins = symbol_of(arguments.get("inputs", 0) or NONE).parts
     if begins[0] == "attribute" and begins[-1] in ("input", "inputs"):
@@ -194,7 +195,9 @@ def _model_factory(interp: Interpreter, name: str, known: Fact, arguments: Argum
     runtime.initialised(interp, "yes", site)
     if name.endswith(".clone_model") and isinstance(original := arguments.of("model", known.params), Model):
         interp.emit(events.WeightsUsed(site, interp.where(), original, "clone_model", arguments))
-    return members.make_model(interp, site, name)
+    model = members.make_model(interp, site, name)
+    members.built(interp, model)
+    return model
 
 
 def _layer(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
@@ -204,8 +207,9 @@ def _layer(interp: Interpreter, name: str, known: Fact, arguments: Arguments, si
     interp.emit(events.LayerBuilt(site, interp.where(), layer, arguments))
     if name.endswith(".Lambda") and (function := arguments.get("function", 0)) is not None:
         interp.state.write(layer.attributes, members.FUNCTION, function)
-    if any(word in arguments.keywords for word in ("input_shape", "batch_input_shape", "input_dim")):
-        interp.state.write(layer.attributes, ".shaped", Constant(True))
+    is_input = name.endswith(".InputLayer")
+    if is_input or any(word in arguments.keywords for word in ("input_shape", "batch_input_shape", "input_dim")):
+        interp.state.write(layer.attributes, members.SHAPED, Constant(True))
     rate = arguments.get("rate", 0)
     if not (isinstance(rate, Constant) and rate.value in (0, 0.0)):
         runtime.called(interp, known, site)
