@@ -10,6 +10,7 @@ from gpulint.analysis import host
 from gpulint.analysis.contexts import Loop
 from gpulint.analysis.counters import COUNTER
 from gpulint.analysis.names import words
+from gpulint.analysis.nesting import leaves
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.symbols import ROWS, Symbol, distance, is_one_row, symbol
 from gpulint.analysis.values import Constant, Items, Tensor, Unknown, Value
@@ -196,7 +197,7 @@ def is_batch(value: Value) -> bool | None:
     if isinstance(value, Constant):
         return False
     if isinstance(value, Items) and value.items is not None:
-        found = {is_batch(one) for one in value.items}
+        found = {None if isinstance(one, Items) else is_batch(one) for one in leaves(value)}
         return False if found == {False} else None
     if type(value) is not Unknown:
         return None
