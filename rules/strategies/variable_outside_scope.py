@@ -85,7 +85,8 @@ class VariableOutsideScope(Rule):
     ## Fix
     Unsafe: puts the statement into `with strategy.scope():`, where the strategy has a name there. A variable to
     which replicas assign a number that stands in the source gets `aggregation=ONLY_FIRST_REPLICA`; one to which
-    they assign anything else, or that a helper or a constructor makes, has no fix, as only the author knows how their values go together.
+    they assign anything else, or that a helper or a constructor makes, has no fix, as only the author knows how their
+    values go together.
 
     ## At run time
     One copy with as many updates as there are replicas.
