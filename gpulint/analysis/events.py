@@ -116,6 +116,14 @@ class ScopeEntered(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ScopeDropped(Event):
+    """A call gives a scope that nobody has entered, and its result is not used. `made` is the `.scope()` call."""
+
+    strategy: Strategy
+    made: Site
+
+
+@dataclass(frozen=True, slots=True)
 class StrategyRun(Event):
     """`strategy.run(function, args)`. `arguments` are what `args` and `kwargs` hold, or the batch that is given as the
     whole of them (`args=next(iterator)`)."""

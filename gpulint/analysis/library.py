@@ -227,6 +227,7 @@ def _optimizer(interp: Interpreter, name: str, known: Fact, arguments: Arguments
     made.scales = scales
     made.has_slots = not name.endswith(".SGD") or arguments.open or arguments.get("momentum", 1) is not None
     made.accumulates = _accumulates(arguments)
+    made.may_accumulate = _may_accumulate(arguments)
     return made
 
 
@@ -239,6 +240,12 @@ def _accumulates(arguments: Arguments) -> bool:
     """Whether an optimizer is told to apply the gradients of several steps together."""
     steps = known(arguments.get("gradient_accumulation_steps"))
     return isinstance(steps, int) and steps > 1
+
+
+def _may_accumulate(arguments: Arguments) -> bool:
+    """Whether it is told so, or with a number that is not known."""
+    steps = arguments.get("gradient_accumulation_steps")
+    return arguments.open or (steps is not None and known(steps) not in (None, 1))
 
 
 def _metric(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:

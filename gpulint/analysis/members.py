@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gpulint.analysis import calls, effects, events, fields, precision, removed, runtime, tensors, threads
+from gpulint.analysis import calls, effects, events, fields, managers, precision, removed, runtime, tensors, threads
 from gpulint.analysis.contexts import Where
 from gpulint.analysis.control import Halts
 from gpulint.analysis.paths import Path, compatible
@@ -131,7 +131,9 @@ def _of_kind(interp: Interpreter, cls: UserClass, libraries: list[str], argument
         if known.kind is Kind.LAYER:
             return Layer(site, interp.where(), library, cls, precision.policy_of(interp, arguments))
         if known.kind is Kind.OPTIMIZER:
-            return make_optimizer(interp, site, library, cls)
+            made = make_optimizer(interp, site, library, cls)
+            made.may_accumulate = arguments.open or any("accum" in name.lower() for name in arguments.keywords)
+            return made
         if known.kind is Kind.METRIC:
             return make_metric(interp, site, library, cls)
         if known.kind is Kind.LOSS:
@@ -425,10 +427,13 @@ def escaped(interp: Interpreter, value: Any, how: str, site: Site) -> None:
             interp.emit(events.StrategyUsed(site, interp.where(), one, how))
         elif isinstance(one, Tape):
             one.is_persistent = False
+        elif isinstance(one, Variable) and how == "passed":
+            one.is_handed_out = True
         elif isinstance(one, Model) and how == "passed":
             built(interp, one, is_known=False)
         elif isinstance(one, Manager) and one.kind == "scope":
             interp.emit(events.ScopeEntered(site, interp.where(), one.payload, one.site, True))
+            interp.state.write(one.state, managers.ENTERED, True)
             interp.emit(events.StrategyUsed(site, interp.where(), one.payload, how))
 
 
@@ -450,7 +455,7 @@ def _within(value: Any) -> Iterator[Any]:
 
 def _parts(value: Value) -> tuple[Any, ...]:
     if isinstance(value, Items):
-        return value.items or ()
+        return value.items or (value.element,)
     if isinstance(value, Mapping):
         return tuple(value.entries.values())
     if isinstance(value, Instance):

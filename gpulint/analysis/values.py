@@ -449,13 +449,15 @@ _HAND_ON = frozenset({"Flatten", "Identity", "InputLayer", "Permute", "RepeatVec
 
 class Optimizer(Object):
     """An optimizer. `scales`: it is a LossScaleOptimizer (None: it may be one); `accumulates`: it adds up the gradients
-    of several steps; `has_slots`: it makes variables for those of the model, which SGD without momentum does not."""
+    of several steps; `may_accumulate`: it is told how many, or may be; `has_slots`: it makes variables for those of the
+    model, which SGD without momentum does not."""
 
-    __slots__ = ("accumulates", "has_slots", "scales")
+    __slots__ = ("accumulates", "has_slots", "may_accumulate", "scales")
 
     def __init__(self, site: Site, where: Where = NOWHERE, library: str = "", cls: UserClass | None = None) -> None:
         super().__init__(site, where, library, cls)
         self.accumulates = False
+        self.may_accumulate = False
         self.has_slots = True
         self.scales: bool | None = False
 
@@ -477,14 +479,16 @@ class Loss(Object):
 
 
 class Variable(Object):
-    """A `tf.Variable`. `counts_steps`: it is an optimizer's `iterations`."""
+    """A `tf.Variable`. `counts_steps`: it is an optimizer's `iterations`; `is_handed_out`: code that is not known has
+    it."""
 
-    __slots__ = ("counts_steps", "dtype")
+    __slots__ = ("counts_steps", "dtype", "is_handed_out")
 
     def __init__(self, site: Site, where: Where, dtype: str | None = None, counts_steps: bool = False) -> None:
         super().__init__(site, where, "tensorflow.Variable")
         self.dtype = dtype
         self.counts_steps = counts_steps
+        self.is_handed_out = False
 
 
 class Tape(Object):
