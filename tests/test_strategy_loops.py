@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fixing.fixing import fixed_text
 from tests.test_rule_examples import codes_in, findings_in
 
 LOOP = """
@@ -362,3 +363,340 @@ def test_a_strategy_that_a_function_keeps(
 ) -> None:
     findings = findings_in(KEPT.format(before=before, body=body), tmp_path)
     assert {(one.code, one.span.row) for one in findings} == expected
+
+
+SUMMED = """
+import tensorflow as tf
+
+net = tf.keras.Sequential([tf.keras.Input((3,)), tf.keras.layers.Dense(1)])
+adam = {optimizer}
+adam.build(net.trainable_variables)
+EVERY = 8
+sums = [tf.Variable(tf.zeros_like(one), trainable=False) for one in net.trainable_variables]
+rows = tf.data.Dataset.from_tensor_slices(tf.zeros((960, 3))).batch(32)
+
+
+def slopes_of(x):
+    with tf.GradientTape() as tape:
+        off = tf.reduce_mean(net(x) ** 2) / EVERY
+    return tape.gradient(off, net.trainable_variables)
+
+
+@tf.function
+def small_step(x):
+    for kept, slope in zip(sums, slopes_of(x)):
+        kept.assign_add(slope)
+    {applied}
+
+
+def empty():
+    for kept in sums:
+        kept.assign(tf.zeros_like(kept))
+
+
+@tf.function
+def apply():
+    adam.apply_gradients(zip(sums, net.trainable_variables))
+
+
+for epoch in range(30):
+    for number, x in enumerate(rows):
+        small_step(x)
+        {after}
+"""
+AT_ONCE = "adam.apply_gradients(zip(sums, net.trainable_variables))"
+
+
+@pytest.mark.parametrize(
+    ("applied", "after", "expected"),
+    [
+        (AT_ONCE, "pass", {"GPU212"}),
+        (AT_ONCE, "if (number + 1) % EVERY == 0:\n            empty()", {"GPU212"}),
+        (AT_ONCE, "empty()", set()),
+        (AT_ONCE, "note(sums)", set()),
+        ("pass", "if (number + 1) % EVERY == 0:\n            apply()\n            empty()", set()),
+    ],
+)
+def test_sums_that_are_applied_by_a_function(applied: str, after: str, expected: set[str], tmp_path: Path) -> None:
+    program = SUMMED.format(optimizer="tf.keras.optimizers.Adam()", applied=applied, after=after)
+    assert codes_in(program, tmp_path) == expected
+
+
+OVERRIDDEN = """
+import tensorflow as tf
+
+
+class Adding(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.inner = tf.keras.Sequential([tf.keras.Input((3,)), tf.keras.layers.Dense(1)])
+        self.sums = [tf.Variable(tf.zeros_like(one), trainable=False) for one in self.inner.trainable_variables]
+        self.seen = tf.Variable(0, trainable=False)
+
+    def call(self, x):
+        return self.inner(x)
+
+    def empty(self):
+        for kept in self.sums:
+            kept.assign(tf.zeros_like(kept))
+
+    def use(self):
+        self.optimizer.apply_gradients(zip(self.sums, self.inner.trainable_variables))
+
+    def use_and_empty(self):
+        self.use()
+        self.empty()
+
+    def train_step(self, data):
+        with tf.GradientTape() as tape:
+            off = tf.reduce_mean((self.inner(data[0]) - data[1]) ** 2) / 4
+        for kept, slope in zip(self.sums, tape.gradient(off, self.inner.trainable_variables)):
+            kept.assign_add(slope)
+        self.seen.assign_add(1)
+        {used}
+        return {{"off": off}}
+
+
+adding = Adding()
+adding.compile(tf.keras.optimizers.SGD(0.1))
+adding.fit(tf.ones([320, 3]), tf.ones([320, 1]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("used", "expected"),
+    [
+        ("self.use()\n        tf.cond(self.seen % 4 == 0, self.empty, lambda: None)", {"GPU212"}),
+        ("tf.cond(self.seen % 4 == 0, self.use_and_empty, lambda: None)", set()),
+        ("self.use()\n        self.empty()", set()),
+    ],
+)
+def test_sums_that_a_train_step_applies(used: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(OVERRIDDEN.format(used=used), tmp_path) == expected
+
+
+MICRO = """
+import tensorflow as tf
+
+
+class Adder(tf.keras.optimizers.SGD):
+    def __init__(self, accumulation=1, **rest):
+        super().__init__(**rest)
+        self.accumulation = accumulation
+
+
+net = tf.keras.Sequential([tf.keras.Input((3,)), tf.keras.layers.Dense(1)])
+optimizer = {optimizer}
+
+
+@tf.function
+def learn(rows, micro_steps):
+    for part in range(micro_steps):
+        with tf.GradientTape() as tape:
+            off = tf.reduce_mean(net(rows) ** 2)
+        optimizer.apply_gradients(zip(tape.gradient(off, net.trainable_variables), net.trainable_variables))
+"""
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "expected"),
+    [
+        ("tf.keras.optimizers.SGD(0.1)", {"GPU212"}),
+        ("tf.keras.optimizers.SGD(0.1, gradient_accumulation_steps=None)", {"GPU212"}),
+        ("tf.keras.optimizers.SGD(0.1, gradient_accumulation_steps=6)", set()),
+        ("tf.keras.optimizers.SGD(0.1, gradient_accumulation_steps=read())", set()),
+        ("Adder(accumulation=6)", set()),
+    ],
+)
+def test_optimizers_that_add_up_by_themselves(optimizer: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(MICRO.format(optimizer=optimizer), tmp_path) & {"GPU212"} == expected
+
+
+OF_ROWS = """
+import numpy as np
+import tensorflow as tf
+
+
+class Rows({base}):
+    def __init__(self, table, batch_size=32):
+        super().__init__()
+        self.table = table
+        self.batch_size = batch_size
+
+    def __len__(self):
+        return len(self.table) // self.batch_size
+
+    def __getitem__(self, number):
+        part = self.table[number * self.batch_size:(number + 1) * self.batch_size]
+        return part, part[:, :1]
+
+
+SIZE = 24
+strategy = tf.distribute.MirroredStrategy()
+rows = Rows(np.zeros((960, 6), "float32"), {size})
+with {scope}:
+    net = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    net.compile(optimizer="adam", loss="mse")
+net.fit({given})
+"""
+SEQUENCE, IN_FORCE = "tf.keras.utils.Sequence", "strategy.scope()"
+
+
+@pytest.mark.parametrize(
+    ("base", "size", "scope", "given", "expected"),
+    [
+        (SEQUENCE, "SIZE", IN_FORCE, "rows", {"GPU209"}),
+        ("tf.keras.utils.PyDataset", "batch_size=SIZE", IN_FORCE, "rows", {"GPU209"}),
+        (SEQUENCE, "SIZE * strategy.num_replicas_in_sync", IN_FORCE, "rows", set()),
+        (SEQUENCE, "int(input())", IN_FORCE, "rows", set()),
+        (SEQUENCE, "batch_size=4", IN_FORCE, "rows", set()),
+        ("object", "SIZE", IN_FORCE, "rows.table, rows.table[:, :1], batch_size=read()", set()),
+        (SEQUENCE, "SIZE", "tf.device('/cpu:0'), strategy.scope()", "read(), validation_data=rows", set()),
+    ],
+)
+def test_batches_of_a_class_of_the_programs_own(
+    base: str, size: str, scope: str, given: str, expected: set[str], tmp_path: Path
+) -> None:
+    program = OF_ROWS.format(base=base, size=size, scope=scope, given=given)
+    assert codes_in(program, tmp_path) & {"GPU209"} == expected
+
+
+def test_the_size_that_a_class_is_given_is_scaled(tmp_path: Path) -> None:
+    program = OF_ROWS.format(base=SEQUENCE, size="SIZE", scope=IN_FORCE, given="rows")
+    assert '"float32"), SIZE * strategy.num_replicas_in_sync)' in fixed_text(program, tmp_path, select=("GPU209",))
+
+
+SCOPED = """
+import tensorflow as tf
+
+
+class Setup:
+    def __init__(self):
+        self.strategy = tf.distribute.MirroredStrategy()
+
+    def scope(self):
+        {given}
+
+
+def train(rows, setup):
+    {built}
+    net.fit(rows, rows[:, :1], batch_size=16 * setup.strategy.num_replicas_in_sync)
+
+
+def train_again(rows, setup):
+    with setup.scope():
+        net = tf.keras.Sequential([tf.keras.Input((2,)), tf.keras.layers.Dense(1)])
+        net.compile("adam", "mse")
+    net.fit(rows, rows[:, :1], batch_size=16 * setup.strategy.num_replicas_in_sync)
+
+
+train(tf.ones((320, 2)), Setup())
+train_again(tf.ones((320, 2)), Setup())
+"""
+NET = "net = tf.keras.Sequential([tf.keras.Input((2,)), tf.keras.layers.Dense(1)])"
+COMPILED = "net.compile('adam', 'mse')"
+RETURNED = "return self.strategy.scope()"
+
+
+@pytest.mark.parametrize(
+    ("given", "built", "expected"),
+    [
+        (RETURNED, f"setup.scope()\n    {NET}\n    {COMPILED}", {("GPU204", 14)}),
+        (RETURNED, f"with setup.scope():\n        {NET}\n        {COMPILED}", set()),
+        (
+            RETURNED,
+            f"scope = setup.scope()\n    scope.__enter__()\n    {NET}\n    {COMPILED}\n"
+            "    scope.__exit__(None, None, None)",
+            set(),
+        ),
+        (RETURNED, f"use(setup.scope())\n    {NET}\n    {COMPILED}", set()),
+        (
+            "made = self.strategy.scope()\n        made.__enter__()\n        return made",
+            f"setup.scope()\n    {NET}\n    {COMPILED}",
+            set(),
+        ),
+    ],
+)
+def test_a_scope_that_one_caller_drops(given: str, built: str, expected: set[tuple[str, int]], tmp_path: Path) -> None:
+    findings = findings_in(SCOPED.format(given=given, built=built), tmp_path)
+    assert {(one.code, one.span.row) for one in findings if one.code == "GPU204"} == expected
+
+
+COUNTED = """
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    judge = tf.keras.Sequential([tf.keras.Input((3,)), tf.keras.layers.Dense(2)])
+
+
+def one(rows):
+    return tf.reduce_sum(tf.argmax(judge(rows), -1))
+
+
+@tf.function
+def on_all(rows):
+    hits = strategy.run(one, args=(rows,))
+    {given}
+
+
+parts = tf.data.Dataset.from_tensor_slices(tf.zeros((320, 3))).batch(16 * strategy.num_replicas_in_sync)
+for rows in strategy.experimental_distribute_dataset(parts):
+    on_all(rows)
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("return tf.compat.v1.to_float(hits)", {"GPU214"}),
+        ("return tf.compat.v1.to_int32(hits)", {"GPU214"}),
+        ("return tf.compat.v1.to_float(strategy.reduce('SUM', hits, axis=None))", set()),
+        ("return strategy.reduce('SUM', hits, axis=None)", set()),
+    ],
+)
+def test_parts_that_an_operation_of_tensorflow_1_takes(given: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(COUNTED.format(given=given), tmp_path) == expected
+
+
+FITTED = """
+import tensorflow as tf
+
+
+class Pair(tf.keras.Model):
+    def __init__(self, first):
+        super().__init__()
+        self.first = first
+
+    def compile(self, optimizer):
+        super().compile()
+        self.own = optimizer
+
+    def train_step(self, rows):
+        with tf.GradientTape() as tape:
+            off = tf.reduce_mean(self.first(rows) ** 2)
+        slopes = tape.gradient(off, self.first.trainable_variables)
+        self.own.apply_gradients(zip(slopes, self.first.trainable_variables))
+        return {{"off": off}}
+
+    def fit(self, *given, **named):
+        return super().fit(*given, **named)
+
+
+pair = Pair(tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)]))
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    pair.compile(tf.keras.optimizers.SGD(0.1))
+{trained}
+"""
+
+
+@pytest.mark.parametrize(
+    ("trained", "expected"),
+    [
+        ("pair.fit(tf.zeros((64, 4)))", {"GPU201"}),
+        ("pair.train_step(tf.zeros((64, 4)))", {"GPU201", "GPU206"}),
+    ],
+)
+def test_a_train_step_that_fit_calls(trained: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(FITTED.format(trained=trained), tmp_path) - {"GPU508"} == expected
