@@ -19,6 +19,7 @@ from gpulint.analysis import (
     picked,
     protocols,
     removed,
+    rounds,
     runtime,
     symbols,
     tensors,
@@ -371,6 +372,7 @@ def item(interp: Interpreter, container: Value, key: Value, node: ir.Node) -> Va
             static=container.static,
             from_data=container.from_data,
             single=adds_axis(key),
+            rows=are_next_rows(key) or None,
         )
     elif isinstance(container, Constant) and isinstance(container.value, str) and isinstance(index, int):
         if -len(container.value) <= index < len(container.value):
@@ -394,6 +396,12 @@ def adds_axis(key: Value) -> bool:
     if isinstance(first, External):
         return first.name.endswith(".newaxis")
     return isinstance(first, Constant) and first.value is None
+
+
+def are_next_rows(key: Value) -> bool:
+    """Whether an index gives the rows of the present round of a loop, among several: `x[i : i + 32, :]`."""
+    first = key.items[0] if isinstance(key, Items) and key.items else key
+    return type(first) is Unknown and first.symbol.parts[0] == symbols.ROWS and rounds.are_next(*first.symbol.parts[2:])
 
 
 def sliced(interp: Interpreter, container: Value, bounds: tuple[Value, ...], node: ir.Node) -> Value:
@@ -425,6 +433,7 @@ def sliced(interp: Interpreter, container: Value, bounds: tuple[Value, ...], nod
             from_data=container.from_data,
             on_host=container.on_host,
             single=symbols.is_one_row(*map(symbol_of, bounds)),
+            rows=rounds.are_next(*map(symbol_of, bounds)) or None,
         )
     if isinstance(container, Constant) and isinstance(container.value, (str, bytes)) and exact and step != 0:
         return Constant(container.value[lower:upper:step])

@@ -116,6 +116,14 @@ class ScopeEntered(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ScopeDropped(Event):
+    """A call gives a scope that nobody has entered, and its result is not used. `made` is the `.scope()` call."""
+
+    strategy: Strategy
+    made: Site
+
+
+@dataclass(frozen=True, slots=True)
 class StrategyRun(Event):
     """`strategy.run(function, args)`. `arguments` are what `args` and `kwargs` hold, or the batch that is given as the
     whole of them (`args=next(iterator)`)."""
@@ -300,11 +308,13 @@ class UnknownFitted(Event):
 @dataclass(frozen=True, slots=True)
 class ModelCalled(Event):
     """A model is called on data, or asked for gradients' variables. `how`: "call", "predict", "evaluate",
-    "predict_on_batch", "test_on_batch", "variables", "train_on_batch"."""
+    "predict_on_batch", "test_on_batch", "variables", "train_on_batch". `built` says of its variables: "no" where it has
+    none yet, "outside" where they were made with no strategy in force, "" where neither is known."""
 
     model: Model
     how: str
     arguments: Arguments
+    built: str = ""
 
 
 @dataclass(frozen=True, slots=True)

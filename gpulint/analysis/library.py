@@ -179,11 +179,12 @@ def _strategy(interp: Interpreter, name: str, known: Fact, arguments: Arguments,
 
 def _model(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
     inputs = [interp.choose(value) for value in tensors.flattened(interp.choose(v) for v in arguments.all())]
-    if any(
-        isinstance(value, Tensor) or (isinstance(value, Layer) and ".shaped" in value.attributes) for value in inputs
-    ):
+    has_shape = any(map(members.has_shape, inputs))
+    if any(members.has_shape(value) and not isinstance(value, Model) for value in inputs):
         runtime.initialised(interp, "yes", site)
     model = members.make_model(interp, site, name)
+    if has_shape or arguments.open:
+        members.built(interp, model, is_known=has_shape)
     precision.remember_parts(interp, model, name, arguments)
     wholes = {tensors.whole_of(symbol_of(one)) for one in leaves(arguments.get("inputs", 0) or NONE)}
     model.part_of = wholes.pop() if len(wholes) == 1 else None
@@ -194,7 +195,9 @@ def _model_factory(interp: Interpreter, name: str, known: Fact, arguments: Argum
     runtime.initialised(interp, "yes", site)
     if name.endswith(".clone_model") and isinstance(original := arguments.of("model", known.params), Model):
         interp.emit(events.WeightsUsed(site, interp.where(), original, "clone_model", arguments))
-    return members.make_model(interp, site, name)
+    model = members.make_model(interp, site, name)
+    members.built(interp, model)
+    return model
 
 
 def _layer(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
@@ -204,8 +207,9 @@ def _layer(interp: Interpreter, name: str, known: Fact, arguments: Arguments, si
     interp.emit(events.LayerBuilt(site, interp.where(), layer, arguments))
     if name.endswith(".Lambda") and (function := arguments.get("function", 0)) is not None:
         interp.state.write(layer.attributes, members.FUNCTION, function)
-    if any(word in arguments.keywords for word in ("input_shape", "batch_input_shape", "input_dim")):
-        interp.state.write(layer.attributes, ".shaped", Constant(True))
+    is_input = name.endswith(".InputLayer")
+    if is_input or any(word in arguments.keywords for word in ("input_shape", "batch_input_shape", "input_dim")):
+        interp.state.write(layer.attributes, members.SHAPED, Constant(True))
     rate = arguments.get("rate", 0)
     if not (isinstance(rate, Constant) and rate.value in (0, 0.0)):
         runtime.called(interp, known, site)
@@ -223,6 +227,7 @@ def _optimizer(interp: Interpreter, name: str, known: Fact, arguments: Arguments
     made.scales = scales
     made.has_slots = not name.endswith(".SGD") or arguments.open or arguments.get("momentum", 1) is not None
     made.accumulates = _accumulates(arguments)
+    made.may_accumulate = _may_accumulate(arguments)
     return made
 
 
@@ -235,6 +240,12 @@ def _accumulates(arguments: Arguments) -> bool:
     """Whether an optimizer is told to apply the gradients of several steps together."""
     steps = known(arguments.get("gradient_accumulation_steps"))
     return isinstance(steps, int) and steps > 1
+
+
+def _may_accumulate(arguments: Arguments) -> bool:
+    """Whether it is told so, or with a number that is not known."""
+    steps = arguments.get("gradient_accumulation_steps")
+    return arguments.open or (steps is not None and known(steps) not in (None, 1))
 
 
 def _metric(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
@@ -256,7 +267,7 @@ def _loss(interp: Interpreter, name: str, known: Fact, arguments: Arguments, sit
 def _loss_function(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
     runtime.called(interp, known, site)
     precision.in_loss(interp, arguments.all(), site)
-    return tensors.derived(interp, site, arguments.all())
+    return tensors.loss_function(interp, name, arguments, site)
 
 
 def _variable(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gpulint.analysis import access, calls, runtime
 from gpulint.analysis.contexts import Context, DeviceScope, StrategyScope
 from gpulint.analysis.control import NORMAL, STOPS, Halts
-from gpulint.analysis.events import DeviceEntered, ScopeEntered, StrategyUsed
+from gpulint.analysis.events import DeviceEntered, ScopeDropped, ScopeEntered, StrategyUsed
 from gpulint.analysis.state import alternatives
 from gpulint.analysis.symbols import Symbol
 from gpulint.analysis.values import Arguments, Bound, Constant, Function, Instance, Manager, Strategy, Unknown, Value
@@ -17,6 +17,16 @@ from gpulint.syntax import ir
 
 if TYPE_CHECKING:
     from gpulint.analysis.interpreter import Interpreter
+
+
+ENTERED = "entered"
+"""In the state of a scope: it was entered, or somebody else has it who may."""
+
+
+def dropped(interp: Interpreter, value: Value, site: Site) -> None:
+    """Nobody uses what a call gave."""
+    if isinstance(value, Manager) and value.kind == "scope" and ENTERED not in value.state:
+        interp.emit(ScopeDropped(site, interp.where(), value.payload, value.site))
 
 
 def enter_all(
@@ -114,6 +124,7 @@ def push(interp: Interpreter, manager: Manager, site: Site) -> Value:
         strategy = manager.payload
         interp.context = context._replace(scopes=(*context.scopes, StrategyScope(site, strategy)))
         interp.emit(ScopeEntered(site, interp.where(), strategy, manager.site, False))
+        interp.state.write(manager.state, ENTERED, True)
         interp.emit(StrategyUsed(site, interp.where(), strategy, "entered"))
         return strategy  # type: ignore[no-any-return]
     elif manager.kind == "null":

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gpulint.analysis import calls, effects, events, fields, precision, removed, runtime, tensors, threads
+from gpulint.analysis import calls, effects, events, fields, managers, precision, removed, runtime, tensors, threads
 from gpulint.analysis.contexts import Where
 from gpulint.analysis.control import Halts
 from gpulint.analysis.paths import Path, compatible
@@ -16,6 +16,7 @@ from gpulint.analysis.values import (
     Arguments,
     Bound,
     Constant,
+    Function,
     Instance,
     Items,
     Join,
@@ -130,7 +131,9 @@ def _of_kind(interp: Interpreter, cls: UserClass, libraries: list[str], argument
         if known.kind is Kind.LAYER:
             return Layer(site, interp.where(), library, cls, precision.policy_of(interp, arguments))
         if known.kind is Kind.OPTIMIZER:
-            return make_optimizer(interp, site, library, cls)
+            made = make_optimizer(interp, site, library, cls)
+            made.may_accumulate = arguments.open or any("accum" in name.lower() for name in arguments.keywords)
+            return made
         if known.kind is Kind.METRIC:
             return make_metric(interp, site, library, cls)
         if known.kind is Kind.LOSS:
@@ -140,6 +143,37 @@ def _of_kind(interp: Interpreter, cls: UserClass, libraries: list[str], argument
 
 def make_model(interp: Interpreter, site: Site, library: str, cls: UserClass | None = None) -> Model:
     return _announced(interp, Model(site, interp.where(), library, cls), events.ModelBuilt)
+
+
+BUILT = ".built"
+"""Attribute of a model: whether its variables were made with no strategy in force. It has none before any are made."""
+
+
+def built(interp: Interpreter, model: Model, is_known: bool = True) -> None:
+    """The variables of a model are made, unless they have been; `is_known`: certainly."""
+    if BUILT not in model.attributes:
+        outside = Constant(interp.context.is_outside) if is_known else Unknown(("built", model.symbol))
+        interp.state.write(model.attributes, BUILT, outside)
+
+
+def has_shape(value: Value) -> bool:
+    """Whether a part of a model says what shape its input has, or has variables itself: the model has some at once."""
+    if isinstance(value, Model):
+        return known(value.attributes.get(BUILT)) is True
+    return isinstance(value, Tensor) or (isinstance(value, Layer) and SHAPED in value.attributes)
+
+
+SHAPED = ".shaped"
+"""Attribute of a layer that is told the shape of its input."""
+
+
+def called(interp: Interpreter, model: Model, how: str, arguments: Arguments, site: Site) -> None:
+    """A model is used (`events.ModelCalled`). Its first call makes its variables."""
+    before = model.attributes.get(BUILT)
+    has = "no" if before is None else "outside" if known(before) is True else ""
+    interp.emit(events.ModelCalled(site, interp.where(), model, how, arguments, has))
+    if how != "variables":
+        built(interp, model)
 
 
 def make_optimizer(
@@ -204,9 +238,22 @@ def _seen_strategy(interp: Interpreter, frame: Frame) -> Strategy | None:
     words = interp.words_of(frame.definition)
     for scope in (*frame.closure, frame.module.globals):
         for name, value in list(scope.items()):
-            if name in words and (found := _strategy_in(value, interp.path, 1)) is not None:
+            if name in words and (found := _strategy_in(value, interp.path, 1) or _got(interp, value)) is not None:
                 return found
     return None
+
+
+def _got(interp: Interpreter, value: Any) -> Strategy | None:
+    """The strategy that a function of the program gives which keeps it in a variable of its module."""
+    if not isinstance(value, Function) or not isinstance(value.definition, ir.FunctionDef):
+        return None
+    given = {
+        node.value.id
+        for node in ir.below(value.definition)
+        if isinstance(node, ir.Return) and isinstance(node.value, ir.Name)
+    }
+    kept = (value.module.globals[name] for name in sorted(given) if name in value.module.globals)
+    return next((found for one in kept if (found := _strategy_in(one, interp.path, 1)) is not None), None)
 
 
 def _strategy_in(value: Any, path: Path, depth: int) -> Strategy | None:
@@ -265,9 +312,7 @@ def library_attribute(interp: Interpreter, receiver: Object, name: str, node: ir
                 return Variable(receiver.site, receiver.where, "int64", counts_steps=True)
             if (isinstance(receiver, Model) and "variables" in name) or name == "trainable_weights":
                 if isinstance(receiver, Model):
-                    interp.emit(
-                        events.ModelCalled(interp.site(node), interp.where(), receiver, "variables", Arguments())
-                    )
+                    called(interp, receiver, "variables", Arguments(), interp.site(node))
             return Unknown(symbol)
     if isinstance(receiver, (Tape, Loss)):
         return Bound(receiver, name)
@@ -314,7 +359,7 @@ def call_object(interp: Interpreter, receiver: Object, arguments: Arguments, sit
     """`receiver(…)`."""
     if isinstance(receiver, Model):
         runtime.initialised(interp, "yes", site)
-        interp.emit(events.ModelCalled(site, interp.where(), receiver, "call", arguments))
+        called(interp, receiver, "call", arguments, site)
     if isinstance(receiver, (Model, Layer)) and known(arguments.get("training")) is not False:
         effects.of_layer(interp, receiver, site)
     if receiver.cls is not None:
@@ -382,15 +427,20 @@ def updated(
 
 
 def escaped(interp: Interpreter, value: Any, how: str, site: Site) -> None:
-    """A value goes where gpulint does not follow: strategies and scopes in it count as used, and others
-    have the tapes."""
+    """A value goes where gpulint does not follow: strategies and scopes in it count as used, others have the tapes, and
+    may call the models that they are given."""
     for one in _within(value):
         if isinstance(one, Strategy):
             interp.emit(events.StrategyUsed(site, interp.where(), one, how))
         elif isinstance(one, Tape):
             one.is_persistent = False
+        elif isinstance(one, Variable) and how == "passed":
+            one.is_handed_out = True
+        elif isinstance(one, Model) and how == "passed":
+            built(interp, one, is_known=False)
         elif isinstance(one, Manager) and one.kind == "scope":
             interp.emit(events.ScopeEntered(site, interp.where(), one.payload, one.site, True))
+            interp.state.write(one.state, managers.ENTERED, True)
             interp.emit(events.StrategyUsed(site, interp.where(), one.payload, how))
 
 
@@ -412,7 +462,7 @@ def _within(value: Any) -> Iterator[Any]:
 
 def _parts(value: Value) -> tuple[Any, ...]:
     if isinstance(value, Items):
-        return value.items or ()
+        return value.items or (value.element,)
     if isinstance(value, Mapping):
         return tuple(value.entries.values())
     if isinstance(value, Instance):
@@ -433,6 +483,8 @@ def stored(interp: Interpreter, receiver: Object, name: str, value: Value, site:
     """An attribute is set. Of an object of the program it can be read elsewhere by anyone."""
     if isinstance(receiver, Model) and name == "optimizer" and isinstance(value, Optimizer):
         interp.state.write(receiver.attributes, ".optimizer", value)
+    if isinstance(receiver, Model) and isinstance(value, Variable):
+        built(interp, receiver)
     if isinstance(receiver, Model) and name == "run_eagerly":
         interp.emit(events.EagerModeSet(site, interp.where(), receiver, interp.choose(value)))
     escaped(interp, value, "stored", site)

@@ -61,6 +61,9 @@ def call(interp: Interpreter, receiver: Value, name: str, arguments: Arguments, 
     if isinstance(receiver, Super):
         receiver = receiver.receiver
         if name == "__init__":
+            given = tensors.flattened(map(interp.choose, arguments.all()))
+            if isinstance(receiver, Model) and (arguments.open or any(map(members.has_shape, given))):
+                members.built(interp, receiver, is_known=not arguments.open)
             return NONE
     if isinstance(receiver, Strategy):
         return distribution.method(interp, receiver, name, arguments, site)
@@ -134,6 +137,8 @@ def _metric(interp: Interpreter, receiver: Metric, name: str, arguments: Argumen
         return NONE
     if name == "result":
         return Tensor(site)
+    if name in ("add_weight", "add_variable"):
+        return members.make_variable(interp, site, tensors.named_dtype(arguments.get("dtype")))
     return Unknown(("call", ("attribute", receiver.symbol, name), site))
 
 

@@ -10,9 +10,10 @@ from gpulint.analysis import host
 from gpulint.analysis.contexts import Loop
 from gpulint.analysis.counters import COUNTER
 from gpulint.analysis.names import words
+from gpulint.analysis.nesting import leaves
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.symbols import ROWS, Symbol, distance, is_one_row, symbol
-from gpulint.analysis.values import Tensor, Unknown, Value
+from gpulint.analysis.values import Constant, Items, Tensor, Unknown, Value
 from gpulint.places import Site
 
 _ROUND = frozenset({"item", "index", "turn"})
@@ -175,16 +176,63 @@ def count_of(name: Symbol) -> int | None:
     return len(range(*bounds)) if all(bounds[2:]) else None
 
 
+def are_next(lower: Symbol, upper: Symbol, step: Symbol) -> bool:
+    """Whether a slice with these bounds gives several rows of which the present round of a loop is the turn."""
+    return not (lower.words | upper.words).isdisjoint(_OF_ROUND) and not is_one_row(lower, upper, step)
+
+
+_OF_ROUND = _ROUND | {COUNTER}
+
+
 def is_array(value: Value) -> bool:
     """Whether NumPy made a value of several numbers: `np.array(states)`, `np.random.normal(size=(64, 8))`."""
-    if type(value) is not Unknown or value.symbol.parts[0] != "call":
+    return type(value) is Unknown and _is_array(value.symbol)
+
+
+def is_batch(value: Value) -> bool | None:
+    """Whether a value is several examples, in a tensor or in an array that NumPy made: rows that were drawn, the next
+    rows of a collection (`x[i : i + 32]`). False for numbers, and what is made of them; None where it is not known."""
+    if isinstance(value, Tensor):
+        return value.rows
+    if isinstance(value, Constant):
         return False
-    made, (_, given) = _external(value.symbol), _call(value.symbol)
+    if isinstance(value, Items) and value.items is not None:
+        found = {None if isinstance(one, Items) else is_batch(one) for one in leaves(value)}
+        return False if found == {False} else None
+    if type(value) is not Unknown:
+        return None
+    return True if _is_array(value.symbol) else False if _changes(value.symbol) else None
+
+
+@lru_cache(maxsize=8192)
+def _is_array(name: Symbol) -> bool:
+    head, *rest = name.parts
+    if head == "slice" and len(rest) >= 3:
+        return are_next(*map(symbol, rest[1:4])) and _is_of_arrays(symbol(rest[0]))
+    if head == "binary":
+        return any(isinstance(part, Symbol) and _is_array(part) for part in rest[1:])
+    if head != "call":
+        return False
+    made, (called, given) = _external(name), _call(name)
+    if called in _KEEPS_ARRAY and not made:
+        owner = symbol(rest[0]).parts
+        return owner[0] == "attribute" and _is_array(symbol(owner[1]))
     if made in ("numpy.random.rand", "numpy.random.randn"):
         return bool(given)
     is_drawn = made in ("numpy.random.normal", "numpy.random.random", "numpy.random.uniform")
     return (is_drawn or made in _ARRAYS) and not all(map(_is_constant, given))
 
+
+def _is_of_arrays(name: Symbol) -> bool:
+    """Whether a value is an array that NumPy made, or one of those that a data set of Keras is."""
+    while name.parts[0] in ("item", "binary"):
+        name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
+    made = _external(name) if name.parts[0] == "call" else ""
+    return _is_array(name) or (made.startswith("tensorflow.keras.datasets.") and made.endswith(".load_data"))
+
+
+_KEEPS_ARRAY = frozenset({"astype", "copy"})
+"""Methods of arrays that give one of the same shape."""
 
 _ARRAYS = frozenset(
     f"numpy.{name}" for name in ("array", "asarray", "concatenate", "hstack", "ones", "stack", "vstack", "zeros")

@@ -51,7 +51,9 @@ behind is seen by the next."""
 
 
 def expression(interp: Interpreter, node: ir.ExpressionStatement) -> int:
-    interp.evaluate(node.value)
+    value = interp.evaluate(node.value)
+    if isinstance(node.value, ir.Call):
+        managers.dropped(interp, interp.choose(value), interp.site(node.value))
     return NORMAL
 
 

@@ -9,7 +9,7 @@ from gpulint.analysis import effects, events, gradients, host, runtime
 from gpulint.analysis.names import words
 from gpulint.analysis.nesting import leaves, rebuilt
 from gpulint.analysis.paths import compatible
-from gpulint.analysis.rounds import is_single
+from gpulint.analysis.rounds import is_batch, is_single
 from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.analysis.values import (
     Arguments,
@@ -196,11 +196,69 @@ def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: S
         single=_has_one_row(name, fact, arguments),
         of_weights=_is_of_weights(inputs),
         state=gradients.state_by_op(name, inputs),
+        masks=_masks(name, inputs),
+        rows=_rows(name, fact, arguments),
     )
     interp.emit(events.OpCalled(site, interp.where(), name, inputs, result, input_dtype))
     if name in _PAIRS and arguments.positional:
         return Items("tuple", (arguments.positional[0], Tensor(site)))
     return result
+
+
+def _masks(name: str, inputs: tuple[Value, ...]) -> bool:
+    """Whether an op or operator gives truths, or zeros and ones."""
+    are = [isinstance(value, Tensor) and value.masks for value in inputs]
+    if name == "operator.-":
+        return len(are) == 2 and are[1] and known(inputs[0]) == 1
+    if name in _KEEPS_TRUTHS:
+        return are[:1] == [True]
+    if gradients.SCALES.get(name, name) in _JOINS_TRUTHS:
+        return bool(are) and all(are)
+    return name.startswith("tensorflow.") and name.rpartition(".")[2] in _COMPARES
+
+
+_COMPARES = frozenset(
+    {"equal", "greater", "greater_equal", "is_finite", "is_inf", "is_nan", "isclose", "isfinite", "isinf", "isnan"}
+    | {"less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal", "sequence_mask"}
+)
+"""Ops that say of each element whether something holds."""
+
+_KEEPS_TRUTHS = frozenset(
+    {
+        "tensorflow.cast",
+        "tensorflow.expand_dims",
+        "tensorflow.identity",
+        "tensorflow.reshape",
+        "tensorflow.squeeze",
+        "tensorflow.stop_gradient",
+        "tensorflow.keras.ops.cast",
+        "tensorflow.keras.ops.expand_dims",
+        "operator.~",
+    }
+)
+_JOINS_TRUTHS = frozenset({"operator.*", "operator.&", "operator.|"})
+
+
+def _rows(name: str, fact: Fact, arguments: Arguments) -> bool | None:
+    """Whether an op gives several examples, as far as is known."""
+    if name.startswith(_DRAWS):
+        shape = arguments.of("shape", fact.params)
+        sizes = shape.items if isinstance(shape, Items) else None
+        return len(sizes) > 1 and known(sizes[0]) != 1 if sizes is not None else None
+    if name in _FILLS:
+        return False
+    given = arguments.get(fact.params[0] if fact.params else "", 0)
+    return is_batch(given) if given is not None and name.startswith((*_CREATES, *_KEEPS_BATCH)) else None
+
+
+_DRAWS = ("tensorflow.random.", "tensorflow.keras.random.")
+_FILLS = frozenset({"tensorflow.fill", "tensorflow.ones", "tensorflow.zeros"})
+
+
+def _joined_rows(inputs: tuple[Value, ...]) -> bool | None:
+    """Whether what is computed element by element has several examples: as one of the inputs has."""
+    found = [is_batch(value) for value in inputs]
+    return True if True in found else None if None in found or not found else False
 
 
 def _has_one_row(name: str, fact: Fact, arguments: Arguments) -> bool:
@@ -412,6 +470,19 @@ def is_computed(left: Value, right: Value) -> bool:
     )
 
 
+def loss_function(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
+    """`keras.losses.name(y_true, y_pred)`: one number for each example."""
+    given = arguments.all()
+    result = derived(interp, site, given)
+    if isinstance(result, Tensor) and name not in _OF_WHOLE_BATCH and not _is_of_weights(flattened(given)):
+        result.reduced = Reduced("none", site)
+    return result
+
+
+_OF_WHOLE_BATCH = frozenset({"tensorflow.keras.losses.dice", "tensorflow.keras.losses.tversky"})
+"""Functions that give one number for all examples (run on Keras 3.15)."""
+
+
 def operate(interp: Interpreter, name: str, operands: tuple[Value, ...], node: ir.Node) -> Value:
     """An operator with a tensor among its operands."""
     site = interp.site(node)
@@ -438,6 +509,8 @@ def operate(interp: Interpreter, name: str, operands: tuple[Value, ...], node: i
         of_weights=_is_of_weights(operands),
         state=gradients.state_by_op(name, operands),
         static=not any(_is_tensor(value) for value in operands),
+        masks=_masks(name, operands),
+        rows=_joined_rows(operands),
     )
     if not result.static:
         interp.emit(events.OpCalled(site, interp.where(), name, operands, result, dtype))
@@ -460,6 +533,7 @@ def compared(site: Site, left: Value, right: Value) -> Tensor:
         on_host=any(_is_host_tensor(side) if isinstance(side, Variable) else _is_cpu(side) for side in known)
         or not any(_is_tensor(side) for side in sides)
         or (len(known) == len(sides) and all(_is_shape(side) or _is_host_tensor(side) for side in known)),
+        masks=True,
     )
 
 
@@ -510,8 +584,10 @@ def _is_weight(value: Value | None) -> bool:
 
 
 def _weighs(factor: Value | None) -> bool:
-    """Whether a factor makes one term of a loss count more or less than others, by its size or its name: one over the
-    replicas or the batch is small and called something else."""
+    """Whether a factor makes one term of a loss, or some examples, count more or less than others, by its size or its
+    name: one over the replicas or the batch is small and called something else. A mask is zeros and ones."""
+    if isinstance(factor, Tensor) and factor.masks:
+        return True
     if factor is None or isinstance(factor, (Tensor, Variable, PerReplica)) or _is_batch_size(factor):
         return False
     if isinstance(factor, Constant) and isinstance(factor.value, (int, float)) and factor.value >= 1:

@@ -84,7 +84,7 @@ def model_method(interp: Interpreter, model: Model, name: str, arguments: Argume
         return _fit(interp, model, arguments, site)
     if name in _USES:
         runtime.initialised(interp, "yes", site)
-        interp.emit(events.ModelCalled(site, interp.where(), model, _USES[name], arguments))
+        members.called(interp, model, _USES[name], arguments, site)
         if name in ("predict", "evaluate"):
             datasets.consumed(interp, interp.choose(arguments.get("x", 0) or NONE), "evaluate", site, None)
         return tensors.derived(interp, site, arguments.all()) if _USES[name] == "call" else Unknown(("used", site))
@@ -95,7 +95,14 @@ def model_method(interp: Interpreter, model: Model, name: str, arguments: Argume
     if name in WEIGHTS:
         weights_used(interp, model, name, arguments, site)
     elif name == "add" and arguments.positional:
-        precision.added(interp, model, interp.choose(arguments.positional[0]))
+        layer = interp.choose(arguments.positional[0])
+        precision.added(interp, model, layer)
+        if members.has_shape(layer):
+            members.built(interp, model)
+    elif name == "add_weight":
+        members.built(interp, model)
+    elif name == "build":
+        members.built(interp, model, is_known=model.cls is None)
     elif name == "get_layer":
         layer = Layer(model.site, model.where, "tensorflow.keras.layers.Layer")
         layer.attributes[members.OF_MODEL] = model

@@ -453,13 +453,15 @@ _HAND_ON = frozenset({"Flatten", "Identity", "InputLayer", "Permute", "RepeatVec
 
 class Optimizer(Object):
     """An optimizer. `scales`: it is a LossScaleOptimizer (None: it may be one); `accumulates`: it adds up the gradients
-    of several steps; `has_slots`: it makes variables for those of the model, which SGD without momentum does not."""
+    of several steps; `may_accumulate`: it is told how many, or may be; `has_slots`: it makes variables for those of the
+    model, which SGD without momentum does not."""
 
-    __slots__ = ("accumulates", "has_slots", "scales")
+    __slots__ = ("accumulates", "has_slots", "may_accumulate", "scales")
 
     def __init__(self, site: Site, where: Where = NOWHERE, library: str = "", cls: UserClass | None = None) -> None:
         super().__init__(site, where, library, cls)
         self.accumulates = False
+        self.may_accumulate = False
         self.has_slots = True
         self.scales: bool | None = False
 
@@ -481,14 +483,16 @@ class Loss(Object):
 
 
 class Variable(Object):
-    """A `tf.Variable`. `counts_steps`: it is an optimizer's `iterations`."""
+    """A `tf.Variable`. `counts_steps`: it is an optimizer's `iterations`; `is_handed_out`: code that is not known has
+    it."""
 
-    __slots__ = ("counts_steps", "dtype")
+    __slots__ = ("counts_steps", "dtype", "is_handed_out")
 
     def __init__(self, site: Site, where: Where, dtype: str | None = None, counts_steps: bool = False) -> None:
         super().__init__(site, where, "tensorflow.Variable")
         self.dtype = dtype
         self.counts_steps = counts_steps
+        self.is_handed_out = False
 
 
 class Tape(Object):
@@ -543,9 +547,11 @@ class Tensor(Value):
         "from_data",
         "gradient",
         "layer",
+        "masks",
         "of_weights",
         "on_host",
         "reduced",
+        "rows",
         "scaled",
         "scope",
         "shape_of",
@@ -575,8 +581,15 @@ class Tensor(Value):
         of_weights: bool = False,
         state: Variable | None = None,
         static: bool = False,
+        masks: bool = False,
+        rows: bool | None = None,
     ) -> None:
         self.site = site
+        self.rows = rows
+        """Several examples, as a batch of data is: the next rows of a collection, rows that were drawn. False where it
+        is known to be none: a number, a list of numbers that the program spells out, zeros."""
+        self.masks = masks
+        """Truths, or zeros and ones: what compares, perhaps cast."""
         self.state = state
         """The variable whose content this is, perhaps scaled, clipped or cast."""
         self.of_weights = of_weights
@@ -612,7 +625,7 @@ def one_of_many(tensors: Sequence[Tensor]) -> Tensor:
     not known to be a fault."""
     first = tensors[0]
     made = Tensor(first.site)
-    for name in ("device", "dtype", "reduced", "gradient", "layer", "scope", "state", "single"):
+    for name in ("device", "dtype", "reduced", "gradient", "layer", "scope", "state", "single", "masks", "rows"):
         if all(getattr(other, name) == getattr(first, name) for other in tensors):
             setattr(made, name, getattr(first, name))
     for name in ("shape_of", "static", "from_data", "on_host", "symbolic", "scaled", "compiled", "of_weights"):

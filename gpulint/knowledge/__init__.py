@@ -57,8 +57,14 @@ def fact(name: str) -> Fact | None:
         return generated(name.replace(".legacy.", "."))
     if (of_keras := _EARLIER.sub("tensorflow.keras.", name)) != name and (known := generated(canonical(of_keras))):
         return known
-    return RUNTIME.get(name) or STRATEGIES.get(name) or OTHER_LIBRARIES.get(name) or generated(name)
+    return RUNTIME.get(name) or STRATEGIES.get(name) or OTHER_LIBRARIES.get(name) or _CASTS.get(name) or generated(name)
 
+
+_CASTS = {
+    f"tensorflow.compat.v1.to_{dtype}": Fact(Kind.OP, ("x", "name"))
+    for dtype in ("bfloat16", "complex128", "complex64", "double", "float", "int32", "int64")
+}
+"""Operations that only TensorFlow 1 names so; `tf.compat.v1` has them to this day."""
 
 _EARLIER = re.compile(r"^tensorflow\.(?=(?:losses|metrics)\.)")
 """Modules whose functions the newest release has in Keras alone (`tf.losses.mean_squared_error`)."""

@@ -14,6 +14,7 @@ from gpulint.api import (
     Severity,
     Site,
     Where,
+    callers,
     confidence,
     events,
     mentions,
@@ -85,7 +86,7 @@ class AccumulateApplies(Rule):
     ## What is not reported
     Real accumulation (variables, lists, sums): applied after the loop, under a condition inside it, or emptied after
     each time. Sums whose earlier part is scaled in each round (momentum, running means, traces), sums of the gradients
-    of several losses, and Keras's own `gradient_accumulation_steps`.
+    of several losses, Keras's own `gradient_accumulation_steps`, and optimizers of the program's own that accumulate.
 
     ## At run time
     Optimizer iterations equal micro-steps.
@@ -126,7 +127,7 @@ class AccumulateApplies(Rule):
             gradient = tensor.gradient
             if gradient is None or gradient.accumulated:
                 self._accumulates.add(event.site)
-            elif problem := self._problem(event.where, gradient):
+            elif not _accumulates_itself(event.optimizer) and (problem := self._problem(event.where, gradient)):
                 self._suspects.setdefault(
                     event.site,
                     Report(
@@ -166,7 +167,8 @@ class AccumulateApplies(Rule):
                 yield report
         for event in self._applied:
             for variable in event.accumulators:
-                yield from _misused(event, self._updates[id(variable)])
+                never_emptied = plan.is_complete and not variable.is_handed_out
+                yield from _misused(event, self._updates[id(variable)], never_emptied)
 
     def _problem(self, applied: Where, gradient: values.Gradient) -> str:
         loops = applied.context.loops
@@ -182,6 +184,13 @@ class AccumulateApplies(Rule):
         if over_micro_steps or scaled_for:
             return "gradients are applied on every micro-step instead of being added up"
         return ""
+
+
+def _accumulates_itself(optimizer: values.Object) -> bool:
+    """Whether an optimizer is told of several steps that it may add up: by Keras's argument, or one of its own."""
+    if isinstance(optimizer, values.Optimizer) and optimizer.may_accumulate:
+        return True
+    return any("accum" in name.lower() for name in optimizer.attributes)
 
 
 def _one_by_one(applied: Where, taken: Where) -> bool:
@@ -214,8 +223,8 @@ def _has_gradients(row: values.Value | None) -> bool:
     return any(isinstance(one, values.Tensor) and one.gradient is not None for one in _rows(row))
 
 
-def _misused(applied: events.GradientsApplied, updates: list[events.StateUpdated]) -> Iterator[Report]:
-    """What is wrong with a variable that is applied as a gradient."""
+def _misused(applied: events.GradientsApplied, updates: list[events.StateUpdated], all_known: bool) -> Iterator[Report]:
+    """What is wrong with a variable that is applied as a gradient. `all_known`: nothing else updates it."""
     added = [one for one in updates if one.is_move]
     replaced = [one for one in updates if one.gradient is not None and not one.is_move]
     emptied = [one for one in updates if one.gradient is None]
@@ -226,7 +235,7 @@ def _misused(applied: events.GradientsApplied, updates: list[events.StateUpdated
             confidence=confidence(applied.where, replaced[0].where),
             related=((applied.site, "they are applied here"),),
         )
-    elif added and emptied and all(_is_rarer(one.where, applied.where) for one in emptied):
+    elif added and emptied and _are_rarer(emptied, applied.where):
         yield Report(
             applied.site,
             "the sum of gradients is applied at every micro-step, and emptied only now and then",
@@ -244,6 +253,22 @@ def _misused(applied: events.GradientsApplied, updates: list[events.StateUpdated
                 (emptied[0].site, "the sum is emptied here"),
             ),
         )
+    elif added and not emptied and not replaced and all_known:
+        if (loop := _growing_in(applied.where, added, [])) is not None:
+            yield Report(
+                applied.site,
+                "the sum of gradients is applied at every micro-step, and never emptied",
+                confidence=confidence(applied.where, added[0].where),
+                related=((loop.site, "the sum grows in this loop"), (added[0].site, "they are added up here")),
+            )
+
+
+def _are_rarer(emptied: list[events.StateUpdated], applied: Where) -> bool:
+    """Whether a sum is emptied less often than it is applied: in that round of a loop, and so in others."""
+    beside = [one for one in emptied if _is_beside(one.where, applied)]
+    return {one.site for one in beside} == {one.site for one in emptied} and all(
+        _is_rarer(one.where, applied) for one in beside
+    )
 
 
 def _growing_in(applied: Where, added: list[events.StateUpdated], emptied: list[events.StateUpdated]) -> Loop | None:
@@ -287,10 +312,17 @@ def _is_always(where: Where, loop: Loop) -> bool:
 
 
 def _is_rarer(where: Where, other: Where) -> bool:
-    """Whether a place is reached on a condition that another one of the same function, or round, is not under."""
+    """Whether a place is reached on a condition that another one is not under."""
     own = {literal for literal in where.path - other.path if literal.condition.operator not in _OF_TRIES}
-    beside = where.caller.definition == other.caller.definition or _is_in_round(where, other)
-    return bool(own) and beside and not other.path - where.path
+    return bool(own) and not other.path - where.path
+
+
+def _is_beside(where: Where, other: Where) -> bool:
+    """Whether a place is reached in the same function as another one, in one call that leads to both with no loop
+    around the other, or in the same round."""
+    ways = {id(one) for one in callers(other.caller) if one.loops >= len(other.context.loops)}
+    is_same_call = any(id(one) in ways and one.site is not None for one in callers(where.caller))
+    return is_same_call or where.caller.definition == other.caller.definition or _is_in_round(where, other)
 
 
 def _is_in_round(where: Where, other: Where) -> bool:

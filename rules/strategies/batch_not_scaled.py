@@ -31,7 +31,8 @@ class BatchNotScaled(Rule):
     """Batch size not scaled by the replicas
 
     ## What it does
-    Finds a batch size that is a plain constant in training under a multi-replica strategy.
+    Finds a batch size that is a plain constant in training under a multi-replica strategy: of a dataset, of `fit`, or
+    the `batch_size` that a `keras.utils.PyDataset` or `Sequence` of the program keeps.
 
     ## Why is this bad
     The batch is split: with eight replicas each GPU gets an eighth of it, too little to be busy, and adding GPUs
@@ -100,6 +101,10 @@ class BatchNotScaled(Rule):
                 place = event.arguments.sites.get("batch_size", event.site)
                 self._batches.append((event, strategy, event.batch_size, place, place))
             self._keep(event, strategy, event.data)
+            for data in possible(event.data, event.where):
+                if isinstance(data, values.Instance):
+                    for size, written in _sizes_of_own(data):
+                        self._batches.append((event, strategy, size, data.site, written))
         return iter(())
 
     def on_dataset_distributed(self, event: events.DatasetDistributed, plan: Plan) -> Iterator[Report]:
@@ -148,6 +153,21 @@ class BatchNotScaled(Rule):
                     strategy.site,
                 ),
             )
+
+
+def _sizes_of_own(data: values.Instance) -> Iterator[tuple[values.Value, Site]]:
+    """The batch size that a data set of the program's own (`keras.utils.PyDataset`) keeps, and where it is written."""
+    if data.cls is not None and not OF_BATCHES.isdisjoint(data.cls.libraries()):
+        for name, value in data.attributes.items():
+            if name.strip("_") in KEPT and isinstance(value, values.Constant) and value.origin is not None:
+                yield value, value.origin
+
+
+OF_BATCHES = frozenset({"tensorflow.keras.utils.PyDataset", "tensorflow.keras.utils.Sequence"})
+"""Classes whose items are batches. `fit` divides them over the replicas, as it does those of a dataset."""
+
+KEPT = frozenset({"batch_size", "batchsize", "bs"})
+"""Attributes that keep the size."""
 
 
 def _scaled(

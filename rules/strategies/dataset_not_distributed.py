@@ -16,7 +16,7 @@ from gpulint.api import (
     Site,
     confidence,
     events,
-    is_array,
+    is_batch,
     leaves,
     loops,
     names,
@@ -30,7 +30,8 @@ class DatasetNotDistributed(Rule):
     """Plain data given to every replica
 
     ## What it does
-    Finds `strategy.run` fed from a plain dataset or from arrays of NumPy.
+    Finds `strategy.run` fed from a plain dataset, or training in a loop on plain tensors and arrays of NumPy: rows that
+    are drawn (`tf.random.normal((64, 8))`) or the next ones of a collection (`x[i : i + 64]`).
 
     ## Why is this bad
     Every replica gets the same whole batch: N GPUs do the same work (measured on TensorFlow 2.21: 64 and 64 of
@@ -71,7 +72,9 @@ class DatasetNotDistributed(Rule):
     ```
 
     ## What is not reported
-    Distributed datasets and values, arrays outside loops, `Model.fit`, values that come from somewhere unknown.
+    Distributed datasets and values, tensors and arrays outside training loops, numbers that every replica is given on
+    purpose (a learning rate, a step), replicas that take their own part (`replica_id_in_sync_group`), `Model.fit`,
+    values that come from somewhere unknown.
 
     ## Fix
     Unsafe: distributes the dataset with `strategy.experimental_distribute_dataset`, where it is made or in the
@@ -89,6 +92,19 @@ class DatasetNotDistributed(Rule):
     why = "every replica gets the same whole batch and does the same work"
     instead = "iterate over `strategy.experimental_distribute_dataset(dataset)`"
 
+    def __init__(self) -> None:
+        self._given_whole: list[tuple[events.StrategyRun, Report]] = []
+        self._trains: set[Site] = set()
+        """Where replicas are run that apply gradients."""
+
+    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
+        if event.where.context.replica is not None:
+            self._trains.add(event.where.context.replica.site)
+        return iter(())
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        yield from (report for event, report in self._given_whole if event.site in self._trains)
+
     def on_strategy_run(self, event: events.StrategyRun, plan: Plan) -> Iterator[Report]:
         if not event.strategy.is_multi_replica:
             return
@@ -99,14 +115,17 @@ class DatasetNotDistributed(Rule):
         if any(isinstance(value, values.PerReplica) for value in given):
             return
         plain = [value for value in given if isinstance(value, values.Tensor) and value.from_data]
-        are_arrays = [is_array(value) for value in given if not isinstance(value, values.Constant)]
-        if are_arrays and all(are_arrays) and event.where.context.loops:
-            yield Report(
+        are_batches = {is_batch(value) for value in given}
+        is_data = True in are_batches and None not in are_batches
+        if is_data and not plain and event.where.context.loops and not plan.mentions(_OWN_NUMBER):
+            what = "tensors" if any(isinstance(value, values.Tensor) for value in given) else "arrays"
+            report = Report(
                 event.site,
-                "`strategy.run` is given arrays, which every replica gets whole",
-                instead="give each replica its part: make a dataset of the arrays, and distribute that",
+                f"`strategy.run` is given {what}, which every replica gets whole",
+                instead=f"give each replica its part: make a dataset of the {what}, and distribute that",
                 confidence=confidence(event.where, event.strategy.where),
             )
+            self._given_whole.append((event, report))
         if plain:
             yield Report(
                 event.site,
@@ -120,6 +139,10 @@ class DatasetNotDistributed(Rule):
                     event.strategy.site,
                 ),
             )
+
+
+_OWN_NUMBER = "replica_id_in_sync_group"
+"""What a replica that takes its own part of the data asks for."""
 
 
 def _distributed(draft: Draft, batch: Site, strategy: Site) -> list[Edit]:

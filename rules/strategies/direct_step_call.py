@@ -16,6 +16,7 @@ from gpulint.api import (
     Severity,
     Site,
     Where,
+    callers,
     calls,
     confidence,
     events,
@@ -85,8 +86,8 @@ class DirectStepCall(Rule):
     ```
 
     ## What is not reported
-    Steps called inside the function that `strategy.run` is given, steps that nothing in the program calls, evaluation,
-    and the path without a strategy.
+    Steps called inside the function that `strategy.run` is given, the `train_step` that `fit` calls, steps that nothing
+    in the program calls, evaluation, and the path without a strategy.
 
     ## Fix
     Unsafe, where nobody uses what the step returns: calls it as `strategy.run(step, args=(batch,))`. Every replica
@@ -109,6 +110,12 @@ class DirectStepCall(Rule):
         """The models of which a run of a function reads the variables, by the identity of its `Caller`."""
         self._runs: set[Site] = set()
         """Where a strategy runs a function, or may: without one it is called there as it is."""
+        self._fits: set[Site] = set()
+        """Where Keras calls the `train_step` of a model."""
+
+    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
+        self._fits.add(event.site)
+        return iter(())
 
     def on_strategy_run(self, event: events.StrategyRun, plan: Plan) -> Iterator[Report]:
         self._runs.add(event.site)
@@ -130,7 +137,7 @@ class DirectStepCall(Rule):
         is_step = caller.site is not None and caller.loops == len(event.where.context.loops)
         if not caller.known and (caller.site is None or (is_step and caller.site == caller.definition)):
             return
-        if caller.site in self._runs:
+        if caller.site in self._runs or any(one.site in self._fits for one in callers(caller)):
             return
         yield Report(
             caller.site if is_step and caller.site is not None else event.site,

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, Site, confidence, events, possible, values
+from gpulint.api import (
+    STRATEGY_WORDS,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    Where,
+    callers,
+    confidence,
+    events,
+    possible,
+    together,
+    values,
+)
 
 
 class LossNotAveraged(Rule):
@@ -13,8 +28,9 @@ class LossNotAveraged(Rule):
     ## What it does
     Finds, in a replica function, gradients of a loss that was averaged or added up over the replica's own batch and
     never divided by the global batch size or the number of replicas, or of the losses of its examples
-    (`Reduction.NONE`), which TensorFlow adds up. A mean is found as one term of a loss of which others are right as
-    well, with a weight (`0.1 *`, `LAMBDA *`, `config.l1_weight *`) or without.
+    (`Reduction.NONE`, functions such as `keras.losses.mean_squared_error`), which TensorFlow adds up. A mean is found
+    as one term of a loss of which others are right as well, with a weight (`0.1 *`, `LAMBDA *`, `config.l1_weight *`)
+    or without, and with a mask (`tf.cast(tf.not_equal(y, 0), tf.float32) *`).
 
     ## Why is this bad
     Gradients are added up over the replicas. A mean over the local batch makes each step as many times too large
@@ -91,8 +107,8 @@ class LossNotAveraged(Rule):
     instead = "divide by the global batch size: `tf.nn.compute_average_loss(per_example, global_batch_size=…)`"
 
     def __init__(self) -> None:
-        self._suspects: list[tuple[Site, Report]] = []
-        self._scaled: set[Site] = set()
+        self._suspects: list[tuple[events.GradientsApplied, Report]] = []
+        self._scaled: dict[Site, list[Where]] = defaultdict(list)
 
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
         replica = event.where.context.replica
@@ -105,17 +121,26 @@ class LossNotAveraged(Rule):
                 if gradient is None or reduced is None:
                     continue
                 if gradient.scaled or reduced.how == "scaled":
-                    self._scaled.add(event.site)
+                    self._scaled[event.site].append(event.where)
                 elif text := _problem(reduced, plan.has_keras_3):
                     places = ((gradient.site, "its gradient is taken here"), (replica.site, "each replica runs this"))
                     sure = confidence(event.where, replica.strategy.where)
                     report = Report(reduced.site, text, confidence=sure, related=places)
-                    self._suspects.append((event.site, report))
+                    self._suspects.append((event, report))
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        """A loss that is scaled on some other path is left to its author, who knows."""
-        yield from (report for site, report in self._suspects if site not in self._scaled)
+        """A loss that is scaled on some other path is left to its author, who knows; not one that another call of the
+        same function scales."""
+        for event, report in self._suspects:
+            if all(_is_another_call(event.where, scaled) for scaled in self._scaled[event.site]):
+                yield report
+
+
+def _is_another_call(one: Where, other: Where) -> bool:
+    """Whether one run of the program has both moments, and other calls lead to them."""
+    ways = [[caller.site for caller in callers(where.caller)] for where in (one, other)]
+    return together(one, other) and ways[0] != ways[1]
 
 
 def _problem(reduced: values.Reduced, keras_3: bool) -> str:

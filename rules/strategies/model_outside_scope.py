@@ -61,7 +61,8 @@ class ModelOutsideScope(Rule):
     ## What is not reported
     Models built by a helper that is called in the scope, the path on which there is no strategy or one replica,
     models that are never trained there, a second model trained on one device beside one that is trained under the
-    strategy, a model whose constructor enters the scope itself, and strategies with one replica.
+    strategy, a model whose constructor enters the scope itself, a model that has no variables before replicas call it
+    (they make them under the strategy), and strategies with one replica.
 
     ## Fix
     Unsafe: puts the statements that build the model, and those that compile it, into `with strategy.scope():`,
@@ -122,7 +123,7 @@ class ModelOutsideScope(Rule):
         return iter(())
 
     def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
-        if event.where.context.replica is not None:
+        if event.where.context.replica is not None and event.built == "outside":
             yield from self._inside(event, event.model, "used by every replica", plan)
 
     def on_end(self, plan: Plan) -> Iterator[Report]:

@@ -31,7 +31,8 @@ class OptimizerOutsideScope(Rule):
 
     ## What it does
     Finds an optimizer object made with no strategy in force and then used with a model that was made under a
-    strategy, and `compile` outside the scope with an optimizer given by name (Keras makes the object there).
+    strategy, or whose variables replicas make when they first call it, and `compile` outside the scope with an
+    optimizer given by name (Keras makes the object there).
 
     ## Why is this bad
     The optimizer's slots are variables of the strategy that is in force when it is made. Used with a model of
@@ -86,10 +87,18 @@ class OptimizerOutsideScope(Rule):
     def __init__(self) -> None:
         self._applied: list[tuple[events.GradientsApplied, values.Optimizer, values.Strategy]] = []
         self._models: list[values.Model] = []
+        self._made: list[tuple[values.Model, values.Strategy]] = []
+        """Models whose variables replicas make."""
         self._compiled: list[events.ModelCompiled] = []
 
     def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> Iterator[Report]:
         self._models.append(event.model)
+        return iter(())
+
+    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
+        replica = event.where.context.replica
+        if replica is not None and event.built == "no" and event.how == "call":
+            self._made.append((event.model, replica.strategy))
         return iter(())
 
     def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> Iterator[Report]:
@@ -126,8 +135,12 @@ class OptimizerOutsideScope(Rule):
                 )
         for event, optimizer, strategy in self._applied:
             models = [model for model in self._models if together(event.where, model.where)]
-            if not models or any(model.where.context.strategy is strategy for model in models):
+            if not models or any(self._belongs(model, strategy) for model in models):
                 yield from self._outside(event, optimizer, strategy, plan)
+
+    def _belongs(self, model: values.Model, strategy: values.Strategy) -> bool:
+        """Whether the variables of a model are those of a strategy: it was made, or first called, under it."""
+        return model.where.context.strategy is strategy or (model, strategy) in self._made
 
     def _outside(
         self, event: events.Event, optimizer: values.Optimizer, strategy: values.Strategy, plan: Plan

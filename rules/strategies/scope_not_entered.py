@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, Site, confidence, events, makers, scopes, unsafe
+from gpulint.api import (
+    STRATEGY_WORDS,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    confidence,
+    events,
+    makers,
+    scopes,
+    unsafe,
+    values,
+)
 
 
 class ScopeNotEntered(Rule):
     """Strategy scope never entered
 
     ## What it does
-    Finds `strategy.scope()` whose result nobody enters.
+    Finds `strategy.scope()` whose result nobody enters, and calls of a helper that returns a scope, if nobody uses what
+    they give.
 
     ## Why is this bad
     `scope()` only makes a context manager. Without `with`, whatever follows is built outside the strategy.
@@ -35,8 +49,8 @@ class ScopeNotEntered(Rule):
     ```
 
     ## What is not reported
-    `ExitStack.enter_context`, `__enter__`, scopes that are returned, stored or passed on, and `.scope()` of
-    anything that is no strategy.
+    `ExitStack.enter_context`, `__enter__`, scopes that are returned to whoever enters them, stored or passed on, and
+    `.scope()` of anything that is no strategy.
 
     ## Fix
     Unsafe: makes the call the header of a `with` around the statements behind it that make models, optimizers,
@@ -56,6 +70,7 @@ class ScopeNotEntered(Rule):
     def __init__(self) -> None:
         self._made: dict[Site, events.ScopeMade] = {}
         self._entered: set[Site] = set()
+        self._dropped: dict[Site, events.ScopeDropped] = {}
 
     def on_scope_made(self, event: events.ScopeMade, plan: Plan) -> Iterator[Report]:
         self._made.setdefault(event.site, event)
@@ -65,19 +80,29 @@ class ScopeNotEntered(Rule):
         self._entered.add(event.made)
         return iter(())
 
+    def on_scope_dropped(self, event: events.ScopeDropped, plan: Plan) -> Iterator[Report]:
+        self._dropped.setdefault(event.site, event)
+        return iter(())
+
     def on_end(self, plan: Plan) -> Iterator[Report]:
         if plan.is_complete:
-            for site, event in self._made.items():
+            for site, made in self._made.items():
                 if site not in self._entered:
-                    yield Report(
-                        site,
-                        "`scope()` is called but the scope is never entered",
-                        confidence=confidence(event.where),
-                        related=((event.strategy.site, "the strategy is made here"),),
-                        fix=unsafe(
-                            "Enter it for what is made behind it: models then train on every replica",
-                            scopes.with_entered,
-                            site,
-                            makers(plan),
-                        ).one_at_a_time("scope"),
-                    )
+                    yield self._report(made, made.strategy, plan)
+        for dropped in self._dropped.values():
+            if dropped.made in self._entered:
+                yield self._report(dropped, dropped.strategy, plan)
+
+    def _report(self, event: events.Event, strategy: values.Strategy, plan: Plan) -> Report:
+        return Report(
+            event.site,
+            "`scope()` is called but the scope is never entered",
+            confidence=confidence(event.where),
+            related=((strategy.site, "the strategy is made here"),),
+            fix=unsafe(
+                "Enter it for what is made behind it: models then train on every replica",
+                scopes.with_entered,
+                event.site,
+                makers(plan),
+            ).one_at_a_time("scope"),
+        )

@@ -30,7 +30,8 @@ class VariableOutsideScope(Rule):
     """Variable made outside the scope, updated by replicas
 
     ## What it does
-    Finds a `tf.Variable` or metric that is made with no strategy in force and updated in a replica function.
+    Finds a `tf.Variable` or metric that is made with no strategy in force and updated in a replica function. Metrics of
+    the program's own are found by the weights that they add.
 
     ## Why is this bad
     No error: there is one copy, every replica reaches across to its device, and it is updated once per replica
@@ -84,7 +85,8 @@ class VariableOutsideScope(Rule):
     ## Fix
     Unsafe: puts the statement into `with strategy.scope():`, where the strategy has a name there. A variable to
     which replicas assign a number that stands in the source gets `aggregation=ONLY_FIRST_REPLICA`; one to which
-    they assign anything else has no fix, as only the author knows how their values go together.
+    they assign anything else, or that a helper or a constructor makes, has no fix, as only the author knows how their
+    values go together.
 
     ## At run time
     One copy with as many updates as there are replicas.
@@ -106,6 +108,7 @@ class VariableOutsideScope(Rule):
             return
         if together(event.where, made, replica.strategy.where):
             place = blamed(event.target, replica.strategy)
+            is_assigned = event.method.startswith("assign")
             what = "variable" if isinstance(event.target, values.Variable) else "metric"
             yield Report(
                 place,
@@ -121,8 +124,10 @@ class VariableOutsideScope(Rule):
                     _in_scope,
                     place,
                     replica.strategy.site,
-                    event.site if event.method.startswith("assign") else None,
-                ).one_at_a_time("scope"),
+                    event.site if is_assigned else None,
+                ).one_at_a_time("scope")
+                if place == event.target.site or not is_assigned
+                else None,
             )
 
 
