@@ -246,6 +246,8 @@ IN_SCOPE = f"with strategy.scope():\n    {ADAM}"
     [
         ("pass", f"regressor = Regressor()\n{ADAM}", {"GPU202"}),
         ("pass", f"regressor = tf.keras.Sequential([tf.keras.layers.Dense(2)])\n{ADAM}", {"GPU202"}),
+        ("pass", f"regressor = Regressor()\n{ADAM}\ntf.train.Checkpoint(model=regressor)", {"GPU202"}),
+        ("pass", f"regressor = Regressor()\nregressor.call(tf.zeros((1, 4)))\n{IN_SCOPE}", {"GPU201"}),
         ("pass", f"regressor = Regressor()\n{IN_SCOPE}", set()),
         ("pass", f"{IN_SCOPE}\n    regressor = Regressor()\n    regressor(tf.zeros((1, 4)))", set()),
         ("pass", f"regressor = Regressor()\n{IN_SCOPE}\n    regressor(tf.zeros((1, 4)))", set()),
@@ -700,3 +702,8 @@ with strategy.scope():
 )
 def test_a_train_step_that_fit_calls(trained: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(FITTED.format(trained=trained), tmp_path) - {"GPU508"} == expected
+
+
+def test_variables_that_replicas_make_by_the_method_call(tmp_path: Path) -> None:
+    program = MADE_LATE.format(inside="pass", made=f"regressor = Regressor()\n{ADAM}")
+    assert codes_in(program.replace("regressor(rows) ** 2", "regressor.call(rows) ** 2"), tmp_path) == {"GPU202"}

@@ -92,6 +92,8 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
     if isinstance(function, Bound):
         if isinstance(function.method, str):
             return methods.call(interp, function.receiver, function.method, arguments, site)
+        if isinstance(function.receiver, Model) and members.is_first_call(function.receiver, function.method):
+            members.called(interp, function.receiver, "call", arguments, site)
         return call_method(interp, function.receiver, function.method, arguments, site)
     if isinstance(function, Traced):
         return call_traced(interp, function, arguments, site)

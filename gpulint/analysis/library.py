@@ -144,7 +144,7 @@ def _object(interp: Interpreter, name: str, arguments: Arguments, site: Site) ->
     if known is not None:
         runtime.called(interp, known, site)
     for value in arguments.all():
-        members.escaped(interp, value, "passed", site)
+        members.escaped(interp, value, "stored", site)
     made = Instance(site, interp.where(), name)
     interp.state.write(made.attributes, ".arguments", Constant(arguments))
     if name == "tensorflow.train.Checkpoint":

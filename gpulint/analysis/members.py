@@ -167,6 +167,11 @@ SHAPED = ".shaped"
 """Attribute of a layer that is told the shape of its input."""
 
 
+def is_first_call(model: Model, method: Value) -> bool:
+    """Whether the first call of a model is one of its own method `call`, by that name."""
+    return BUILT not in model.attributes and isinstance(method, Function) and method.name == "call"
+
+
 def called(interp: Interpreter, model: Model, how: str, arguments: Arguments, site: Site) -> None:
     """A model is used (`events.ModelCalled`). Its first call makes its variables."""
     before = model.attributes.get(BUILT)
