@@ -237,9 +237,10 @@ class Reach:
         self._project = project
         self._path = path
         self._depths = _depths(project, path)
-        modules = {one: module for one in self._depths if (module := module_of(project, one)) is not None}
-        self._modules = {one: (module, module.parts) for one, module in modules.items()}
-        self._callable = frozenset().union(*(module.methods for module in modules.values()))
+        self._modules = {one: module for one in self._depths if (module := module_of(project, one)) is not None}
+        self._parts: dict[str, dict[str, _Part]] = {}
+        """Those of the modules that are reached."""
+        self._callable = frozenset().union(*(module.methods for module in self._modules.values()))
         """The names of all methods that there are."""
         self._seen: dict[Node, _Part] = {}
         self._leads: defaultdict[Node, list[Node]] = defaultdict(list)
@@ -270,7 +271,7 @@ class Reach:
 
     def _makes(self, node: Node, leading: frozenset[Node], words: frozenset[str]) -> bool:
         path, name = node
-        module, part = self._modules[path][0], self._seen[node]
+        module, part = self._modules[path], self._seen[node]
         if not part.words.isdisjoint(words):
             return True
         bases = _bases(module, name)
@@ -294,9 +295,9 @@ class Reach:
     # --------------------------------------------------------------------------- finding
 
     def _find(self) -> None:
-        for path, (module, parts) in self._modules.items():
+        for path, module in self._modules.items():
             if path == self._path:
-                for name in parts:
+                for name in module.parts:
                     self._reach((path, name))
             elif self._depths[path] <= MAX_RUN_DEPTH:
                 self._reach((path, BODY))
@@ -310,7 +311,11 @@ class Reach:
     def _reach(self, node: Node, by: Node | None = None) -> None:
         """Take note that something is used, by something else that is."""
         path, name = node
-        if path not in self._modules or (part := self._modules[path][1].get(name)) is None:
+        if path not in self._modules:
+            return
+        if path not in self._parts:
+            self._parts[path] = self._modules[path].parts
+        if (part := self._parts[path].get(name)) is None:
             return
         if by is not None:
             self._leads[node].append(by)
@@ -321,7 +326,7 @@ class Reach:
     def _visit(self, node: Node) -> None:
         path, name = node
         part = self._seen[node]
-        module = self._modules[path][0]
+        module = self._modules[path]
         for target in _targets(self._project, module, name, part):
             self._reach(target, node)
         for attribute in part.attributes & self._callable:
