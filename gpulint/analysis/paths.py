@@ -185,16 +185,19 @@ def _agree(a: Path, b: Path) -> bool:
 @lru_cache(maxsize=32768)
 def _leaves_one(literal: Literal, a: Path, b: Path) -> bool:
     """Whether one of the paths of a condition "any" can be taken with two others, each of them looked at by itself."""
-    return any(not any(_excludes(part, a) or _excludes(part, b) for part in choice) for choice in literal.choices)
-
-
-def _excludes(literal: Literal, path: Path) -> bool:
-    """Whether a path says that a literal does not hold, or leaves none of the ways in which it can."""
-    if literal in path:
-        return False
-    if literal.negation in path or (len(literal.group.literals) > 2 and not _fits(literal, EVERYWHERE, path)):
-        return True
-    return bool(literal.choices) and not _leaves_one(literal, path, EVERYWHERE)
+    for choice in literal.choices:
+        for part in choice:
+            if part in a or part in b:
+                continue
+            if part.negation in a or part.negation in b:
+                break
+            if len(part.group.literals) > 2 and not (_fits(part, EVERYWHERE, a) and _fits(part, EVERYWHERE, b)):
+                break
+            if part.choices and not (_leaves_one(part, a, EVERYWHERE) and _leaves_one(part, b, EVERYWHERE)):
+                break
+        else:
+            return True
+    return False
 
 
 def _fits(literal: Literal, own: Path, other: Path) -> bool:
