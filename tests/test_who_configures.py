@@ -38,6 +38,8 @@ def each():
         ("if __name__ == '__main__':\n    one()", {"GPU303"}),
         ("one()\neach()", set()),
         ("one()\nanother()", set()),
+        ("import sys\nif sys.argv[1] == 'first':\n    one()\nelse:\n    each()", {"GPU303"}),
+        ("import sys\nif sys.argv[1] == 'first':\n    one()\nif sys.argv[1] == 'first':\n    each()", set()),
         ("each()", set()),
         ("", set()),
     ],

@@ -101,7 +101,9 @@ class GrowthOneGpu(Rule):
             others = self._growth
             if is_run_by_program(event.where):
                 others = [one for one in others if is_run_by_program(one[0].where)]
-            if device.index is None or any(other.index != device.index for _, other in others):
+            if device.index is None or any(
+                other.index != device.index and together(event.where, one.where) for one, other in others
+            ):
                 continue
             several = frozenset({Literal(Condition(">", length_of(device.list.symbol), 1), True)})
             alone = device.list.part is not None or not compatible(event.where.path, several)
