@@ -84,3 +84,26 @@ def plot():
 )
 def test_growth_beside_a_limit_of_the_main_program(calls: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(textwrap.dedent(LIMIT).format(calls=calls), tmp_path) == expected
+
+
+PINNED = """
+import sys
+
+import tensorflow as tf
+
+gpus = tf.config.list_physical_devices("GPU")
+if {test}:
+    raise SystemExit("start me in another way")
+
+
+def right(v):
+    with tf.device("/GPU:1"):
+        return tf.matmul(v, v)
+"""
+
+
+@pytest.mark.parametrize(("test", "expected"), [("len(gpus) < 2", set()), ("len(sys.argv) < 2", {"GPU101"})])
+def test_a_module_that_ends_where_there_are_too_few_gpus_has_them(
+    test: str, expected: set[str], tmp_path: Path
+) -> None:
+    assert codes_in(PINNED.format(test=test), tmp_path) == expected

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from gpulint.analysis.paths import EVERYWHERE, Path
 from gpulint.knowledge.releases import release
 from gpulint.places import Site
 
@@ -37,6 +38,9 @@ class Plan:
     is_complete: bool = True
     graph_mode: bool = False
     classes: dict[tuple[str, int], UserClass] = field(default_factory=dict)
+    demanded: Path = EVERYWHERE
+    """What holds where the body of the file has been run to its end: whoever calls its functions imported it."""
+
     borrowed: set[Site] = field(default_factory=set)
     """The functions of other files that the program calls."""
 

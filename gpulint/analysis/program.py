@@ -8,7 +8,7 @@ from functools import cache
 
 from gpulint.analysis import callbacks, datasets, members, process
 from gpulint.analysis.contexts import Context
-from gpulint.analysis.control import Exhausted, Halts
+from gpulint.analysis.control import NORMAL, Exhausted, Halts
 from gpulint.analysis.entries import Entry, entries
 from gpulint.analysis.graph_mode import is_eager, is_graph_mode
 from gpulint.analysis.interpreter import MAX_ENTRY_STEPS, MAX_STEPS_OF_ALL, Interpreter
@@ -60,7 +60,8 @@ def analyse(source: Source, project: Project, target: str, subjects: Iterable[Su
 
 def _run_body(interp: Interpreter, syntax: ir.Module) -> None:
     try:
-        interp.execute(syntax.body)
+        if interp.execute(syntax.body) == NORMAL:
+            interp.plan.demanded = interp.path
     except Exhausted:
         interp.plan.is_complete = False
         interp.plan.reached("steps", Site(syntax.path, 0))

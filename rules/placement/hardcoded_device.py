@@ -114,7 +114,7 @@ class HardcodedDevice(Rule):
             is_test(event.site.path)
             or not plan.referenced.isdisjoint(PER_PROCESS)
             or event.where.context.strategy is not None
-            or any(words(name) & _OF_DEVICES for name in words_of(event.where.path))
+            or any(words(name) & _OF_DEVICES for name in words_of(event.where.path | plan.demanded))
             or event.where.context.catches({"RuntimeError"})
         ):
             return
