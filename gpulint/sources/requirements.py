@@ -24,6 +24,9 @@ _ASKED, _ASKED_OF_KERAS = (
     for package in (_PACKAGE, "keras")
 )
 _ANY = re.compile(rf"^[ \t]*(?:-[ \t]+)?[\"']?{_PACKAGE}[\"']?[ \t]*(?:[#;].*)?$", re.I | re.M)
+_OF_GPU = re.compile(r"tensorflow[-_]gpu", re.I)
+_LAST_FOR_GPU = "<2.12"
+"""What there is of the package `tensorflow-gpu` at PyPI: what came after 2.11 refuses to be installed."""
 _LISTS = (".txt", ".in", ".pip", ".yml", ".yaml")
 """Files with one requirement a line."""
 _ASIDE = re.compile(r"(?:^|[^a-z])(?:tests?|dev|docs?|ci|examples?|lint)(?:[^a-z]|$)", re.I)
@@ -114,7 +117,8 @@ def _wanted(directory: str, name: str) -> list[str]:
         return _asked(text) + read
     asked = _asked(text)
     if path.lower().endswith(_LISTS):
-        asked += ["" for _ in _ANY.finditer(text)]
+        of_pip = not path.lower().endswith((".yml", ".yaml"))
+        asked += [_LAST_FOR_GPU if of_pip and _OF_GPU.search(found[0]) else "" for found in _ANY.finditer(text)]
     return asked if any(asked) else _asked_of_keras(text)[:1] or asked
 
 

@@ -20,6 +20,9 @@ NEWEST = "2.21"
     [
         ("requirements.txt", "numpy\ntensorflow==2.12.0\n", "2.12"),
         ("Requirements.txt", "tensorflow-gpu == 2.4.0", "2.4"),
+        ("requirements.txt", "numpy\ntensorflow-gpu\n", "2.11"),
+        ("requirements.txt", "tensorflow-gpu==2.4.0\ntensorflow_gpu", "2.11"),
+        ("environment.yml", "dependencies:\n  - tensorflow-gpu\n", "*"),
         ("requirements-dev.txt", "tensorflow~=2.4.1 ; python_version < '3.9'", "2.4"),
         ("requirements.in", "tensorflow>=2.3,<2.5  # not 2.5", "2.4"),
         ("requirements.txt", "tensorflow==2.16.*", "2.16"),
