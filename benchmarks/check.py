@@ -173,7 +173,7 @@ def profile(files: list[str]) -> None:
     clock.watch(parse, "by_python", "parse")
     for module in (program, modules):
         clock.watch(module, "parse", "screen")
-    clock.watch(program, "relevant_words", "first look")
+    clock.watch(program, "Relevance", "first look")
     clock.watch(engine, "analyse", "interpret")
     clock.watch(engine, "reports_of", "rules")
     clock.watch(spans, "spans", "positions")
