@@ -107,9 +107,14 @@ PRIVATE = "tensorflow.python"
 """The package of TensorFlow's private names, a copy of Keras 2 among them."""
 
 
+SOURCE = "keras.src"
+"""The package of Keras's own modules, which have names that the public ones have not."""
+
+
 def package_of(dotted: str) -> str:
     """The package that a name is imported from, as `removed.since` takes it."""
-    return PRIVATE if dotted.startswith(f"{PRIVATE}.") else dotted.partition(".")[0]
+    private = (package for package in (PRIVATE, SOURCE) if dotted.startswith(f"{package}."))
+    return next(private, dotted.partition(".")[0])
 
 
 @lru_cache(maxsize=16384)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from gpulint.knowledge.names import PRIVATE
+from gpulint.knowledge.names import PRIVATE, SOURCE
 from gpulint.knowledge.table import read
 
 
@@ -30,9 +30,9 @@ def since(name: str, package: str = "tensorflow") -> str | None:
     """The first release without a name, None where the newest has it (or no release ever had).
 
     `package` is the one that it was had from: `keras` has some names that `tf.keras` has not and lacks others, and
-    `tf_keras` and the copy in `tensorflow.python` have all.
+    `tf_keras` and the copy in `tensorflow.python` have all. What Keras's own modules have is not known.
     """
-    if package in _OF_KERAS_2 or (package == "keras" and name in _table()["standalone"]):
+    if package in (*_OF_KERAS_2, SOURCE) or (package == "keras" and name in _table()["standalone"]):
         return None
     if package == "keras" and name in only_tf():
         return _WITH_KERAS_3

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gpulint.knowledge import removed
+from gpulint.knowledge.names import package_of
 from gpulint.knowledge.removed import method_since, since
 from gpulint.knowledge.stateful import effect_of
 
@@ -132,3 +133,8 @@ def test_an_operation_in_the_table_is_stateful_in_the_graph(name: str) -> None:
 def test_an_operation_that_is_not_in_the_table_is_not(name: str) -> None:
     assert effect_of(name) is None
     assert stateful_operations(name, STATELESS[name]) == []
+
+
+def test_names_of_the_modules_that_keras_is_made_of_are_their_own() -> None:
+    assert all(since(name, package_of("keras.backend")) is not None for name in removed.only_tf())
+    assert all(since(name, package_of("keras.src.backend")) is None for name in removed.only_tf())
