@@ -57,7 +57,7 @@ class _Part(NamedTuple):
     """A definition of a module, one of its methods, or its body."""
 
     words: frozenset[str]
-    """Those that count, see `_speaking`."""
+    """Those that count: names of TensorFlow's own only where it may have to do with TensorFlow."""
     names: frozenset[str]
     attributes: frozenset[str]
     of_class: str = ""
@@ -153,14 +153,11 @@ class _Module:
     @cached_property
     def gives_tensorflow(self) -> frozenset[str]:
         """Words with one of which code of the module can have to do with TensorFlow by itself."""
-        own = {name for name in self.bound if self._is_of_tensorflow(name, MAX_REEXPORTS)}
-        definitions = self.outline.definitions
-        aliases = {
-            name
-            for name, one in definitions.items()
-            if one.bases is None and not one.words.isdisjoint(in_any_form(frozenset(own) | NAMES_OF_TENSORFLOW))
-        }
-        return in_any_form(frozenset(own | aliases) | NAMES_OF_TENSORFLOW)
+        imported = frozenset(name for name in self.bound if self._is_of_tensorflow(name, MAX_REEXPORTS))
+        known = in_any_form(imported | NAMES_OF_TENSORFLOW)
+        definitions = self.outline.definitions.items()
+        aliases = {name for name, one in definitions if one.bases is None and not one.words.isdisjoint(known)}
+        return in_any_form(imported | aliases | NAMES_OF_TENSORFLOW)
 
     @cached_property
     def of_others(self) -> frozenset[str]:
@@ -176,8 +173,8 @@ class _Module:
                 return True
             if path is not None and given and removes and (other := module_of(self._project, path)) is not None:
                 if given in other.outline.definitions:
-                    words = other.outline.definitions[given]
-                    if words.bases is None and not words.words.isdisjoint(in_any_form(NAMES_OF_TENSORFLOW)):
+                    definition = other.outline.definitions[given]
+                    if definition.bases is None and not definition.words.isdisjoint(in_any_form(NAMES_OF_TENSORFLOW)):
                         return True
                 elif given in other.bound and other._is_of_tensorflow(given, removes - 1):
                     return True
