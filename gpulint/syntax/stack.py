@@ -50,6 +50,23 @@ class ProcessSetting(Generic[T]):
             self._write(self._before)
 
 
+FRAME_SLOTS = 1 << 20
+"""Slots of the frame below all others on such a stack: CPython takes a chunk twice that large for it, and what runs on
+the other half asks for none."""
+
+
+def _on_one_chunk(work: Callable[[], None]) -> None:
+    """Call `work` where frames have a large chunk of memory to stand on.
+
+    CPython (3.11 and later) keeps Python frames in chunks of 16 KiB, and gives the last one back to the system whenever
+    the stack sinks below it: code that goes up and down there maps and unmaps memory with each call. A chunk is made as
+    large as its first frame needs (`push_chunk` in Python/pystate.c). Only the pages that are touched take memory.
+    """
+    work()
+
+
+_on_one_chunk.__code__ = _on_one_chunk.__code__.replace(co_stacksize=FRAME_SLOTS)
+
 _recursion = ProcessSetting(sys.getrecursionlimit, sys.setrecursionlimit)
 _stack = ProcessSetting(threading.stack_size, threading.stack_size)
 
@@ -70,7 +87,7 @@ def on_stack(work: Callable[[], T], size: int, recursion: int, name: str | None 
 
     with _recursion.changed(lambda limit: max(limit, recursion)):
         with _stack.changed(lambda present: max(present, size)):
-            thread = threading.Thread(target=run, name=name)
+            thread = threading.Thread(target=_on_one_chunk, args=(run,), name=name)
             thread.start()
         thread.join()
     if failure:
