@@ -53,16 +53,25 @@ _BY_NAME = frozenset({"globals(", "locals(", "eval(", "vars(", "__dict__", ".__d
 _IMPORTS_BY_NAME = frozenset({"import_module(", ".import_module(", "__import__("})
 
 
+_OF_TENSORFLOW_ALONE = in_any_form(OF_TENSORFLOW_ALONE)
+
+
 class _Part(NamedTuple):
     """A definition of a module, one of its methods, or its body."""
 
+    said: frozenset[str]
+    """All its words."""
     words: frozenset[str]
     """Those that count: names of TensorFlow's own only where it may have to do with TensorFlow."""
-    names: frozenset[str]
     attributes: frozenset[str]
     of_class: str = ""
     """For a method."""
     bases: tuple[str, ...] | None = None
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Made anew each time: together they would take more memory than all else that is known of a large project."""
+        return frozenset(word.rstrip("(") for word in self.said if word[0] != ".")
 
 
 class _Module:
@@ -91,13 +100,12 @@ class _Module:
         self, words: frozenset[str], of_class: str = "", beside: bool = False, bases: tuple[str, ...] | None = None
     ) -> _Part:
         attributes = frozenset(word.strip(".(") for word in words if word[0] == ".")
-        names = frozenset(word.rstrip("(") for word in words if word[0] != ".")
+        of_others: frozenset[str] = frozenset()
         if None not in self.stars:
-            if not beside and words.isdisjoint(self.gives_tensorflow):
-                words -= in_any_form(OF_TENSORFLOW_ALONE)
-            else:
-                words -= self.of_others
-        return _Part(words, names, attributes, of_class, bases)
+            alone = not beside and words.isdisjoint(self.gives_tensorflow)
+            of_others = _OF_TENSORFLOW_ALONE if alone else self.of_others
+        counting = words if words.isdisjoint(of_others) else words - of_others
+        return _Part(words, counting, attributes, of_class, bases)
 
     @cached_property
     def methods(self) -> frozenset[str]:
@@ -412,12 +420,12 @@ def _targets(project: Project, module: _Module, name: str, part: _Part) -> tuple
 
 
 def _named(project: Project, module: _Module, part: _Part) -> Iterator[Node]:
-    known = module.outline.definitions
-    places: list[Node] = [(module.path, one) for one in part.names & known.keys()]
-    for one in part.names & module.bound.keys():
+    known, names = module.outline.definitions, part.names
+    places: list[Node] = [(module.path, one) for one in names & known.keys()]
+    for one in names & module.bound.keys():
         places += module.has(one)
     if module.stars:
-        for one in part.names - known.keys() - module.bound.keys():
+        for one in names - known.keys() - module.bound.keys():
             places += module.has(one)
     every = not part.words.isdisjoint(_BY_NAME)
     if every:
