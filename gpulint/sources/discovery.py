@@ -88,7 +88,10 @@ class _Search:
                 path = os.path.normpath(entry.path)
                 try:
                     is_directory = entry.is_dir()
+                    is_special = not is_directory and not entry.is_file() and os.path.exists(path)
                 except OSError:
+                    continue
+                if is_special:  # to read a pipe or a device is to wait for whoever writes it
                     continue
                 if self.is_excluded(path, settings, is_directory):
                     continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,10 @@ def test_globs_are_expanded_and_missing_paths_said(tree: Path) -> None:
 def test_a_loop_of_links_ends(tree: Path) -> None:
     (tree / "pkg" / "again").symlink_to(tree, target_is_directory=True)
     assert "pkg/c.py" in found(tree)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_pipe_is_left_out_and_a_link_that_leads_nowhere_is_not(tree: Path) -> None:
+    os.mkfifo(tree / "pipe.py")
+    (tree / "lost.py").symlink_to(tree / "nothing.py")
+    assert found(tree) == ["a.py", "lost.py", "pkg/c.py", "pkg/h.py"]
