@@ -309,6 +309,7 @@ def call_function(
         return unknown
     if caller.depth >= MAX_DEPTH or interp.active.count(identity) >= MAX_RECURSION:
         interp.plan.reached("call depth", site)
+        interp.plan.is_complete = interp.plan.is_complete and caller.depth < MAX_DEPTH
         return unknown
     key = (identity, passed, () if function.memoized else _context_key(interp))
     earlier = [run for run in interp.executions.setdefault(key, []) if compatible(run.path, interp.path)]

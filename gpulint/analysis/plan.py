@@ -84,6 +84,11 @@ class Plan:
         """Whether the program's text has a word anywhere, in strings and comments too."""
         return any(word in text for text in self.texts())
 
+    def may_hide(self, *words: str, seen: int = 0) -> bool:
+        """Whether something of these names may have happened behind a bound: the run did not come to its end, and the
+        program's text has one of them more often than was `seen`."""
+        return not self.is_complete and any(sum(text.count(word) for text in self.texts()) > seen for word in words)
+
     def reached(self, bound: str, site: Site) -> None:
         """Note that a bound of the analysis was reached at `site`."""
         if (bound, site) not in self.bounds:

@@ -144,7 +144,7 @@ class ModelInLoop(Rule):
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        if self._is_eager:
+        if self._is_eager or not plan.is_complete:
             return
         kept = {_in_loop(event) for event in self._built if id(event.model) in self._kept}
         graphs_of = self._used - self._eager

@@ -133,6 +133,8 @@ class TensorsKept(Rule):
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
+        if not plan.is_complete:
+            return
         loops = step_loops(plan) if self._kept else frozenset()
         loops |= {one.site for event in self._kept for one in event.where.context.loops if goes_over_data(one.iterable)}
         for event in self._kept:

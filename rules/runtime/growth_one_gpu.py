@@ -107,13 +107,18 @@ class GrowthOneGpu(Rule):
                 continue
             several = frozenset({Literal(Condition(">", length_of(device.list.symbol), 1), True)})
             alone = device.list.part is not None or not compatible(event.where.path, several)
-            if not alone and not any(together(event.where, other.where) for other in self._moot):
+            hidden = plan.may_hide("set_memory_growth", seen=1) or plan.may_hide(*_MOOT)
+            if not alone and not hidden and not any(together(event.where, other.where) for other in self._moot):
                 yield Report(
                     event.site,
                     f"memory growth set for GPU {device.index} only",
                     confidence=confidence(event.where),
                     fix=unsafe("Set it for all GPUs in a loop", _for_all, event.site),
                 )
+
+
+_MOOT = ("set_visible_devices", "logical_device_configuration", "CUDA_VISIBLE_DEVICES")
+"""Names of what leaves one GPU, or makes logical devices."""
 
 
 def _for_all(draft: Draft, site: Site) -> list[Edit]:

@@ -167,8 +167,7 @@ class AccumulateApplies(Rule):
                 yield report
         for event in self._applied:
             for variable in event.accumulators:
-                never_emptied = plan.is_complete and not variable.is_handed_out
-                yield from _misused(event, self._updates[id(variable)], never_emptied)
+                yield from _misused(event, self._updates[id(variable)], plan.is_complete, variable.is_handed_out)
 
     def _problem(self, applied: Where, gradient: values.Gradient) -> str:
         loops = applied.context.loops
@@ -223,8 +222,11 @@ def _has_gradients(row: values.Value | None) -> bool:
     return any(isinstance(one, values.Tensor) and one.gradient is not None for one in _rows(row))
 
 
-def _misused(applied: events.GradientsApplied, updates: list[events.StateUpdated], all_known: bool) -> Iterator[Report]:
-    """What is wrong with a variable that is applied as a gradient. `all_known`: nothing else updates it."""
+def _misused(
+    applied: events.GradientsApplied, updates: list[events.StateUpdated], is_complete: bool, is_handed_out: bool
+) -> Iterator[Report]:
+    """What is wrong with a variable that is applied as a gradient. `is_complete`: the program updates it nowhere else;
+    `is_handed_out`: whoever got it may."""
     added = [one for one in updates if one.is_move]
     replaced = [one for one in updates if one.gradient is not None and not one.is_move]
     emptied = [one for one in updates if one.gradient is None]
@@ -235,6 +237,8 @@ def _misused(applied: events.GradientsApplied, updates: list[events.StateUpdated
             confidence=confidence(applied.where, replaced[0].where),
             related=((applied.site, "they are applied here"),),
         )
+    elif not is_complete:
+        return
     elif added and emptied and _are_rarer(emptied, applied.where):
         yield Report(
             applied.site,
@@ -253,7 +257,7 @@ def _misused(applied: events.GradientsApplied, updates: list[events.StateUpdated
                 (emptied[0].site, "the sum is emptied here"),
             ),
         )
-    elif added and not emptied and not replaced and all_known:
+    elif added and not emptied and not replaced and not is_handed_out:
         if (loop := _growing_in(applied.where, added, [])) is not None:
             yield Report(
                 applied.site,
