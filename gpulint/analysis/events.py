@@ -173,7 +173,8 @@ class ReplicaValueRead(Event):
 @dataclass(frozen=True, slots=True)
 class TensorRead(Event):
     """In a loop of eager code the program asks for the content of a tensor, so the host waits for it. `how` is
-    "float", "int", "bool", "numpy", "print" or "format"."""
+    "float", "int", "bool", "numpy", "print" or "format"; behind a decorator that is not known one of those that raise
+    where code is traced."""
 
     tensor: Tensor
     how: str
