@@ -37,6 +37,7 @@ def enter_all(
         return interp.execute(body)
     (expression, target), *rest = items
     manager = interp.evaluate(expression)
+    interp.plan.entered.add(interp.site(expression))
     options = alternatives(manager, interp.path)
 
     def enter(option: Value) -> Callable[[], int]:

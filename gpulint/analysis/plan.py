@@ -50,6 +50,13 @@ class Plan:
     counted: dict[int, set[Site]] = field(default_factory=dict)
     """For each run of a loop, where numbers are counted up or down in it."""
 
+    entered: set[Site] = field(default_factory=set)
+    """The managers of the `with` statements that were come to."""
+
+    is_passed_by: Callable[[Site | None], bool] = lambda definition: False
+    """Whether a function, or the body of the file (None), has a `with` on something that was made before, and no run
+    has come to it."""
+
     referenced: frozenset[str] = frozenset()
     """Every identifier of the file: what is named here can be used."""
 
