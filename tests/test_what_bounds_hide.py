@@ -148,3 +148,8 @@ READ = "found = np.load('weights.npz')\n"
 )
 def test_an_eager_mode_of_programs_that_convert_a_model(work: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(CONVERT + work + "\n", tmp_path) & {"GPU506"} == expected
+
+
+def test_a_variable_that_a_comment_names_hides_no_growth(tmp_path: Path) -> None:
+    text = program(GROW.format(0), "    # CUDA_VISIBLE_DEVICES says which GPUs there are\n", "trained()", is_long=True)
+    assert "GPU303" in codes_in(text, tmp_path)

@@ -99,7 +99,8 @@ class TensorsKept(Rule):
     ## What is not reported
     Lists that are made anew or cleared in a loop, one pass over a dataset or over the samples that a test takes of one
     (and where nothing trains, for each element of another collection), values that are tensors only on some ways,
-    `deque(maxlen=…)`, values that are on the host, additions that a condition guards, tensors inside a `tf.function`.
+    `deque(maxlen=…)`, values that are on the host, additions that a condition guards, tensors inside a `tf.function`,
+    programs that the analysis did not run to their end.
 
     ## At run time
     Of some steps that are looked at, how many have left tensors that were made on these lines.

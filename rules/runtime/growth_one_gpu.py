@@ -59,7 +59,8 @@ class GrowthOneGpu(Rule):
     ## What is not reported
     Loops over all GPUs, only one made visible by the program, `len(gpus) == 1`, growth set for several indices
     (functions that the program never calls are no part of it), GPUs of which logical devices are made (TensorFlow looks
-    at growth only where there are none; GPU306 says it).
+    at growth only where there are none; GPU306 says it). Programs that the analysis did not run to their end, where
+    their text speaks of more such calls than it came to.
 
     ## Fix
     Unsafe: puts the call into a loop over the list that the GPU was taken from. Memory then grows on all of them.
@@ -117,7 +118,7 @@ class GrowthOneGpu(Rule):
                 )
 
 
-_MOOT = ("set_visible_devices", "logical_device_configuration", "CUDA_VISIBLE_DEVICES")
+_MOOT = ("set_visible_devices", "logical_device_configuration")
 """Names of what leaves one GPU, or makes logical devices."""
 
 
