@@ -309,6 +309,7 @@ def call_function(
         return unknown
     if caller.depth >= MAX_DEPTH or interp.active.count(identity) >= MAX_RECURSION:
         interp.plan.reached("call depth", site)
+        interp.plan.is_complete = interp.plan.is_complete and caller.depth < MAX_DEPTH
         return unknown
     key = (identity, passed, () if function.memoized else _context_key(interp))
     earlier = [run for run in interp.executions.setdefault(key, []) if compatible(run.path, interp.path)]
@@ -348,8 +349,8 @@ def call_function(
     )
     frame.on_yield = on_yield
     before = interp.context
-    if function.opaque and not before.maybe_traced:
-        interp.context = before._replace(maybe_traced=True)
+    if function.opaque:
+        interp.context = before._replace(maybe_traced=True, decorated=definition_site)
     if function.memoized:
         interp.context = interp.context._replace(loops=())
     bind(frame.locals, function, arguments, symbol_of(unknown), interp)
@@ -362,8 +363,8 @@ def call_function(
     finally:
         del interp.active[depth - 1 :]
         history.steps += interp.steps - steps
-        if interp.context.maybe_traced != before.maybe_traced:
-            interp.context = interp.context._replace(maybe_traced=before.maybe_traced)
+        if function.opaque:
+            interp.context = interp.context._replace(maybe_traced=before.maybe_traced, decorated=before.decorated)
         if function.memoized:
             interp.context = interp.context._replace(loops=before.loops)
     if is_borrowed and not frame.is_given_up:

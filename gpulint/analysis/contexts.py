@@ -78,6 +78,8 @@ class Context(NamedTuple):
     calls."""
     maybe_traced: bool = False
     """Inside a function behind a decorator that gpulint does not know."""
+    decorated: Site | None = None
+    """The innermost of these functions."""
     maybe_scoped: bool = False
     """Inside a context manager that is not known and may be a strategy's scope."""
     loops: tuple[Loop, ...] = ()
@@ -93,6 +95,11 @@ class Context(NamedTuple):
     def may_be_traced(self) -> bool:
         """Whether the place is inside a `tf.function`, or may be."""
         return self.traced is not None or self.maybe_traced
+
+    @property
+    def may_be_eager(self) -> bool:
+        """Whether nothing but a decorator that is not known may trace what happens here."""
+        return self.traced is None and (self.decorated is not None or not self.maybe_traced)
 
     @property
     def strategy(self) -> Strategy | None:

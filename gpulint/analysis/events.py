@@ -173,7 +173,8 @@ class ReplicaValueRead(Event):
 @dataclass(frozen=True, slots=True)
 class TensorRead(Event):
     """In a loop of eager code the program asks for the content of a tensor, so the host waits for it. `how` is
-    "float", "int", "bool", "numpy", "print" or "format"."""
+    "float", "int", "bool", "numpy", "print" or "format"; behind a decorator that is not known one of those that raise
+    where code is traced."""
 
     tensor: Tensor
     how: str
@@ -445,7 +446,7 @@ class RuntimeConfigured(Event):
     """A call that must come before the runtime is initialised. `what` as in the knowledge table;
     `state` is what is known of the runtime at that moment: "no", "driver", "maybe", "yes" or
     "unknown"; `since` the place that initialised it. `against` is an earlier call that set growth on the
-    same GPU where this one sets a limit, or the other way round; `repeats` says that the same was set before.
+    same GPU where this one sets a limit, or the other way round; `repeats` says that this can be what is in force.
     `gpus` is as in DeviceNamed, before this call."""
 
     what: str

@@ -53,12 +53,17 @@ def _notes_down(name: str) -> bool:
     return name in _NOTED_BY or not words(name).isdisjoint(_LOGGING)
 
 
+_OF_EAGER_CODE = frozenset({"float", "int", "numpy"})
+"""Reads that raise where a function is traced: one that does them is not, whatever its decorator is."""
+
+
 def read(interp: Interpreter, tensor: Tensor, how: str, site: Site) -> None:
     """The program looks at the content of a tensor."""
     context = interp.context
     if how not in READS or tensor.from_data or tensor.shape_of or tensor.on_host:
         return
-    if context.loops and not context.may_be_traced and not context.is_on_cpu:
+    is_eager = not context.may_be_traced or (context.may_be_eager and how in _OF_EAGER_CODE)
+    if context.loops and is_eager and not context.is_on_cpu:
         if tensor.gradient is not None:
             interp.gradients_read[site] = tensor.gradient
         interp.emit(events.TensorRead(site, interp.where(), tensor, how))

@@ -277,7 +277,7 @@ def _variable(interp: Interpreter, name: str, known: Fact, arguments: Arguments,
 
 
 def _config(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
-    runtime.configured(interp, known.detail, known, arguments, site)
+    runtime.configured(interp, name, known, arguments, site)
     runtime.called(interp, known, site)
     return NONE
 
@@ -287,7 +287,7 @@ def _query(interp: Interpreter, name: str, known: Fact, arguments: Arguments, si
     wanted = arguments.of("device_type", known.params or ("device_type",))
     kind = wanted.value if isinstance(wanted, Constant) and isinstance(wanted.value, str) else ""
     if known.detail in ("physical", "logical", "visible"):
-        return DeviceList("logical" if known.detail == "logical" else "physical", kind.upper())
+        return DeviceList(known.detail, kind.upper())
     return Unknown(("devices", name))
 
 

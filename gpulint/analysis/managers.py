@@ -37,6 +37,7 @@ def enter_all(
         return interp.execute(body)
     (expression, target), *rest = items
     manager = interp.evaluate(expression)
+    interp.plan.entered.add(interp.site(expression))
     options = alternatives(manager, interp.path)
 
     def enter(option: Value) -> Callable[[], int]:
@@ -85,7 +86,8 @@ def inside(interp: Interpreter, manager: Value, site: Site, run: Callable[[Value
     else:
         if _may_be_scope(manager):
             interp.context = before._replace(maybe_scoped=True)
-        completion = run(manager if not isinstance(manager, Unknown) else Unknown(("entered", site)))
+        gives_itself = not isinstance(manager, Unknown) or _is_file(manager)
+        completion = run(manager if gives_itself else Unknown(("entered", site)))
     interp.settle()
     interp.context = before
     if isinstance(manager, Manager) and manager.kind == "stack":
@@ -99,12 +101,23 @@ _OPAQUE = frozenset({"joined", "result", "call", "conditional", "run", "entered"
 def _may_be_scope(manager: Value) -> bool:
     """Whether an unknown manager may enter a strategy: it comes from code of the program that was not followed, or
     its name speaks of a scope."""
-    if not isinstance(manager, Unknown):
+    if not isinstance(manager, Unknown) or _is_file(manager):
         return False
     if any("scope" in word.lower() or "strateg" in word.lower() for word in manager.symbol.words):
         return True
     head, *rest = manager.symbol.parts
     return head in _OPAQUE and not (rest and isinstance(rest[0], (tuple, Symbol)) and _is_library(rest[0]))
+
+
+def _is_file(manager: Unknown) -> bool:
+    """Whether a manager is a file that is opened."""
+    head, *rest = manager.symbol.parts
+    called = rest[0] if head == "call" and rest else None
+    name = called.parts[-1] if isinstance(called, Symbol) else called[-1] if isinstance(called, tuple) else called
+    return isinstance(name, str) and name.rpartition(".")[2] in _OPENS
+
+
+_OPENS = frozenset({"FileIO", "GFile", "open"})
 
 
 def _is_library(name: object) -> bool:

@@ -50,6 +50,13 @@ class Plan:
     counted: dict[int, set[Site]] = field(default_factory=dict)
     """For each run of a loop, where numbers are counted up or down in it."""
 
+    entered: set[Site] = field(default_factory=set)
+    """The managers of the `with` statements that were come to."""
+
+    is_passed_by: Callable[[Site | None], bool] = lambda definition: False
+    """Whether a function, or the body of the file (None), has a `with` on something that was made before, and no run
+    has come to it."""
+
     referenced: frozenset[str] = frozenset()
     """Every identifier of the file: what is named here can be used."""
 
@@ -83,6 +90,11 @@ class Plan:
     def mentions(self, word: str) -> bool:
         """Whether the program's text has a word anywhere, in strings and comments too."""
         return any(word in text for text in self.texts())
+
+    def may_hide(self, *words: str, seen: int = 0) -> bool:
+        """Whether something of these names may have happened behind a bound: the run did not come to its end, and the
+        program's text has one of them more often than was `seen`."""
+        return not self.is_complete and any(sum(text.count(word) for text in self.texts()) > seen for word in words)
 
     def reached(self, bound: str, site: Site) -> None:
         """Note that a bound of the analysis was reached at `site`."""

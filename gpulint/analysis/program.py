@@ -25,6 +25,7 @@ from gpulint.analysis.values import (
 from gpulint.places import Site
 from gpulint.sources.source import Source
 from gpulint.syntax import ir
+from gpulint.syntax.enclosing import body_of, within
 from gpulint.syntax.parse import parse
 
 
@@ -50,12 +51,28 @@ def analyse(source: Source, project: Project, target: str, subjects: Iterable[Su
             return Plan(source.path, target, graph_mode=True)
     plan = Plan(syntax.path, target, graph_mode=scope.graph_mode, referenced=syntax.words)
     plan.texts = cache(lambda: tuple(texts(project, source)))
+    plan.is_passed_by = lambda definition: _has_with_not_reached(project, plan, definition)
     interp = Interpreter(project, scope, plan)
 
     plan.release = interp.release
     _run_body(interp, syntax)
     _run_entries(interp, scope, wanted)
     return plan
+
+
+def _has_with_not_reached(project: Project, plan: Plan, definition: Site | None) -> bool:
+    """As `Plan.is_passed_by`."""
+    path = definition.path if definition is not None else plan.path
+    syntax = project.syntax_of(path)
+    if syntax is None:
+        return False
+    body = body_of(syntax, definition.node) if definition is not None else syntax.body
+    return any(
+        not isinstance(manager, ir.Call) and Site(path, manager.number) not in plan.entered
+        for statement in within(body)
+        if isinstance(statement, ir.With)
+        for manager, _ in statement.items
+    )
 
 
 def _run_body(interp: Interpreter, syntax: ir.Module) -> None:

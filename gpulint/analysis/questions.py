@@ -24,12 +24,13 @@ from gpulint.analysis.events import (
     TracedCalled,
     UnknownFitted,
     VariableBuilt,
+    WeightsUsed,
 )
 from gpulint.analysis.paths import compatible
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.repeats import MAX_REPEATS
 from gpulint.analysis.state import alternatives
-from gpulint.analysis.steps import is_update
+from gpulint.analysis.steps import are_few, is_update
 from gpulint.analysis.values import Items, Model, Object, Strategy, Tensor, Value, known
 from gpulint.confidence import Confidence
 from gpulint.places import Site
@@ -98,7 +99,8 @@ def may_train_or_evaluate(event: Event) -> bool:
 
 
 def computes_in_loop(event: Event) -> bool:
-    """Whatever TensorFlow computes there; what says how a model is built, or works with shapes, is no computation."""
+    """Whatever TensorFlow computes there, in more than a few rounds; what says how a model is built, or works with
+    shapes, is no computation."""
     if isinstance(event, (DatasetConsumed, TracedCalled)):
         given: Iterable[Value] = ()
     elif isinstance(event, (ModelCalled, OpCalled)):
@@ -106,7 +108,24 @@ def computes_in_loop(event: Event) -> bool:
     else:
         return False
     builds = any(isinstance(one, Tensor) and (one.symbolic or one.shape_of) for one in given)
-    return bool(event.where.context.loops) and not builds
+    return not are_few(event.where.context.loops) and not builds
+
+
+def converts(plan: Plan) -> bool:
+    """Whether a program saves or exports a model, or its weights, for others to use."""
+    used = plan.referenced
+    return (
+        any(isinstance(event, WeightsUsed) and event.how in ("save", "save_weights") for event in plan.events)
+        or not used.isdisjoint(_CONVERT)
+        or ("save" in used and not used.isdisjoint(_KEEP))
+    )
+
+
+_CONVERT = frozenset({"TFLiteConverter", "ExportArchive", "export", "save_weights", "set_weights", "tf2onnx"})
+"""Names of what converts or exports a model."""
+
+_KEEP = frozenset({"saved_model", "Checkpoint"})
+"""Names of what has a function or method `save`, which writes a model."""
 
 
 def left_on(
@@ -117,7 +136,7 @@ def left_on(
 
     `switches` are what switches on by what takes it back later: another name, or the same one with False. Calls under a
     condition, with an argument that is not known, and those in functions that nobody calls and that do no such work do
-    not count.
+    not count; nor do those that may be taken back behind a bound of the analysis.
     """
     called = [(index, event) for index, event in enumerate(plan.events) if isinstance(event, LibraryCalled)]
     done = [index for index, event in enumerate(plan.events) if works(event)]
@@ -140,7 +159,8 @@ def left_on(
             for later, end in ends
         )
         reached = [one.where for one in before if one.name == event.name and one.site == event.site]
-        if not taken_back and _is_certain(event.where, reached, work):
+        hidden = off != "" and plan.may_hide(off.rpartition(".")[2], seen=1 if same else 0)
+        if not taken_back and not hidden and _is_certain(event.where, reached, work):
             yield event
 
 

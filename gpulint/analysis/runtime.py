@@ -72,13 +72,13 @@ def called(interp: Interpreter, fact: Fact, site: Site) -> None:
 _OPPOSITE = {"memory_growth": "logical_devices", "logical_devices": "memory_growth"}
 
 
-def configured(interp: Interpreter, what: str, fact: Fact, arguments: Arguments, site: Site) -> None:
+def configured(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: Site) -> None:
     """A configuration call; remembers what it sets."""
+    what = fact.detail
     device = arguments.of(fact.params[0], fact.params) if fact.params else None
     device = interp.choose(device) if device is not None else None
     value = arguments.of(fact.params[1], fact.params) if len(fact.params) > 1 else None
     now, since = state(interp)
-    earlier = [one for one in _settings(interp, what) if _same_device(one.device, device)]
     opposite = _settings(interp, _OPPOSITE.get(what, ""))
     against = [
         one
@@ -99,14 +99,14 @@ def configured(interp: Interpreter, what: str, fact: Fact, arguments: Arguments,
             now,
             since,
             against[-1].site if against and not off and not _is_flag(interp, value) else None,
-            bool(earlier) and (earlier[-1].site != site or _is_same(interp, earlier[-1].value, value)),
+            device is not None and _may_be_in_force(interp, what, Setting(name, site, device, value, interp.path)),
             logical_gpus(interp),
         )
     )
     if device is not None:
         others = [one for one in _settings(interp, what) if not off or not _same_device(one.device, device)]
-        made = () if off else (Setting(site, device, value, interp.path),)
-        interp.state.write(interp.configuration, what, Constant((*others, *made)))
+        made = Setting(name, site, device, value, interp.path)
+        interp.state.write(interp.configuration, what, Constant((*others, made)))
 
 
 def _is_off(interp: Interpreter, value: Value | None) -> bool:
@@ -129,10 +129,85 @@ def _is_flag(interp: Interpreter, value: Value | None) -> bool:
 class Setting(NamedTuple):
     """One configuration call that was made."""
 
+    name: str
     site: Site
     device: Value
     value: Value | None
     path: Path
+
+
+def _may_be_in_force(interp: Interpreter, what: str, new: Setting) -> bool:
+    """Whether a setting can be the one in force. TensorFlow compares them and takes that at any time: growth, logical
+    and visible devices, numbers of threads (read and run on 2.21)."""
+    present = interp.configuration.get(what)
+    ways = [known(way) for _, way in alternatives(present, interp.path)] if present is not None else [()]
+    for way in ways:
+        earlier = [one for one in way if _is_of_same(interp, what, one, new)] if isinstance(way, tuple) else []
+        if what == "visible_devices" and _are_all(interp, new, unless_set=bool(earlier)):
+            return True
+        if earlier and not _differ(interp, _set_by(what, earlier[-1]), _set_by(what, new)):
+            return True
+    return False
+
+
+def _set_by(what: str, setting: Setting) -> Value | None:
+    """What a call sets: of growth and logical devices its second argument."""
+    return setting.value if what in _OPPOSITE else setting.device
+
+
+def _is_of_same(interp: Interpreter, what: str, first: Setting, second: Setting) -> bool:
+    """Whether two settings of one kind are of the same thing."""
+    if what in _OPPOSITE:
+        return _same_device(first.device, second.device)
+    return first.name == second.name and not _differ(interp, first.value, second.value)
+
+
+def _are_all(interp: Interpreter, setting: Setting, unless_set: bool) -> bool:
+    """Whether what a call makes visible is all that is visible anyway; `unless_set`: what that is was chosen before."""
+    kind = known(setting.value) if setting.value is not None else None
+    devices = setting.device
+    return (
+        isinstance(devices, DeviceList)
+        and devices.part is None
+        and devices.type == (kind or "")
+        and (devices.listing == "visible" or (devices.listing == "physical" and not unless_set))
+    )
+
+
+def _differ(interp: Interpreter, first: Value | None, second: Value | None) -> bool:
+    """Whether two settings are known to be different, on a machine with several GPUs."""
+    if first is None or second is None:
+        return False
+    return all(
+        _are_different(one, other)
+        for _, one in alternatives(first, interp.path)
+        for _, other in alternatives(second, interp.path)
+    )
+
+
+def _are_different(first: Value, second: Value) -> bool:
+    if isinstance(first, Constant) and isinstance(second, Constant):
+        return bool(first.value != second.value)
+    chosen = [_chosen(one) for one in (first, second)]
+    if None not in chosen:
+        return chosen[0] != chosen[1]
+    lengths = [len(one.items) if isinstance(one, Items) and one.items is not None else None for one in (first, second)]
+    return None not in lengths and lengths[0] != lengths[1]
+
+
+def _chosen(devices: Value) -> tuple[int, ...] | str | None:
+    """Which devices of their type are meant: their indices, or "all"; None where that is not known."""
+    if isinstance(devices, ListedDevice):
+        return (devices.index,) if devices.index is not None and devices.list.part is None else None
+    if isinstance(devices, DeviceList):
+        start, stop = devices.part or (None, None)
+        if stop is None:
+            return "all" if not start and devices.listing == "physical" else None
+        return tuple(range(start or 0, stop)) if stop >= 0 and (start or 0) >= 0 else None
+    if isinstance(devices, Items) and devices.items is not None:
+        each = [_chosen(one) if isinstance(one, ListedDevice) else None for one in devices.items]
+        return tuple(index for one in each if isinstance(one, tuple) for index in one) if None not in each else None
+    return None
 
 
 def _belong_together(first: Path, second: Path) -> bool:

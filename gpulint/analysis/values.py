@@ -762,7 +762,7 @@ class DeviceList(Value):
 
     def __init__(self, listing: str, type: str, part: tuple[int | None, int | None] | None = None) -> None:
         self.listing = listing
-        """ "physical" or "logical". """
+        """ "physical", "logical" or "visible". """
         self.type = type
         self.part = part
 

@@ -25,6 +25,7 @@ from gpulint.linting.examined import Candidate, Examined, Memory
 from gpulint.linting.files import Files
 from gpulint.linting.finding import Finding, Related, Silenced
 from gpulint.linting.fixes import Writer
+from gpulint.linting.importers import Importers
 from gpulint.linting.own_codes import SYNTAX_ERROR
 from gpulint.linting.portions import portions
 from gpulint.linting.prose import Prose
@@ -395,6 +396,7 @@ class Checker:
             self._result.errors += part.errors
             self._result.analysed += part.analysed
             self._result.stopped |= part.stopped
+        candidates = self._asked_for(candidates, shown)
         told = without_explained(without_guessed(candidates, called, passed, self._catalogue), self._catalogue)
         for candidate in without_repeated(told, self._catalogue):
             by_file[candidate.finding.span.path].append(candidate)
@@ -412,6 +414,17 @@ class Checker:
         ]
         self._result.files = len(shown)
         return self._result
+
+    def _asked_for(self, candidates: list[Candidate], shown: dict[str, str]) -> list[Candidate]:
+        """Reports without those about names of a release in files that are imported only where it is another one."""
+        about = [one for one in candidates if self._catalogue.asks_release(one.finding.code)]
+        importers = Importers(shown, self.files.source, lambda path: self._project(self._finder.of_file(path)))
+        elsewhere = importers.only_on_check({one.site.path for one in about})
+        return [
+            one
+            for one in candidates
+            if one.site.path not in elsewhere or not self._catalogue.asks_release(one.finding.code)
+        ]
 
     def _kept(self, path: str, candidates: list[Candidate], shown: dict[str, str]) -> list[Finding]:
         """The findings of one file, each once, after suppressions."""

@@ -88,6 +88,9 @@ class Rule:
     """(release, words): words besides, where the targeted TensorFlow is older than that release."""
     besides: ClassVar[tuple[frozenset[str], ...]] = ()
     """Sets of identifiers of each of which a program must have one, too."""
+    asks_release: ClassVar[bool] = False
+    """Whether it is about what a release of TensorFlow has: of no interest in files that others import only where a
+    check says that it is another one."""
     about_cost: ClassVar[bool] = False
     """Whether it is about time and memory only: of no interest in test files (`test_*.py`, `*_test.py`) and in programs
     that hide all GPUs from TensorFlow."""

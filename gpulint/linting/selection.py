@@ -45,6 +45,11 @@ class Catalogue:
         rule = self._by_code.get(code)
         return rule is not None and rule.whoever_calls
 
+    def asks_release(self, code: str) -> bool:
+        """Whether a rule is about what a release of TensorFlow has."""
+        rule = self._by_code.get(code)
+        return rule is not None and rule.asks_release
+
     def is_once_a_row(self, code: str) -> bool:
         """Whether a rule says its piece once for a row."""
         rule = self._by_code.get(code)

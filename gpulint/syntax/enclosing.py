@@ -54,6 +54,27 @@ def _entries(body: Sequence[ir.Statement]) -> Iterator[tuple[int, Definitions]]:
         pending.extend([(each, around) for each in reversed(_parts(node))])
 
 
+def within(body: Sequence[ir.Statement]) -> Iterator[ir.Statement | ir.Handler | ir.Case]:
+    """The statements, handlers and cases of a block and those in them, but not in other functions and classes."""
+    pending: list[ir.Statement | ir.Handler | ir.Case] = [*body]
+    while pending:
+        node = pending.pop()
+        yield node
+        if not isinstance(node, ir.FunctionDef | ir.ClassDef):
+            pending += _parts(node)
+
+
+def body_of(module: ir.Module, number: int) -> Sequence[ir.Statement]:
+    """The body of the function with that number; none where it is a lambda."""
+    pending: list[ir.Statement | ir.Handler | ir.Case] = [*module.body]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ir.FunctionDef) and node.number == number:
+            return node.body
+        pending += _parts(node)
+    return ()
+
+
 def _parts(node: ir.Statement | ir.Handler | ir.Case) -> list[ir.Statement | ir.Handler | ir.Case]:
     match node:
         case ir.If() | ir.For() | ir.While():

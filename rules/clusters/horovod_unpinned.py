@@ -93,6 +93,8 @@ class HorovodUnpinned(Rule):
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         elsewhere = ("CUDA_VISIBLE_DEVICES", "visible_device_list", "gpu_options", "HIP_VISIBLE_DEVICES")
+        if plan.may_hide("set_visible_devices"):
+            return
         if self._pinned or not self._started or any(plan.mentions(word) for word in elsewhere):
             return
         if not trains(plan) and not any(

@@ -14,6 +14,7 @@ from gpulint.api import (
     Report,
     Rule,
     Severity,
+    Site,
     Symbol,
     Where,
     alternatives,
@@ -231,14 +232,17 @@ def _is_of_worker(path: values.Value, where: Where) -> bool:
 
 @lru_cache(maxsize=8192)
 def _named(name: object) -> frozenset[str]:
-    """The words of a symbol; of a parameter its name, and not the function that it is of, and none of where an object
-    was made."""
+    """The words of a symbol, but for what kind of thing it is (the `index` of a loop); of a parameter its name, and not
+    the function that it is of, and none of where an object was made or a loop stands."""
     if isinstance(name, str):
         return frozenset({name})
     if isinstance(name, Symbol):
         if name.parts[0] == "object":
             return frozenset()
-        return _named(name.parts[-1] if name.parts[0] == "parameter" else name.parts)
+        head, *parts = name.parts
+        if head in ("index", "item"):
+            parts = [part for part in parts if not isinstance(part, Site)]
+        return _named(parts[-1] if head == "parameter" else tuple(parts))
     return frozenset().union(*map(_named, name)) if isinstance(name, tuple) else frozenset()
 
 

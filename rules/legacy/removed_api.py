@@ -60,7 +60,8 @@ class RemovedApi(Rule):
     ```
 
     ## What is not reported
-    `tf.compat.v1`, names behind a version check, `hasattr` or an `except` for them, programs on `tf_keras` (Keras 2),
+    `tf.compat.v1`, names behind a version check, `hasattr` or an `except` for them, files that the others which are
+    checked import only there, programs on `tf_keras` (Keras 2),
     names that the release has which the project's requirements pin, methods of objects that an `isinstance` has found
     to be of a class of others. A file that is TensorFlow 1 through and through gets one finding, and so does a name
     that a file uses many times.
@@ -77,6 +78,7 @@ class RemovedApi(Rule):
     code = "GPU901"
     name = "removed-api"
     whoever_calls = True
+    asks_release = True
     severity = Severity.ERROR
     in_graph_mode = True
     speaks_of = frozenset()

@@ -59,7 +59,8 @@ class GrowthOneGpu(Rule):
     ## What is not reported
     Loops over all GPUs, only one made visible by the program, `len(gpus) == 1`, growth set for several indices
     (functions that the program never calls are no part of it), GPUs of which logical devices are made (TensorFlow looks
-    at growth only where there are none; GPU306 says it).
+    at growth only where there are none; GPU306 says it). Programs that the analysis did not run to their end, where
+    their text speaks of more such calls than it came to.
 
     ## Fix
     Unsafe: puts the call into a loop over the list that the GPU was taken from. Memory then grows on all of them.
@@ -107,13 +108,18 @@ class GrowthOneGpu(Rule):
                 continue
             several = frozenset({Literal(Condition(">", length_of(device.list.symbol), 1), True)})
             alone = device.list.part is not None or not compatible(event.where.path, several)
-            if not alone and not any(together(event.where, other.where) for other in self._moot):
+            hidden = plan.may_hide("set_memory_growth", seen=1) or plan.may_hide(*_MOOT)
+            if not alone and not hidden and not any(together(event.where, other.where) for other in self._moot):
                 yield Report(
                     event.site,
                     f"memory growth set for GPU {device.index} only",
                     confidence=confidence(event.where),
                     fix=unsafe("Set it for all GPUs in a loop", _for_all, event.site),
                 )
+
+
+_MOOT = ("set_visible_devices", "logical_device_configuration")
+"""Names of what leaves one GPU, or makes logical devices."""
 
 
 def _for_all(draft: Draft, site: Site) -> list[Edit]:

@@ -52,6 +52,7 @@ class LateDeviceConfig(Rule):
 
     ## What is not reported
     Configuration before anything is computed, in a function that is called first, guarded re-configuration in tests.
+    What is set again to the value that it has: TensorFlow compares first, and takes that at any time.
     Listing *physical* devices initialises nothing; listing *logical* ones, any tensor, dataset, optimizer or metric
     does (run on TensorFlow 2.16 and 2.21).
 

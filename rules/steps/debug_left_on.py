@@ -44,7 +44,7 @@ class DebugLeftOn(Rule):
 
     ## What is not reported
     Calls under a condition that not all training is under, or with a flag as argument, what is stopped or switched off
-    again afterwards, tests, programs that do not train.
+    again afterwards, or where the analysis did not come to, tests, programs that do not train.
 
     ## Fix
     Unsafe: takes the call out, and with it what it reports.

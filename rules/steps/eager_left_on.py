@@ -14,6 +14,7 @@ from gpulint.api import (
     calls,
     computes_in_loop,
     confidence,
+    converts,
     events,
     known,
     left_on,
@@ -63,8 +64,9 @@ class EagerLeftOn(Rule):
     ```
 
     ## What is not reported
-    Calls under a condition or with a flag as argument, calls that are taken back later, models that are not trained
-    afterwards, tests, programs that neither train nor evaluate nor compute anything in a loop.
+    Calls under a condition or with a flag as argument, calls that are taken back later, or where the analysis did not
+    come to, models that are not trained afterwards, tests. Programs that neither train nor evaluate: if they compute
+    nothing in a loop, or save, export or convert a model.
 
     ## Fix
     Unsafe: takes the call or the argument out. Python code in functions and layers (prints, breakpoints) then runs
@@ -103,7 +105,7 @@ class EagerLeftOn(Rule):
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        kinds = (may_train, may_train_or_evaluate, computes_in_loop)
+        kinds = (may_train, may_train_or_evaluate, *(() if converts(plan) else (computes_in_loop,)))
         work = next((kind for kind in kinds if any(map(kind, plan.events))), may_train)
         for event in left_on(plan, SWITCHES, work):
             yield Report(
@@ -120,6 +122,8 @@ class EagerLeftOn(Rule):
             )
             is_flag = any(how is False and argument == place for _, argument, how in self._set)
             if eager is not True or later or is_chosen or is_flag or _is_guarded(chosen):
+                continue
+            if plan.may_hide("run_eagerly", seen=1):
                 continue
             if index in self._trained:
                 yield Report(

@@ -82,9 +82,10 @@ class EagerTrainStep(Rule):
 
     ## What is not reported
     Steps that are decorated or wrapped anywhere, by the caller too, `train_step` overrides of a model that is
-    fitted, functions behind a decorator that gpulint does not know, steps that no loop runs or one of ten rounds at
-    most, or one that calls `fit` in every round, an eager mode beside a compiled one, tapes of a compiled function,
-    replica functions (GPU207), functions that a compiled one hands to something else.
+    fitted, functions behind a decorator that gpulint does not know, unless they read tensors as only eager code can
+    (`.numpy()`, `float`), steps that no loop runs or one of ten rounds at most, or one that calls `fit` in every round,
+    an eager mode beside a compiled one, tapes of a compiled function, replica functions (GPU207), functions that a
+    compiled one hands to something else.
 
     ## Fix
     Unsafe, where the step is a function of its own and nothing in it needs the values of tensors: decorates it
@@ -104,6 +105,10 @@ class EagerTrainStep(Rule):
 
     def __init__(self) -> None:
         self._steps: list[tuple[events.Event, tuple[values.Tensor, ...]]] = []
+        self._decorated: list[tuple[events.Event, tuple[values.Tensor, ...]]] = []
+        """Steps behind a decorator that is not known."""
+        self._eager: set[Site] = set()
+        """Functions behind such a decorator that read tensors, which traced code cannot."""
         self._traced: set[Site] = set()
         self._wrapped: set[Site] = set()
         self._gradients: dict[Site, events.GradientTaken] = {}
@@ -132,6 +137,12 @@ class EagerTrainStep(Rule):
         if not where.context.may_be_traced:
             self._forward.update(id(caller) for caller in callers(where.caller))
 
+    def on_tensor_read(self, event: events.TensorRead, plan: Plan) -> Iterator[Report]:
+        context = event.where.context
+        if context.decorated is not None and not context.guards and not context.flags:
+            self._eager.add(context.decorated)
+        return iter(())
+
     def on_function_traced(self, event: events.FunctionTraced, plan: Plan) -> Iterator[Report]:
         if (function := values.function_of(event.function)) is not None:
             self._wrapped.add(Site(function.module.path, function.definition.number))
@@ -154,12 +165,19 @@ class EagerTrainStep(Rule):
 
     def _note(self, event: events.Event, gradients: tuple[values.Tensor, ...]) -> None:
         context = event.where.context
-        if context.may_be_traced or context.replica is not None:
+        if context.may_be_eager and context.decorated is not None and context.replica is None and context.loops:
+            self._decorated.append((event, gradients))
+        elif context.may_be_traced or context.replica is not None:
             self._traced.add(event.site)
         elif context.loops:
             self._steps.append((event, gradients))
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
+        for decorated, gradients in self._decorated:
+            if decorated.where.context.decorated in self._eager:
+                self._steps.append((decorated, gradients))
+            else:
+                self._traced.add(decorated.site)
         told: set[tuple[Site, Site]] = set()
         fitting = fitting_loops(plan) if self._steps else frozenset()
         applied = [event for event, _ in self._steps]

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gpulint.api import (
+    Literal,
     Loop,
     Path,
     Plan,
@@ -13,13 +14,16 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
+    Symbol,
     Where,
     callers,
     confidence,
     events,
     mentions,
     values,
+    varies,
     words,
+    words_of,
 )
 
 
@@ -85,8 +89,10 @@ class AccumulateApplies(Rule):
 
     ## What is not reported
     Real accumulation (variables, lists, sums): applied after the loop, under a condition inside it, or emptied after
-    each time. Sums whose earlier part is scaled in each round (momentum, running means, traces), sums of the gradients
-    of several losses, Keras's own `gradient_accumulation_steps`, and optimizers of the program's own that accumulate.
+    each time; what stands on the other side of a setting says nothing of this one. Steps for which there is but one
+    micro-step, or none is asked for. Sums whose earlier part is scaled in each round (momentum, running means, traces),
+    sums of the gradients of several losses, Keras's own `gradient_accumulation_steps`, and optimizers of the program's
+    own that accumulate.
 
     ## At run time
     Optimizer iterations equal micro-steps.
@@ -101,7 +107,7 @@ class AccumulateApplies(Rule):
     instead = "add the gradients up and apply their sum every n-th step, or use `gradient_accumulation_steps`"
 
     def __init__(self) -> None:
-        self._divided: set[Site] = set()
+        self._divided: set[int] = set()
         self._suspects: dict[Site, Report] = {}
         self._accumulates: set[Site] = set()
         self._applied: list[events.GradientsApplied] = []
@@ -111,7 +117,7 @@ class AccumulateApplies(Rule):
 
     def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:
         if event.name == "operator./" and len(event.inputs) == 2 and _speaks_of_accumulation(event.inputs[1]):
-            self._divided.add(event.result.site)
+            self._divided.add(event.result.serial)
         return iter(())
 
     def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> Iterator[Report]:
@@ -167,8 +173,10 @@ class AccumulateApplies(Rule):
                 yield report
         for event in self._applied:
             for variable in event.accumulators:
-                never_emptied = plan.is_complete and not variable.is_handed_out
-                yield from _misused(event, self._updates[id(variable)], never_emptied)
+                updates = self._updates[id(variable)]
+                beside = [one for one in updates if not _are_settings_apart(one.where, event.where)]
+                if not _is_of_one(event.where.path):
+                    yield from _misused(event, beside, plan.is_complete, variable.is_handed_out)
 
     def _problem(self, applied: Where, gradient: values.Gradient) -> str:
         loops = applied.context.loops
@@ -176,14 +184,51 @@ class AccumulateApplies(Rule):
             return "the gradients of the micro-steps are applied one by one instead of being added up"
         if not loops or gradient.where.context.loops != loops:
             return ""
-        if applied.context.guards and applied.context.guards != gradient.where.context.guards:
-            new = applied.path - gradient.where.path
+        if _is_of_one(applied.path):
+            return ""
+        new = applied.path - gradient.where.path
+        is_set = bool(new) and all(map(_is_setting, new))
+        if not is_set and applied.context.guards and applied.context.guards != gradient.where.context.guards:
             return "only the gradients of every n-th step are applied; the others are lost" if _every_nth(new) else ""
         over_micro_steps = loops[-1].iterable is not None and _speaks_of_accumulation(loops[-1].iterable)
-        scaled_for = isinstance(gradient.loss, values.Tensor) and gradient.loss.site in self._divided
+        scaled_for = isinstance(gradient.loss, values.Tensor) and gradient.loss.serial in self._divided
         if over_micro_steps or scaled_for:
             return "gradients are applied on every micro-step instead of being added up"
         return ""
+
+
+def _is_setting(literal: Literal) -> bool:
+    """Whether a condition asks for what stays as it is in all rounds: an option, a parameter, an attribute."""
+    condition = literal.condition
+    return (
+        condition.operator in ("truth", "==", ">", ">=", "in", "is")
+        and isinstance(condition.subject, Symbol)
+        and condition.subject.parts[0] in _SETTINGS
+        and not varies(values.Unknown(condition.subject))
+        and not mentions(frozenset({literal}), "%")
+    )
+
+
+_SETTINGS = frozenset({"attribute", "environment", "field", "parameter"})
+
+
+def _are_settings_apart(first: Where, second: Where) -> bool:
+    """Whether two places are on the two sides of a setting."""
+    return any(_is_setting(one) and one.negation in second.path for one in first.path)
+
+
+def _is_of_one(path: Path) -> bool:
+    """Whether a condition of the path says that nothing is accumulated, or one micro-step only."""
+    return any(
+        (literal.condition.operator, literal.condition.operand, literal.holds) in _ONE
+        and any(words(name) & WORDS or "accum" in name.lower() for name in words_of(frozenset({literal})))
+        for literal in path
+    )
+
+
+_ONE = frozenset(
+    {("==", 1, True), ("==", None, True), ("is", None, True), (">", 1, False), (">=", 2, False), ("truth", None, False)}
+)
 
 
 def _accumulates_itself(optimizer: values.Object) -> bool:
@@ -223,8 +268,11 @@ def _has_gradients(row: values.Value | None) -> bool:
     return any(isinstance(one, values.Tensor) and one.gradient is not None for one in _rows(row))
 
 
-def _misused(applied: events.GradientsApplied, updates: list[events.StateUpdated], all_known: bool) -> Iterator[Report]:
-    """What is wrong with a variable that is applied as a gradient. `all_known`: nothing else updates it."""
+def _misused(
+    applied: events.GradientsApplied, updates: list[events.StateUpdated], is_complete: bool, is_handed_out: bool
+) -> Iterator[Report]:
+    """What is wrong with a variable that is applied as a gradient. `is_complete`: the program updates it nowhere else;
+    `is_handed_out`: whoever got it may."""
     added = [one for one in updates if one.is_move]
     replaced = [one for one in updates if one.gradient is not None and not one.is_move]
     emptied = [one for one in updates if one.gradient is None]
@@ -235,6 +283,8 @@ def _misused(applied: events.GradientsApplied, updates: list[events.StateUpdated
             confidence=confidence(applied.where, replaced[0].where),
             related=((applied.site, "they are applied here"),),
         )
+    elif not is_complete:
+        return
     elif added and emptied and _are_rarer(emptied, applied.where):
         yield Report(
             applied.site,
@@ -253,7 +303,7 @@ def _misused(applied: events.GradientsApplied, updates: list[events.StateUpdated
                 (emptied[0].site, "the sum is emptied here"),
             ),
         )
-    elif added and not emptied and not replaced and all_known:
+    elif added and not emptied and not replaced and not is_handed_out:
         if (loop := _growing_in(applied.where, added, [])) is not None:
             yield Report(
                 applied.site,
@@ -283,10 +333,10 @@ def _growing_in(applied: Where, added: list[events.StateUpdated], emptied: list[
 
 
 def _is_as_often(where: Where, other: Where) -> bool:
-    """Whether a place is reached under no condition that another one is not reached under, too."""
+    """Whether a place is reached under no condition that another one is not reached under, too, but for settings."""
     own = where.path - other.path
     return len(where.context.flags) <= len(other.context.flags) and all(
-        literal.condition.operator in _OF_TRIES for literal in own
+        literal.condition.operator in _OF_TRIES or _is_setting(literal) for literal in own
     )
 
 

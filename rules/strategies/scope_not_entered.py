@@ -11,6 +11,7 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
+    callers,
     confidence,
     events,
     makers,
@@ -50,7 +51,8 @@ class ScopeNotEntered(Rule):
 
     ## What is not reported
     `ExitStack.enter_context`, `__enter__`, scopes that are returned to whoever enters them, stored or passed on, and
-    `.scope()` of anything that is no strategy.
+    `.scope()` of anything that is no strategy; a `with` on what a name holds that no run comes to, as behind an early
+    `return`.
 
     ## Fix
     Unsafe: makes the call the header of a `with` around the statements behind it that make models, optimizers,
@@ -87,7 +89,7 @@ class ScopeNotEntered(Rule):
     def on_end(self, plan: Plan) -> Iterator[Report]:
         if plan.is_complete:
             for site, made in self._made.items():
-                if site not in self._entered:
+                if site not in self._entered and not _is_passed_by(made, plan):
                     yield self._report(made, made.strategy, plan)
         for dropped in self._dropped.values():
             if dropped.made in self._entered:
@@ -106,3 +108,8 @@ class ScopeNotEntered(Rule):
                 makers(plan),
             ).one_at_a_time("scope"),
         )
+
+
+def _is_passed_by(made: events.ScopeMade, plan: Plan) -> bool:
+    """Whether the functions that the scope was made for may enter it where no run has come to."""
+    return any(plan.is_passed_by(caller.definition) for caller in callers(made.where.caller))

@@ -1,0 +1,155 @@
+"""What a program does not do is said only where the analysis came to its end; models that are saved for others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.test_rule_examples import codes_in
+
+MODEL = """
+import tensorflow as tf
+
+gpus = tf.config.list_physical_devices("GPU")
+
+
+def trained():
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.fit(tf.zeros((640, 4)), tf.zeros((640, 1)))
+
+
+def work(scale):
+{head}{long}{tail}
+
+def main(scale):
+{before}    work(scale)
+    {after}
+
+
+main(2)
+"""
+
+LONG = [f"    table = [{', '.join(f'scale + {row * number}' for number in range(300))}]\n" for row in range(36)]
+"""More than the analysis goes through: some of it before the function that it gives up."""
+
+
+def program(head: str, tail: str, after: str, *, is_long: bool) -> str:
+    before, long = ("".join(LONG[:3]), "".join(LONG)) if is_long else ("", "    table = [scale]\n")
+    return MODEL.format(head=head, tail=tail, long=long, before=before, after=after)
+
+
+EAGER = "    tf.config.run_functions_eagerly({})\n"
+NUMERICS = "    tf.debugging.{}_check_numerics()\n"
+PROFILE = "    tf.profiler.experimental.{}\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "head", "tail"),
+    [
+        ("GPU506", EAGER.format(True), EAGER.format(False)),
+        ("GPU507", NUMERICS.format("enable"), NUMERICS.format("disable")),
+        ("GPU507", PROFILE.format("start('logs')"), PROFILE.format("stop()")),
+    ],
+)
+@pytest.mark.parametrize("is_long", [False, True])
+def test_what_is_taken_back_behind_a_bound(code: str, head: str, tail: str, is_long: bool, tmp_path: Path) -> None:
+    assert code not in codes_in(program(head, tail, "trained()", is_long=is_long), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("code", "head"), [("GPU506", EAGER.format(True)), ("GPU507", NUMERICS.format("enable"))], ids=["eager", "numerics"]
+)
+@pytest.mark.parametrize("is_long", [False, True])
+def test_what_nothing_in_the_text_takes_back_is_left_on(code: str, head: str, is_long: bool, tmp_path: Path) -> None:
+    assert code in codes_in(program(head, "", "trained()", is_long=is_long), tmp_path)
+
+
+GROW = "    tf.config.experimental.set_memory_growth(gpus[{}], True)\n"
+
+
+@pytest.mark.parametrize(
+    ("is_long", "tail", "expected"),
+    [(True, GROW.format(1), set()), (False, GROW.format(1), set()), (False, "", {"GPU303"}), (True, "", {"GPU303"})],
+)
+def test_growth_of_other_gpus_behind_a_bound(is_long: bool, tail: str, expected: set[str], tmp_path: Path) -> None:
+    found = codes_in(program(GROW.format(0), tail, "trained()", is_long=is_long), tmp_path)
+    assert found & {"GPU303"} == expected
+
+
+KEEPS = """
+    weight, optimizer, history = tf.Variable(tf.ones((4,))), tf.keras.optimizers.SGD(), []
+    for x in tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4))).repeat():
+        with tf.GradientTape() as tape:
+            outputs = x * weight
+            loss = tf.reduce_sum(outputs)
+        optimizer.apply_gradients([(tape.gradient(loss, weight), weight)])
+        history.append(outputs)
+        work(history)
+"""
+
+SEARCHES = """
+    for trial in range(20):
+        model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(8 * (trial + 1))])
+        model.compile("sgd", "mse")
+        model.fit(tf.zeros((640, 4)), tf.zeros((640, 8 * (trial + 1))))
+        work(trial)
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "after", "tail"),
+    [("GPU307", KEEPS, "    scale.clear()\n"), ("GPU305", SEARCHES, "    tf.keras.backend.clear_session()\n")],
+)
+@pytest.mark.parametrize(("is_long", "says"), [(False, False), (True, False), (False, True)])
+def test_a_heap_that_may_be_freed_behind_a_bound(
+    code: str, after: str, tail: str, is_long: bool, says: bool, tmp_path: Path
+) -> None:
+    assert (code in codes_in(program("", "" if says else tail, after, is_long=is_long), tmp_path)) is says
+
+
+CONVERT = """
+import sys
+
+import numpy as np
+import tensorflow as tf
+
+tf.config.run_functions_eagerly(True)
+model = tf.keras.models.load_model("model.keras")
+"""
+
+READ = "found = np.load('weights.npz')\n"
+
+
+@pytest.mark.parametrize(
+    ("work", "expected"),
+    [
+        (f"{READ}for one in model.weights:\n    one.assign(tf.transpose(found[one.name]))\nmodel.save('new')", set()),
+        ("for path in sys.argv[1:]:\n    print(model(tf.io.read_file(path)))\nmodel.export('served')", set()),
+        (
+            f"{READ}kept = {{name: tf.Variable(tf.transpose(found[name])) for name in found}}\n"
+            "tf.train.Checkpoint(**kept).save('new')",
+            set(),
+        ),
+        (
+            "converter = tf.lite.TFLiteConverter.from_keras_model(model)\n"
+            "for path in sys.argv[1:]:\n    print(model(tf.io.read_file(path)))\n",
+            set(),
+        ),
+        ("for size in range(5):\n    print(model(tf.zeros((size, 4))))", set()),
+        ("for path in sys.argv[1:]:\n    print(model(tf.io.read_file(path)))", {"GPU506"}),
+        (
+            "model.compile('sgd', 'mse')\nmodel.fit(tf.zeros((8, 4)), tf.zeros((8, 1)))\nmodel.export('served')",
+            {"GPU506"},
+        ),
+    ],
+    ids=["weights", "exported", "checkpoint", "converted", "a few rounds", "predicts", "trains"],
+)
+def test_an_eager_mode_of_programs_that_convert_a_model(work: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(CONVERT + work + "\n", tmp_path) & {"GPU506"} == expected
+
+
+def test_a_variable_that_a_comment_names_hides_no_growth(tmp_path: Path) -> None:
+    text = program(GROW.format(0), "    # CUDA_VISIBLE_DEVICES says which GPUs there are\n", "trained()", is_long=True)
+    assert "GPU303" in codes_in(text, tmp_path)
