@@ -102,7 +102,7 @@ SEARCHES = """
     ("code", "after", "tail"),
     [("GPU307", KEEPS, "    scale.clear()\n"), ("GPU305", SEARCHES, "    tf.keras.backend.clear_session()\n")],
 )
-@pytest.mark.parametrize(("is_long", "says"), [(False, False), (True, False), (False, True)])
+@pytest.mark.parametrize(("is_long", "says"), [(False, False), (True, False), (False, True), (True, True)])
 def test_a_heap_that_may_be_freed_behind_a_bound(
     code: str, after: str, tail: str, is_long: bool, says: bool, tmp_path: Path
 ) -> None:
