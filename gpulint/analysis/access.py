@@ -344,7 +344,6 @@ def _is_class(name: str) -> bool:
 def item(interp: Interpreter, container: Value, key: Value, node: ir.Node) -> Value:
     """`container[key]` of values that are no joins."""
     index = key.value if isinstance(key, Constant) else None
-    host.used(interp, key, interp.site(node))
     if isinstance(container, Items):
         items = container.items
         if items is not None and isinstance(index, int) and -len(items) <= index < len(items):

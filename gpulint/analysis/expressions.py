@@ -13,6 +13,7 @@ from gpulint.analysis import (
     calls,
     events,
     gradients,
+    host,
     mappings,
     members,
     moments,
@@ -134,7 +135,7 @@ def _symbols(value: Value) -> Iterator[Symbol]:
 
 
 def attribute(interp: Interpreter, node: ir.Attribute) -> Value:
-    receiver = _filled_in(interp, node.value, interp.evaluate(node.value))
+    receiver = host.content(_filled_in(interp, node.value, interp.evaluate(node.value)))
     if type(receiver) is not Join:
         return access.attribute(interp, receiver, node.name, node)
     return interp.each(
@@ -145,7 +146,7 @@ def attribute(interp: Interpreter, node: ir.Attribute) -> Value:
 
 
 def subscript(interp: Interpreter, node: ir.Subscript) -> Value:
-    container = interp.choose(interp.evaluate(node.value))
+    container = host.content(interp.choose(interp.evaluate(node.value)))
     if isinstance(node.index, ir.Slice):
         bounds = tuple(
             interp.evaluate(bound) if bound is not None else NONE
@@ -153,6 +154,7 @@ def subscript(interp: Interpreter, node: ir.Subscript) -> Value:
         )
         return interp.each(container, lambda option: access.sliced(interp, option, bounds, node), node)
     index = interp.evaluate(node.index)
+    host.used(interp, index, interp.site(node))
     if type(container) is not Join and type(index) is not Join:
         return access.item(interp, container, index, node)
     return interp.each(
@@ -230,6 +232,8 @@ def unary(interp: Interpreter, node: ir.Unary) -> Value:
     if node.operator == "not":
         tensors.read(interp, operand, "bool", node)
         return negate(operand, interp.path)
+    if node.operator == "~":
+        operand = host.content(operand)
     return interp.each(operand, lambda one: _signed(interp, one, node), node)
 
 
