@@ -22,6 +22,7 @@ from gpulint.analysis import (
 )
 from gpulint.analysis.contexts import Caller, Context
 from gpulint.analysis.control import NORMAL, Exhausted, Halts
+from gpulint.analysis.effects import again, within
 from gpulint.analysis.events import FunctionEntered, FunctionHandedOver, FunctionTraced, TracedCalled, UnknownFitted
 from gpulint.analysis.nesting import leaves, leaves_on, rebuilt
 from gpulint.analysis.paths import EVERYWHERE, compatible
@@ -332,6 +333,7 @@ def call_function(
     if is_borrowed:
         interp.plan.borrowed.add(definition_site)
     history.runs += 1
+    base = interp.path
     noted, happened, effects, operations = interp.noted, interp.happened, len(interp.effects), interp.operations
     frame = interp.frame_for(
         function,
@@ -368,7 +370,7 @@ def call_function(
             interp.context = interp.context._replace(loops=before.loops)
     if is_borrowed and not frame.is_given_up:
         interp.plan.followed.add(definition_site)
-    did = tuple(interp.effects[effects:])
+    did = within(interp.effects[effects:], base)
     run = Run(interp.path, result, did, interp.operations - operations, _turn(interp))
     interp.executions[key].append(run)
     is_plain = all(isinstance(leaf, _PLAIN) for leaf in leaves_on(interp.path, result))
@@ -392,7 +394,7 @@ def _as_before(interp: Interpreter, run: Run | None) -> Value | None:
     """What a function gave in an earlier run; its operations happen again."""
     if run is None:
         return None
-    interp.effects += run.effects
+    interp.effects += again(run.effects, interp.path)
     interp.operations += run.operations
     return run.result
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpulint.analysis import events, generators, members, removed, runtime
 from gpulint.analysis.contexts import Caller
-from gpulint.analysis.effects import of_layer
+from gpulint.analysis.effects import of_layer, of_options, within
 from gpulint.analysis.nesting import leaves_on
 from gpulint.analysis.state import alternatives
 from gpulint.analysis.tensors import element_of, flattened
@@ -223,6 +223,6 @@ def _run_mapped(interp: Interpreter, arguments: Arguments, site: Site) -> tuple[
         with interp.within(here):
             element = (Tensor(site),) if isinstance(function, External) else (Tensor(site), Tensor(site))
             interp.call(function, Arguments(element), site)
-    found = tuple(interp.effects[mark:])
+    found = within(interp.effects[mark:], interp.path)
     del interp.effects[mark:]
-    return found
+    return tuple(effect._replace(path=of_options(effect.path)) for effect in found)

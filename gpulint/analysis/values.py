@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpulint.analysis.contexts import NOWHERE, Loop, Where
 from gpulint.analysis.names import words
-from gpulint.analysis.paths import Path
+from gpulint.analysis.paths import EVERYWHERE, Path
 from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.knowledge.devices import DeviceName
 from gpulint.places import Site
@@ -657,11 +657,13 @@ class Step(NamedTuple):
 
 class Effect(NamedTuple):
     """A stateful operation in a function that is traced: `kind` is "random", "python", "array" (Python that works on
-    arrays as a whole), "names" (Python that gives texts), "variable" or "other"."""
+    arrays as a whole), "names" (Python that gives texts), "variable" or "other". `path` are the conditions on which it
+    is traced."""
 
     kind: str
     name: str
     site: Site
+    path: Path = EVERYWHERE
 
 
 class Dataset(Value):
