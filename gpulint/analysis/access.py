@@ -281,6 +281,8 @@ def attribute(interp: Interpreter, receiver: Value, name: str, node: ir.Node) ->
         return members.tensor_attribute(interp, receiver, name, node)
     if isinstance(receiver, (Constant, Text, Items, Mapping, Namespace, Dataset, Manager, Traced)):
         return Bound(receiver, name)
+    if name == "optimizer" and (model := interp.models.get(symbol_of(receiver))) is not None:
+        return _object_attribute(interp, model, name, node)
     applies = symbols.symbol(("attribute", symbol_of(receiver), "apply_gradients"))
     if name == "iterations" and (optimizer := interp.optimizers.get(applies)) is not None:
         return _object_attribute(interp, optimizer, name, node)

@@ -231,6 +231,23 @@ def _optimizer(interp: Interpreter, name: str, known: Fact, arguments: Arguments
     return made
 
 
+def _distributed_optimizer(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    """Horovod's `DistributedOptimizer`: an optimizer of a class made of that of the one that it is given."""
+    steps = arguments.get("backward_passes_per_step")
+    accumulates = arguments.open or len(arguments.positional) > 1 or (steps is not None and known(steps) != 1)
+
+    def wrapped(option: Value) -> Value:
+        if not isinstance(option, Optimizer):
+            return _unknown(interp, "horovod.tensorflow.DistributedOptimizer", arguments, site)
+        made = Optimizer(option.site, option.where, option.library, option.cls)
+        made.blame, made.seen = option.blame, option.seen
+        made.scales, made.has_slots, made.accumulates = option.scales, option.has_slots, option.accumulates
+        made.may_accumulate = option.may_accumulate or accumulates
+        return made
+
+    return interp.each(arguments.get("optimizer", 0) or NONE, wrapped, site)
+
+
 def _is_refused(interp: Interpreter, arguments: Arguments) -> bool:
     """Whether an optimizer that makes variables raises for an argument: `lr` (run on 2.21), `decay` in Keras 2."""
     return "lr" in arguments.keywords or ("decay" in arguments.keywords and not interp.plan.has_keras_3)
@@ -602,6 +619,8 @@ SPECIAL: dict[str, Handler] = {
     "tensorflow.distribute.experimental_set_strategy": _set_strategy,
     "tensorflow.GradientTape": _tape,
     "horovod.tensorflow.DistributedGradientTape": _first,
+    **{f"horovod.{name}.DistributedOptimizer": _distributed_optimizer for name in ("tensorflow", "tensorflow.keras")},
+    "horovod.keras.DistributedOptimizer": _distributed_optimizer,
     "tensorflow.IndexedSlices": _indexed_slices,
     "tensorflow.nn.compute_average_loss": _average_loss,
     "tensorflow.is_tensor": _is_tensor,
