@@ -60,6 +60,7 @@ from gpulint.analysis.values import (
     symbol_of,
 )
 from gpulint.knowledge import telling_words
+from gpulint.knowledge.names import PRIVATE
 from gpulint.places import Site
 from gpulint.syntax import ir
 from gpulint.syntax.endless import is_endless
@@ -85,6 +86,8 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
         raise Halts
     if isinstance(function, External):
         removed.called(interp, function.name, function.package, site)
+        if function.package == PRIVATE and function.name.startswith("tensorflow.keras."):
+            return _call_private(interp, function.name, arguments, site)
         return library.call(interp, function.name, arguments, site)
     if isinstance(function, Function):
         interp.emit(FunctionEntered(site, interp.where(), function, arguments.positional))
@@ -143,6 +146,18 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
         interp.emit(UnknownFitted(site, interp.where()))
         datasets.consumed(interp, interp.choose(arguments.get("x", 0) or NONE), "fit", site, None)
     return Unknown(("call", called, tuple(symbol_of(value) for value in arguments.all())))
+
+
+def _call_private(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
+    """Call a name of TensorFlow's private copy of Keras 2: what it makes has what is gone elsewhere."""
+    outer, interp.is_private = interp.is_private, True
+    try:
+        made = library.call(interp, name, arguments, site)
+    finally:
+        interp.is_private = outer
+    if isinstance(made, Object) and made.site == site:
+        made.is_private = True
+    return made
 
 
 def _logged(interp: Interpreter, owner: Symbol, method: str, arguments: Arguments, site: Site) -> None:

@@ -240,7 +240,7 @@ def _distributed_optimizer(interp: Interpreter, arguments: Arguments, site: Site
         if not isinstance(option, Optimizer):
             return _unknown(interp, "horovod.tensorflow.DistributedOptimizer", arguments, site)
         made = Optimizer(option.site, option.where, option.library, option.cls)
-        made.blame, made.seen = option.blame, option.seen
+        made.blame, made.seen, made.is_private = option.blame, option.seen, option.is_private
         made.scales, made.has_slots, made.accumulates = option.scales, option.has_slots, option.accumulates
         made.may_accumulate = option.may_accumulate or accumulates
         return made
