@@ -468,7 +468,8 @@ def comprehension(interp: Interpreter, node: ir.Comprehension) -> Value:
     keys: list[Value] = []
     names = {bound for clause in node.clauses for bound in access.bound_names(clause.target)}
     saved = {bound: interp.frame.locals.get(bound, MISSING) for bound in names}
-    exact = _clauses(interp, node, 0, collected, keys)
+    data: list[Value] = []
+    exact = _clauses(interp, node, 0, collected, keys, data)
     for bound, value in saved.items():
         if value is not MISSING:
             interp.state.write(interp.frame.locals, bound, value)
@@ -489,14 +490,22 @@ def comprehension(interp: Interpreter, node: ir.Comprehension) -> Value:
         and not node.clauses[0].conditions
     ):
         return one.list  # the devices, or the names of logical ones, in their order
-    return Items(node.kind, None, one, symbol)
+    made = Items(node.kind, None, one, symbol, tuple(data) if len(node.clauses) == 1 else ())
+    if made.over and node.kind != "generator":
+        made.around = interp.context.loops
+    return made
 
 
 def _clauses(
-    interp: Interpreter, node: ir.Comprehension, depth: int, collected: list[Value], keys: list[Value]
+    interp: Interpreter,
+    node: ir.Comprehension,
+    depth: int,
+    collected: list[Value],
+    keys: list[Value],
+    data: list[Value],
 ) -> bool:
     """Go through clause `depth` and those inside; whether `collected` holds exactly the elements, and `keys` those of a
-    dict."""
+    dict. `data` is what they go over that goes over a dataset."""
     if depth == len(node.clauses):
         if node.key is not None:
             keys.append(interp.choose(interp.evaluate(node.key)))
@@ -507,6 +516,7 @@ def _clauses(
     iterable = interp.choose(interp.evaluate(clause.iterable))
     iterable = protocols.iterated(interp, iterable, interp.site(clause.iterable))
     elements, exact = iterate(interp, iterable, clause)
+    data += builtin.data_in([iterable])
     before = interp.context
     loop = Loop(
         interp.site(clause),
@@ -533,7 +543,7 @@ def _clauses(
                 break
             interp.path |= yes
         if possible:
-            exact = _clauses(interp, node, depth + 1, collected, keys) and exact
+            exact = _clauses(interp, node, depth + 1, collected, keys, data) and exact
         interp.path = path
     interp.context = before
     return exact

@@ -557,6 +557,25 @@ def _passed_on(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     return arguments.get("iterable", 0) or Unknown(("iterable", site))
 
 
+def _sliced(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    """`islice(iterable, stop)`, `islice(iterable, start, stop, …)`: no more than `stop` elements."""
+    iterable = arguments.get("", 0)
+    if iterable is None or not (data := builtin.data_in([iterable])):
+        return _unknown(interp, "itertools.islice", arguments, site)
+    _, element = builtin.elements(interp, iterable, site)
+    stop = builtin.call(interp, "range", Arguments(arguments.positional[1:3][-1:]), site)
+    return Items("list", None, element, ("islice", site), (*data, stop))
+
+
+def _chained(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    """`chain(*iterables)`, one after the other: how many elements there are in all is not known."""
+    data = builtin.data_in(arguments.positional)
+    if not data:
+        return _unknown(interp, "itertools.chain", arguments, site)
+    _, element = builtin.elements(interp, data[0], site)
+    return Items("generator", None, element, ("chain", site), data)
+
+
 def _logical_device(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     return Unknown(("logical device", site))
 
@@ -638,6 +657,9 @@ SPECIAL: dict[str, Handler] = {
     "importlib.import_module": _import_module,
     **{f"tensorflow.data.experimental.{name}": _transformation(to) for name, to in datasets.TRANSFORMATIONS.items()},
     **dict.fromkeys(("tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.tqdm_notebook"), _passed_on),
+    **dict.fromkeys(("tqdm.autonotebook.tqdm", "rich.progress.track", "alive_progress.alive_it"), _passed_on),
+    "itertools.islice": _sliced,
+    "itertools.chain": _chained,
     **dict.fromkeys(SETS_POLICY, precision.policy_set),
     **dict.fromkeys(POLICIES, precision.policy_made),
     **dict.fromkeys(GLOBAL_POLICY, _global_policy),
