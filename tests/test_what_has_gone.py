@@ -177,3 +177,118 @@ def test_parentheses_after_a_property_are_left_out(tmp_path: Path) -> None:
     program = VARIABLES + "state = [one.name for one in optimizer.variables()]\n"
     assert {finding.code for finding in findings_in(program, tmp_path)} == {"GPU901"}
     assert fixed_text(textwrap.dedent(program), tmp_path) == program.replace("variables()", "variables")
+
+
+BEHIND = """
+import horovod.keras
+import horovod.tensorflow as hvd
+import horovod.tensorflow.keras
+import tensorflow as tf
+from nets import network
+
+model = network()
+rate = tf.keras.optimizers.Adam(0.01)
+{wrapped}
+model.compile(optimizer=optimizer, loss="mse")
+{use}
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrapped", "use", "expected"),
+    [
+        ("optimizer = rate", "hvd.broadcast_variables(model.optimizer.variables(), root_rank=0)", {"GPU901"}),
+        ("optimizer = rate", "hvd.broadcast_variables(model.optimizer.variables, root_rank=0)", set()),
+        ("optimizer = rate", "other = network(2)\nprint(other.optimizer.variables())", set()),
+        ("optimizer = hvd.DistributedOptimizer(rate)", "print(optimizer.variables())", {"GPU901"}),
+        ("optimizer = hvd.DistributedOptimizer(rate, op=hvd.Sum)", "print(model.optimizer.variables())", {"GPU901"}),
+        ("optimizer = horovod.keras.DistributedOptimizer(rate)", "print(optimizer.variables())", {"GPU901"}),
+        ("optimizer = horovod.tensorflow.keras.DistributedOptimizer(rate)", "print(optimizer.variables)", set()),
+        (
+            "optimizer = hvd.DistributedOptimizer(tf.keras.mixed_precision.LossScaleOptimizer(rate))",
+            "print(optimizer.variables())",
+            {"GPU901"},
+        ),
+        ("optimizer = hvd.DistributedOptimizer(network.optimizer())", "print(optimizer.variables())", set()),
+        (
+            "optimizer = hvd.DistributedOptimizer(tf.compat.v1.train.AdamOptimizer(0.01))",
+            "print(optimizer.variables())",
+            set(),
+        ),
+    ],
+)
+def test_the_optimizer_behind_others(wrapped: str, use: str, expected: set[str], tmp_path: Path) -> None:
+    program = BEHIND.format(wrapped=wrapped, use=use)
+    pin = "for gpu in tf.config.list_physical_devices('GPU')[hvd.local_rank() :][:1]:\n"
+    pin += "    tf.config.set_visible_devices(gpu, 'GPU')\n"
+    assert codes_in(program + pin, tmp_path) - {"GPU301"} == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("# the companion of tf_keras_rates.py", {"GPU901"}),
+        ("import tf_keras", set()),
+        ("# runs with `pip install tf_keras`", set()),
+    ],
+)
+def test_a_program_on_keras_2_names_its_package(line: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(f"{VARIABLES}optimizer.variables()\n{line}\n", tmp_path) == expected
+
+
+BESIDE = """
+import tensorflow as tf
+from tensorflow.python.keras import {names}
+from tensorflow.python.keras.optimizer_v2 import adam
+
+
+class Average({base}):
+    pass
+
+
+def show(given):
+    given.fit_generator(iter([]))
+
+
+{use}
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "use", "expected"),
+    [
+        ("object", "tf.keras.metrics.Mean().reset_states()", {"GPU901"}),
+        ("object", "metrics.Mean().reset_states()", set()),
+        ("metrics.Mean", "Average().reset_states()", set()),
+        ("tf.keras.metrics.Mean", "Average().reset_states()", {"GPU901"}),
+        ("object", "adam.Adam(lr=0.1)", set()),
+        ("object", "tf.keras.optimizers.Adam(lr=0.1)", {"GPU901"}),
+        ("object", "print(adam.Adam().variables())", set()),
+        ("object", "net = models.Sequential()\nnet.compile('sgd')\nprint(net.optimizer.variables())", set()),
+        (
+            "object",
+            "net = tf.keras.Sequential()\nnet.compile('sgd')\nprint(net.optimizer.variables())",
+            {"GPU901"},
+        ),
+        ("object", "models.Sequential().fit([1], workers=2)", set()),
+        ("object", "tf.keras.Sequential().fit([1], workers=2)", {"GPU901"}),
+        ("object", "models.Sequential().metrics[0].reset_states()", set()),
+        ("models.Model", "Average().fit_generator(iter([]))", set()),
+        ("tf.keras.Model", "Average().fit_generator(iter([]))", {"GPU901"}),
+        ("object", "show(models.Sequential())", set()),
+    ],
+)
+def test_only_what_comes_from_the_private_copy_of_keras_2_is_as_it_was(
+    base: str, use: str, expected: set[str], tmp_path: Path
+) -> None:
+    program = BESIDE.format(names="metrics, models", base=base, use=use)
+    assert codes_in(program, tmp_path) == expected
+
+
+def test_a_name_of_the_private_copy_in_another_file_says_nothing_of_this_one(tmp_path: Path) -> None:
+    (tmp_path / "parts.py").write_text(
+        "import tensorflow as tf\nfrom tensorflow.python.keras import metrics\n\nsize = lambda x: tf.size(x)\n",
+        encoding="utf-8",
+    )
+    program = "import tensorflow as tf\nfrom parts import size\n\nlast = tf.keras.metrics.Mean()\nlast.reset_states()\n"
+    assert codes_in(program, tmp_path) == {"GPU901"}

@@ -109,3 +109,45 @@ strategy = tf.distribute.MultiWorkerMirroredStrategy()
 )
 def test_what_is_done_on_each_machine_with_a_gpu(test: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(LATE.format(test=test), tmp_path) == expected
+
+
+ALONE = """
+import tensorflow as tf
+
+{imported}
+
+strategy = {made}
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+    model.compile(optimizer="sgd", loss="mse")
+"""
+
+RESOLVING = """
+import tensorflow as tf
+
+
+def place():
+    return tf.distribute.cluster_resolver.{resolver}
+"""
+
+
+@pytest.mark.parametrize(
+    ("resolver", "expected"),
+    [
+        ("TFConfigClusterResolver().task_id", set()),
+        ("SlurmClusterResolver().get_task_info()", set()),
+        ("TPUClusterResolver(tpu='')", {"GPU701"}),
+    ],
+)
+def test_a_resolver_in_any_file_of_a_program_says_where_its_workers_are(
+    resolver: str, expected: set[str], tmp_path: Path
+) -> None:
+    (tmp_path / "places.py").write_text(RESOLVING.format(resolver=resolver), encoding="utf-8")
+    made = "tf.distribute.MultiWorkerMirroredStrategy()"
+    assert codes_in(ALONE.format(imported="from places import place", made=made), tmp_path) == expected
+
+
+def test_a_resolver_in_a_file_that_the_program_does_not_import_says_nothing(tmp_path: Path) -> None:
+    (tmp_path / "places.py").write_text(RESOLVING.format(resolver="TFConfigClusterResolver()"), encoding="utf-8")
+    made = "tf.distribute.MultiWorkerMirroredStrategy()"
+    assert codes_in(ALONE.format(imported="", made=made), tmp_path) == {"GPU701"}

@@ -281,6 +281,8 @@ def attribute(interp: Interpreter, receiver: Value, name: str, node: ir.Node) ->
         return members.tensor_attribute(interp, receiver, name, node)
     if isinstance(receiver, (Constant, Text, Items, Mapping, Namespace, Dataset, Manager, Traced)):
         return Bound(receiver, name)
+    if name == "optimizer" and (model := interp.models.get(symbol_of(receiver))) is not None:
+        return _object_attribute(interp, model, name, node)
     applies = symbols.symbol(("attribute", symbol_of(receiver), "apply_gradients"))
     if name == "iterations" and (optimizer := interp.optimizers.get(applies)) is not None:
         return _object_attribute(interp, optimizer, name, node)
@@ -344,7 +346,6 @@ def _is_class(name: str) -> bool:
 def item(interp: Interpreter, container: Value, key: Value, node: ir.Node) -> Value:
     """`container[key]` of values that are no joins."""
     index = key.value if isinstance(key, Constant) else None
-    host.used(interp, key, interp.site(node))
     if isinstance(container, Items):
         items = container.items
         if items is not None and isinstance(index, int) and -len(items) <= index < len(items):

@@ -16,6 +16,7 @@ from gpulint.analysis.values import (
     Imported,
     Model,
     ModuleValue,
+    Object,
     Optimizer,
     Tensor,
     UserClass,
@@ -23,6 +24,7 @@ from gpulint.analysis.values import (
 )
 from gpulint.knowledge import canonical, fact
 from gpulint.knowledge.facts import Kind
+from gpulint.knowledge.names import PRIVATE
 from gpulint.places import Site
 from gpulint.syntax import ir
 
@@ -51,24 +53,29 @@ def _of(interp: Interpreter, meant: Value | None, site: Site) -> Value | None:
     if meant.name == "tensorflow.Tensor":
         return Tensor(site)
     known = fact(meant.name)
+    made: Object | None = None
     if known is not None and known.kind is Kind.MODEL:
-        return Model(site, _elsewhere(interp), meant.name)
-    if meant.name in _OPTIMIZERS:
-        return optimizer(interp, site)
-    if known is not None and known.kind is Kind.OPTIMIZER:
-        return Optimizer(site, _elsewhere(interp), meant.name)
-    return None
+        made = Model(site, _elsewhere(interp), meant.name)
+    elif meant.name in _OPTIMIZERS:
+        made = optimizer(interp, site)
+    elif known is not None and known.kind is Kind.OPTIMIZER:
+        made = Optimizer(site, _elsewhere(interp), meant.name)
+    if made is not None:
+        made.is_private = meant.package == PRIVATE
+    return made
 
 
 def model(interp: Interpreter, site: Site) -> Model:
     """A model that was made elsewhere, of any kind."""
-    return Model(site, _elsewhere(interp), "tensorflow.keras.Model")
+    made = Model(site, _elsewhere(interp), "tensorflow.keras.Model")
+    made.is_private = None
+    return made
 
 
 def optimizer(interp: Interpreter, site: Site) -> Optimizer:
     """An optimizer that was made elsewhere, of any kind."""
     made = Optimizer(site, _elsewhere(interp), "tensorflow.keras.optimizers.Optimizer")
-    made.scales = None
+    made.scales = made.is_private = None
     return made
 
 

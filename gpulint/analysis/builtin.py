@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpulint.analysis import datasets, events, gradients, host, mappings, members, picked, protocols, removed, tensors
 from gpulint.analysis.contexts import Loop
+from gpulint.analysis.nesting import gone_over
 from gpulint.analysis.paths import Condition
 from gpulint.analysis.state import alternatives
 from gpulint.analysis.truth import either, length_symbol
@@ -177,7 +178,7 @@ def _copy(kind: str) -> Callable[..., Value]:
             return values[0]
         if values:
             items, element = elements(interp, values[0], site)
-            made = Items(kind, items, element, (kind, symbol_of(values[0])))
+            made = Items(kind, items, element, (kind, symbol_of(values[0])), data_in(values[:1]))
         else:
             made = Items(kind, (), None, (kind, site))
         made.around = interp.context.loops
@@ -238,14 +239,28 @@ def _map(interp: Interpreter, values: list[Value], arguments: Arguments, site: S
         for one in given
         if isinstance(one, Items)
     )
-    return Items("list", made) if given is rows else Items("list", None, made[0] if made else None, ("map", site))
+    if given is rows:
+        return Items("list", made)
+    return Items("list", None, made[0] if made else None, ("map", site), data_in(values[1:]))
 
 
 def _ordered(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
     if not values:
         return _unknown("sorted", arguments)
     _, element = elements(interp, values[0], site)
-    return Items("list", None, element, ("sorted", symbol_of(values[0])))
+    return Items("list", None, element, ("sorted", symbol_of(values[0])), data_in(values[:1]))
+
+
+def _sorted(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    made = _ordered(interp, values, arguments, site)
+    if isinstance(made, Items) and made.over:
+        made.around = interp.context.loops
+    return made
+
+
+def data_in(values: Iterable[Value]) -> tuple[Value, ...]:
+    """Those of some values that go over a dataset."""
+    return tuple(value for value in values if any(isinstance(one, Dataset) for one in gone_over(value)))
 
 
 def _sum(interp: Interpreter, values: list[Value], arguments: Arguments, site: Site) -> Value:
@@ -468,7 +483,7 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "enumerate": _enumerate,
     "zip": _zip,
     "map": _map,
-    "sorted": _ordered,
+    "sorted": _sorted,
     "reversed": _ordered,
     "filter": lambda interp, values, arguments, site: _ordered(interp, values[1:], arguments, site),
     "sum": _sum,

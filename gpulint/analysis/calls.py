@@ -22,6 +22,7 @@ from gpulint.analysis import (
 )
 from gpulint.analysis.contexts import Caller, Context
 from gpulint.analysis.control import NORMAL, Exhausted, Halts
+from gpulint.analysis.effects import again, within
 from gpulint.analysis.events import FunctionEntered, FunctionHandedOver, FunctionTraced, TracedCalled, UnknownFitted
 from gpulint.analysis.nesting import leaves, leaves_on, rebuilt
 from gpulint.analysis.paths import EVERYWHERE, compatible
@@ -59,6 +60,7 @@ from gpulint.analysis.values import (
     symbol_of,
 )
 from gpulint.knowledge import telling_words
+from gpulint.knowledge.names import PRIVATE
 from gpulint.places import Site
 from gpulint.syntax import ir
 from gpulint.syntax.endless import is_endless
@@ -84,6 +86,8 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
         raise Halts
     if isinstance(function, External):
         removed.called(interp, function.name, function.package, site)
+        if function.package == PRIVATE and function.name.startswith("tensorflow.keras."):
+            return _call_private(interp, function.name, arguments, site)
         return library.call(interp, function.name, arguments, site)
     if isinstance(function, Function):
         interp.emit(FunctionEntered(site, interp.where(), function, arguments.positional))
@@ -142,6 +146,18 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
         interp.emit(UnknownFitted(site, interp.where()))
         datasets.consumed(interp, interp.choose(arguments.get("x", 0) or NONE), "fit", site, None)
     return Unknown(("call", called, tuple(symbol_of(value) for value in arguments.all())))
+
+
+def _call_private(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
+    """Call a name of TensorFlow's private copy of Keras 2: what it makes has what is gone elsewhere."""
+    outer, interp.is_private = interp.is_private, True
+    try:
+        made = library.call(interp, name, arguments, site)
+    finally:
+        interp.is_private = outer
+    if isinstance(made, Object) and made.site == site:
+        made.is_private = True
+    return made
 
 
 def _logged(interp: Interpreter, owner: Symbol, method: str, arguments: Arguments, site: Site) -> None:
@@ -333,6 +349,7 @@ def call_function(
     if is_borrowed:
         interp.plan.borrowed.add(definition_site)
     history.runs += 1
+    base = interp.path
     noted, happened, effects, operations = interp.noted, interp.happened, len(interp.effects), interp.operations
     frame = interp.frame_for(
         function,
@@ -369,7 +386,7 @@ def call_function(
             interp.context = interp.context._replace(loops=before.loops)
     if is_borrowed and not frame.is_given_up:
         interp.plan.followed.add(definition_site)
-    did = tuple(interp.effects[effects:])
+    did = within(interp.effects[effects:], base)
     run = Run(interp.path, result, did, interp.operations - operations, _turn(interp))
     interp.executions[key].append(run)
     is_plain = all(isinstance(leaf, _PLAIN) for leaf in leaves_on(interp.path, result))
@@ -393,7 +410,7 @@ def _as_before(interp: Interpreter, run: Run | None) -> Value | None:
     """What a function gave in an earlier run; its operations happen again."""
     if run is None:
         return None
-    interp.effects += run.effects
+    interp.effects += again(run.effects, interp.path)
     interp.operations += run.operations
     return run.result
 

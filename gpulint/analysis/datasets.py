@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpulint.analysis import events, generators, members, removed, runtime
-from gpulint.analysis.contexts import Caller
-from gpulint.analysis.effects import of_layer
+from gpulint.analysis.contexts import Caller, Loop
+from gpulint.analysis.effects import of_layer, of_options, within
 from gpulint.analysis.nesting import leaves_on
 from gpulint.analysis.state import alternatives
 from gpulint.analysis.tensors import element_of, flattened
@@ -115,7 +115,8 @@ def source(interp: Interpreter, name: str, known: Fact, arguments: Arguments, si
 
 
 def consumed(interp: Interpreter, value: Value, how: str, site: Site, loop: Site | None) -> None:
-    """A finished pipeline, or what goes over one (`enumerate`, `zip`), is read."""
+    """A finished pipeline, or what goes over one (`enumerate`, `zip`), is read. A list that was made of one is kept: of
+    that, the pipeline is read where the list is made anew for each time that somebody goes over it."""
     seen: set[int] = set()
     pending = [(interp.path, value)]
     while pending:
@@ -126,7 +127,16 @@ def consumed(interp: Interpreter, value: Value, how: str, site: Site, loop: Site
                 interp.emit(events.DatasetConsumed(site, where, option, how, loop))
             elif isinstance(option, Items) and id(option) not in seen:
                 seen.add(id(option))
+                if option.around is not None and not _is_fresh(interp, option.around, how):
+                    continue
                 pending += [(path | guard, one) for one in reversed(option.over)]
+
+
+def _is_fresh(interp: Interpreter, around: tuple[Loop, ...], how: str) -> bool:
+    """Whether what was made within some loops is gone over once: there, or, element by element, in one loop more."""
+    made = [loop.entry for loop in around]
+    now = [loop.entry for loop in interp.context.loops]
+    return made in (now, now[:-1] if how == "next" else now)
 
 
 def given_away(interp: Interpreter, value: Value, function: Function) -> None:
@@ -171,6 +181,8 @@ def method(interp: Interpreter, receiver: Dataset, name: str, arguments: Argumen
     operations = interp.operations - before
     if name not in STEPS:
         removed.method(interp, receiver, name, site)
+    if name == "as_numpy_iterator":
+        return Items("iterator", None, None, ("call", ("attribute", symbol_of(receiver), name), site), (receiver,))
     if name not in STEPS or name in _NOT_DATASETS:
         return Unknown(("call", ("attribute", symbol_of(receiver), name), site))
     options = receiver.options
@@ -223,6 +235,6 @@ def _run_mapped(interp: Interpreter, arguments: Arguments, site: Site) -> tuple[
         with interp.within(here):
             element = (Tensor(site),) if isinstance(function, External) else (Tensor(site), Tensor(site))
             interp.call(function, Arguments(element), site)
-    found = tuple(interp.effects[mark:])
+    found = within(interp.effects[mark:], interp.path)
     del interp.effects[mark:]
-    return found
+    return tuple(effect._replace(path=of_options(effect.path)) for effect in found)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from gpulint.analysis.generators import give_names
 from gpulint.analysis.nesting import leaves_on
+from gpulint.analysis.paths import Literal, Path
+from gpulint.analysis.symbols import Symbol
 from gpulint.analysis.values import (
     NONE,
     Arguments,
@@ -28,7 +31,31 @@ if TYPE_CHECKING:
 
 def note(interp: Interpreter, kind: str, name: str, site: Site) -> None:
     """A stateful operation is called."""
-    interp.effects.append(Effect(kind, name, site))
+    interp.effects.append(Effect(kind, name, site, interp.path))
+
+
+def within(effects: Iterable[Effect], path: Path) -> tuple[Effect, ...]:
+    """Stateful operations of something that was come to on a path, with the conditions that it has itself."""
+    return tuple(effect._replace(path=effect.path - path) for effect in effects)
+
+
+def again(effects: Iterable[Effect], path: Path) -> Iterator[Effect]:
+    """The same where it happens on another path."""
+    return (effect._replace(path=effect.path | path) for effect in effects)
+
+
+def of_options(path: Path) -> Path:
+    """Those of the conditions in a function that is traced which decide what is traced. On those about tensors, both
+    ways are."""
+    return frozenset(literal for literal in path if _is_of_option(literal))
+
+
+def _is_of_option(literal: Literal) -> bool:
+    subject = literal.condition.subject
+    if literal.condition.operator == "any":
+        ways = (literal if literal.holds else literal.negation).condition.operand
+        return isinstance(ways, frozenset) and all(of_options(way) for way in ways)
+    return isinstance(subject, Symbol) and "tensor" not in subject.words
 
 
 def of_object(interp: Interpreter, receiver: Object, name: str, site: Site) -> None:

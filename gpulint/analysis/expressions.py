@@ -13,6 +13,7 @@ from gpulint.analysis import (
     calls,
     events,
     gradients,
+    host,
     mappings,
     members,
     moments,
@@ -134,7 +135,7 @@ def _symbols(value: Value) -> Iterator[Symbol]:
 
 
 def attribute(interp: Interpreter, node: ir.Attribute) -> Value:
-    receiver = _filled_in(interp, node.value, interp.evaluate(node.value))
+    receiver = host.content(_filled_in(interp, node.value, interp.evaluate(node.value)))
     if type(receiver) is not Join:
         return access.attribute(interp, receiver, node.name, node)
     return interp.each(
@@ -145,7 +146,7 @@ def attribute(interp: Interpreter, node: ir.Attribute) -> Value:
 
 
 def subscript(interp: Interpreter, node: ir.Subscript) -> Value:
-    container = interp.choose(interp.evaluate(node.value))
+    container = host.content(interp.choose(interp.evaluate(node.value)))
     if isinstance(node.index, ir.Slice):
         bounds = tuple(
             interp.evaluate(bound) if bound is not None else NONE
@@ -153,6 +154,7 @@ def subscript(interp: Interpreter, node: ir.Subscript) -> Value:
         )
         return interp.each(container, lambda option: access.sliced(interp, option, bounds, node), node)
     index = interp.evaluate(node.index)
+    host.used(interp, index, interp.site(node))
     if type(container) is not Join and type(index) is not Join:
         return access.item(interp, container, index, node)
     return interp.each(
@@ -230,6 +232,8 @@ def unary(interp: Interpreter, node: ir.Unary) -> Value:
     if node.operator == "not":
         tensors.read(interp, operand, "bool", node)
         return negate(operand, interp.path)
+    if node.operator == "~":
+        operand = host.content(operand)
     return interp.each(operand, lambda one: _signed(interp, one, node), node)
 
 
@@ -464,7 +468,8 @@ def comprehension(interp: Interpreter, node: ir.Comprehension) -> Value:
     keys: list[Value] = []
     names = {bound for clause in node.clauses for bound in access.bound_names(clause.target)}
     saved = {bound: interp.frame.locals.get(bound, MISSING) for bound in names}
-    exact = _clauses(interp, node, 0, collected, keys)
+    data: list[Value] = []
+    exact = _clauses(interp, node, 0, collected, keys, data)
     for bound, value in saved.items():
         if value is not MISSING:
             interp.state.write(interp.frame.locals, bound, value)
@@ -485,14 +490,22 @@ def comprehension(interp: Interpreter, node: ir.Comprehension) -> Value:
         and not node.clauses[0].conditions
     ):
         return one.list  # the devices, or the names of logical ones, in their order
-    return Items(node.kind, None, one, symbol)
+    made = Items(node.kind, None, one, symbol, tuple(data) if len(node.clauses) == 1 else ())
+    if made.over and node.kind != "generator":
+        made.around = interp.context.loops
+    return made
 
 
 def _clauses(
-    interp: Interpreter, node: ir.Comprehension, depth: int, collected: list[Value], keys: list[Value]
+    interp: Interpreter,
+    node: ir.Comprehension,
+    depth: int,
+    collected: list[Value],
+    keys: list[Value],
+    data: list[Value],
 ) -> bool:
     """Go through clause `depth` and those inside; whether `collected` holds exactly the elements, and `keys` those of a
-    dict."""
+    dict. `data` is what they go over that goes over a dataset."""
     if depth == len(node.clauses):
         if node.key is not None:
             keys.append(interp.choose(interp.evaluate(node.key)))
@@ -503,6 +516,7 @@ def _clauses(
     iterable = interp.choose(interp.evaluate(clause.iterable))
     iterable = protocols.iterated(interp, iterable, interp.site(clause.iterable))
     elements, exact = iterate(interp, iterable, clause)
+    data += builtin.data_in([iterable])
     before = interp.context
     loop = Loop(
         interp.site(clause),
@@ -529,7 +543,7 @@ def _clauses(
                 break
             interp.path |= yes
         if possible:
-            exact = _clauses(interp, node, depth + 1, collected, keys) and exact
+            exact = _clauses(interp, node, depth + 1, collected, keys, data) and exact
         interp.path = path
     interp.context = before
     return exact

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpulint.analysis import events
 from gpulint.analysis.names import words
-from gpulint.analysis.paths import Path
+from gpulint.analysis.paths import EVERYWHERE, Path
 from gpulint.analysis.state import alternatives
 from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.analysis.values import Arguments, Gradient, Items, Join, Tensor, Unknown, Value, known, symbol_of
@@ -107,24 +107,39 @@ def _reads_among(parts: tuple[Any, ...]) -> Iterator[Site]:
             yield from _reads_among(part)
 
 
+def _sides(value: Value, path: Path) -> Iterator[Symbol]:
+    """The symbols of what a value can be on a path; of a truth value, those of what it says something about."""
+    for guard, option in alternatives(value, path):
+        if type(option) is Unknown:
+            yield option.symbol
+        elif isinstance(known(option), bool):
+            sides = (side for one in guard - path for side in (one.condition.subject, one.condition.operand))
+            yield from (side for side in sides if isinstance(side, Symbol))
+
+
+def content(value: Value) -> Value:
+    """What a comparison gives where the program asks it for what only an array has: no bool, but an array of them."""
+    if type(value) is Join and all(isinstance(known(option), bool) for _, option in value.alternatives):
+        return Unknown(_content(value)) if _options_read(value) else value
+    return value
+
+
 def passed(interp: Interpreter, name: str, arguments: Arguments, site: Site, owner: str = "") -> None:
     """Host values go to a function or method of that name; `owner` is what its class or its object is called."""
     if not interp.context.loops:
         return
-    given = [option for value in arguments.all() for option in _options(interp, value) if type(option) is Unknown]
-    found = list(dict.fromkeys(place for option in given for place in reads_in(option.symbol)))
+    given = (side for value in arguments.all() for side in _sides(value, interp.path))
+    found = list(dict.fromkeys(place for side in given for place in reads_in(side)))
     if found and not _notes_down(name) and words(owner).isdisjoint(_LOGGERS):
         interp.emit(events.HostValueUsed(site, interp.where(), tuple(found), name))
 
 
-def _options(interp: Interpreter, value: Value) -> tuple[Value, ...]:
-    """What a value can be on the present path."""
-    return tuple(option for _, option in alternatives(value, interp.path))
-
-
 def used(interp: Interpreter, value: Value, site: Site) -> None:
     """A value decides what the host does next (an index)."""
-    if type(value) is Unknown and interp.context.loops and (found := reads_in(value.symbol)):
+    if not interp.context.loops or type(value) not in (Unknown, Join):
+        return
+    found = tuple(dict.fromkeys(place for side in _sides(value, interp.path) for place in reads_in(side)))
+    if found:
         interp.emit(events.HostValueUsed(site, interp.where(), found, ""))
 
 
@@ -167,17 +182,19 @@ def symbols(arguments: Arguments, site: Site) -> tuple[Symbol, ...]:
 
 
 def _content(value: Value) -> Symbol:
-    """The symbol of a value; of a list that was filled with what was read, one of that."""
+    """The symbol of a value; of a list that was filled with what was read, or of one of several, one of that."""
     if isinstance(value, Items) and value.items is None and value.element is not None:
         found = _options_read(value.element)
         return Symbol(("list", found)) if found else symbol_of(value)
+    if type(value) is Join and (found := _options_read(value)):
+        return symbol(("value", value.serial, *found))
     return symbol_of(value)
 
 
 def _options_read(value: Value) -> tuple[Symbol, ...]:
-    """What a value may be that was computed of what was read from tensors."""
-    options = [option for _, option in value.alternatives] if isinstance(value, Join) else [value]
-    return tuple(symbol_of(option) for option in options if READ in symbol_of(option).words)
+    """What a value may be, or says something about, that was computed of what was read from tensors."""
+    sides = _sides(value, EVERYWHERE) if type(value) is Join else (symbol_of(value),)
+    return tuple(dict.fromkeys(side for side in sides if READ in side.words))
 
 
 def is_array(value: Value) -> bool:

@@ -158,6 +158,8 @@ class Interpreter:
         self.assured: Path = EVERYWHERE
         self.demands: frozenset[tuple[Path, Path]] = frozenset()
         self.context = Context()
+        self.is_private = False
+        """Whether a name of TensorFlow's private copy of Keras 2 is being called."""
         self.runtime: dict[str, Any] = {"state": Constant("no"), "since": Constant(None)}
         self.environment: dict[str, Any] = {}
         self.configuration: dict[str, Any] = {}

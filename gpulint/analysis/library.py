@@ -231,6 +231,23 @@ def _optimizer(interp: Interpreter, name: str, known: Fact, arguments: Arguments
     return made
 
 
+def _distributed_optimizer(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    """Horovod's `DistributedOptimizer`: an optimizer of a class made of that of the one that it is given."""
+    steps = arguments.get("backward_passes_per_step")
+    accumulates = arguments.open or len(arguments.positional) > 1 or (steps is not None and known(steps) != 1)
+
+    def wrapped(option: Value) -> Value:
+        if not isinstance(option, Optimizer):
+            return _unknown(interp, "horovod.tensorflow.DistributedOptimizer", arguments, site)
+        made = Optimizer(option.site, option.where, option.library, option.cls)
+        made.blame, made.seen, made.is_private = option.blame, option.seen, option.is_private
+        made.scales, made.has_slots, made.accumulates = option.scales, option.has_slots, option.accumulates
+        made.may_accumulate = option.may_accumulate or accumulates
+        return made
+
+    return interp.each(arguments.get("optimizer", 0) or NONE, wrapped, site)
+
+
 def _is_refused(interp: Interpreter, arguments: Arguments) -> bool:
     """Whether an optimizer that makes variables raises for an argument: `lr` (run on 2.21), `decay` in Keras 2."""
     return "lr" in arguments.keywords or ("decay" in arguments.keywords and not interp.plan.has_keras_3)
@@ -540,6 +557,25 @@ def _passed_on(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     return arguments.get("iterable", 0) or Unknown(("iterable", site))
 
 
+def _sliced(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    """`islice(iterable, stop)`, `islice(iterable, start, stop, …)`: no more than `stop` elements."""
+    iterable = arguments.get("", 0)
+    if iterable is None or not (data := builtin.data_in([iterable])):
+        return _unknown(interp, "itertools.islice", arguments, site)
+    _, element = builtin.elements(interp, iterable, site)
+    stop = builtin.call(interp, "range", Arguments(arguments.positional[1:3][-1:]), site)
+    return Items("list", None, element, ("islice", site), (*data, stop))
+
+
+def _chained(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+    """`chain(*iterables)`, one after the other: how many elements there are in all is not known."""
+    data = builtin.data_in(arguments.positional)
+    if not data:
+        return _unknown(interp, "itertools.chain", arguments, site)
+    _, element = builtin.elements(interp, data[0], site)
+    return Items("generator", None, element, ("chain", site), data)
+
+
 def _logical_device(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
     return Unknown(("logical device", site))
 
@@ -602,6 +638,8 @@ SPECIAL: dict[str, Handler] = {
     "tensorflow.distribute.experimental_set_strategy": _set_strategy,
     "tensorflow.GradientTape": _tape,
     "horovod.tensorflow.DistributedGradientTape": _first,
+    **{f"horovod.{name}.DistributedOptimizer": _distributed_optimizer for name in ("tensorflow", "tensorflow.keras")},
+    "horovod.keras.DistributedOptimizer": _distributed_optimizer,
     "tensorflow.IndexedSlices": _indexed_slices,
     "tensorflow.nn.compute_average_loss": _average_loss,
     "tensorflow.is_tensor": _is_tensor,
@@ -619,6 +657,9 @@ SPECIAL: dict[str, Handler] = {
     "importlib.import_module": _import_module,
     **{f"tensorflow.data.experimental.{name}": _transformation(to) for name, to in datasets.TRANSFORMATIONS.items()},
     **dict.fromkeys(("tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.tqdm_notebook"), _passed_on),
+    **dict.fromkeys(("tqdm.autonotebook.tqdm", "rich.progress.track", "alive_progress.alive_it"), _passed_on),
+    "itertools.islice": _sliced,
+    "itertools.chain": _chained,
     **dict.fromkeys(SETS_POLICY, precision.policy_set),
     **dict.fromkeys(POLICIES, precision.policy_made),
     **dict.fromkeys(GLOBAL_POLICY, _global_policy),

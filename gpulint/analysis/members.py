@@ -312,7 +312,9 @@ def library_attribute(interp: Interpreter, receiver: Object, name: str, node: ir
             if isinstance(receiver, Model) and name == "optimizer" and ".compiled" in receiver.attributes:
                 return _optimizer_of(interp, receiver)
             if isinstance(receiver, Model) and name == "metrics":
-                return Items("list", None, Metric(receiver.site, receiver.where, "tensorflow.keras.Metric"), symbol)
+                metric = Metric(receiver.site, receiver.where, "tensorflow.keras.Metric")
+                metric.is_private = receiver.is_private
+                return Items("list", None, metric, symbol)
             if isinstance(receiver, Optimizer) and name == "iterations":
                 return Variable(receiver.site, receiver.where, "int64", counts_steps=True)
             if (isinstance(receiver, Model) and "variables" in name) or name == "trainable_weights":
@@ -337,6 +339,7 @@ def _optimizer_of(interp: Interpreter, model: Model) -> Value:
     given = interp.choose(model.attributes.get(".optimizer", NONE))
     if isinstance(given, Constant):
         given = Optimizer(model.site, model.where, "tensorflow.keras.optimizers.Optimizer")
+        given.is_private = model.is_private
         interp.state.write(model.attributes, ".optimizer", given)
     return given
 

@@ -8,9 +8,10 @@ from gpulint.analysis.contexts import callers
 from gpulint.analysis.events import DatasetConsumed, GradientTaken, ModelCalled, ModelFitted
 from gpulint.analysis.names import words
 from gpulint.analysis.nesting import datasets_in, leaves
+from gpulint.analysis.paths import is_complete
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.steps import is_rare, is_reached_with, training_loops, updates
-from gpulint.analysis.values import EVALUATES, Constant, Dataset, Items, Step, Value, known
+from gpulint.analysis.values import EVALUATES, Constant, Dataset, Effect, Items, Step, Value, known
 from gpulint.places import Site
 
 INJECTS_PREFETCH = (2, 11)
@@ -146,6 +147,17 @@ def is_parallel(step: Step) -> bool:
     if given is None:
         return step.arguments.open
     return known(given) is not None
+
+
+def effect_of(step: Step, event: DatasetConsumed, *kinds: str) -> Effect | None:
+    """A stateful operation, of some kinds, of the function that a step maps; None where it has one with some settings
+    only, of which it is not known whether the program has them where it reads the pipeline."""
+    found = [
+        effect._replace(path=effect.path - event.where.path)
+        for effect in step.effects
+        if not kinds or effect.kind in kinds
+    ]
+    return min(found, key=lambda one: len(one.path)) if is_complete([one.path for one in found]) else None
 
 
 def chains(dataset: Dataset) -> Iterator[tuple[Step, ...]]:

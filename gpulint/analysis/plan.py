@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -21,6 +22,10 @@ WHY_STOPPED = {
     "runs of one function": "this function is called in too many ways to be followed in each",
 }
 """Bounds of the analysis, and why one ended there."""
+
+
+_KERAS_2 = re.compile(r"\btf_keras\b")
+"""The package, which is not what is called like `tf_keras_mnist.py`."""
 
 
 @dataclass(slots=True)
@@ -75,7 +80,9 @@ class Plan:
     @property
     def may_run_keras_2(self) -> bool:
         """Whether the program's text says that it runs on Keras 2: `tf_keras`, TF_USE_LEGACY_KERAS."""
-        return self.mentions("tf_keras") or self.mentions("TF_USE_LEGACY_KERAS")
+        return self.mentions("TF_USE_LEGACY_KERAS") or any(
+            "tf_keras" in text and _KERAS_2.search(text) is not None for text in self.texts()
+        )
 
     @property
     def runs_keras_3(self) -> bool:

@@ -206,9 +206,11 @@ def _is_implied(where: Where, other: Where) -> bool:
 
 
 def has_cluster(event: StrategyBuilt, plan: Plan) -> bool:
-    """Whether a multi-worker strategy is given a cluster, or the program speaks of the variable that says it."""
+    """Whether a multi-worker strategy is given a cluster, or the program speaks of the variable that says it, or makes
+    the resolver that reads this."""
     given = event.arguments.get("cluster_resolver", 0)
-    return event.arguments.open or (given is not None and known(given) is not None) or plan.mentions("TF_CONFIG")
+    is_given = event.arguments.open or (given is not None and known(given) is not None)
+    return is_given or plan.mentions("TF_CONFIG") or plan.mentions("TFConfigClusterResolver")
 
 
 def is_run_by_program(where: Where) -> bool:

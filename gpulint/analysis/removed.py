@@ -20,7 +20,7 @@ from gpulint.analysis.values import (
     symbol_of,
 )
 from gpulint.knowledge import LEGACY_OPTIMIZERS
-from gpulint.knowledge.names import public_name
+from gpulint.knowledge.names import PRIVATE, public_name
 from gpulint.knowledge.releases import release
 from gpulint.knowledge.removed import (
     PROPERTIES,
@@ -83,6 +83,18 @@ def imported(interp: Interpreter, dotted: str, site: Site) -> None:
             return
 
 
+def _may_be_private(interp: Interpreter, receiver: Value | None, owner: str) -> bool:
+    """Whether an object may be of TensorFlow's private copy of Keras 2, which keeps what is gone elsewhere. Of one that
+    the program was given, where it speaks of that copy of its class."""
+    if isinstance(receiver, Object) and receiver.is_private is not None:
+        return receiver.is_private
+    part = owner.partition(".keras.")[2].partition(".")[0].rstrip("s")
+    package = f"{PRIVATE}.keras"
+    return bool(part) and any(
+        interp.plan.mentions(text) for text in (f"{package}.{part}", f"{package} import", f"import {package}")
+    )
+
+
 def method(interp: Interpreter, receiver: Value, name: str, site: Site) -> None:
     """A method of a library object is read."""
     classes = [receiver.library] if isinstance(receiver, Object) else []
@@ -98,6 +110,8 @@ def method(interp: Interpreter, receiver: Value, name: str, site: Site) -> None:
             if isinstance(receiver, Strategy) and receiver.kind == "default" and name not in UNMISTAKABLE:
                 return
             if isinstance(receiver, Object) and receiver.cls is not None and _keeps(interp, receiver.cls, name):
+                return
+            if _may_be_private(interp, receiver, library):
                 return
             exact = isinstance(receiver, Object) and receiver.cls is None
             interp.emit(RemovedNameUsed(site, interp.where(), f"{library}.{name}", gone, None, True, exact))
@@ -135,6 +149,8 @@ def property_called(interp: Interpreter, called: Symbol, site: Site) -> None:
         return
     name = called.parts[-1]
     classes = [library for kind, library in _CLASSES if isinstance(receiver, kind)]
+    if _may_be_private(interp, receiver, classes[0] if classes else ""):
+        return
     if (gone := next((PROPERTIES[one][name] for one in classes if name in PROPERTIES.get(one, ())), None)) is not None:
         use = f"{receiver.library or classes[0]}.{name}()"
         interp.emit(RemovedNameUsed(site, interp.where(), use, gone, None, True, receiver.cls is None))
@@ -146,11 +162,11 @@ def _keeps(interp: Interpreter, cls: UserClass, name: str) -> bool:
     return any(f".{name}" in interp.uses_of(one.definition).filled for one in functions)
 
 
-def arguments(interp: Interpreter, function: str, given: Arguments, site: Site) -> None:
-    """A function is called: arguments by keyword that it does not take any more."""
+def arguments(interp: Interpreter, receiver: Object, function: str, given: Arguments, site: Site) -> None:
+    """A method of a library object is called: arguments by keyword that it does not take any more."""
     gone = parameters_since(function)
     for name in given.keywords:
-        if name in gone:
+        if name in gone and not _may_be_private(interp, receiver, function):
             place = given.written.get(name, site)
             interp.emit(RemovedNameUsed(place, interp.where(), f"{function}({name})", gone[name], None, True))
 
@@ -158,7 +174,7 @@ def arguments(interp: Interpreter, function: str, given: Arguments, site: Site) 
 def optimizer_arguments(interp: Interpreter, optimizer: str, given: Arguments, site: Site) -> None:
     """An optimizer is made: what it is given by keyword that none takes any more."""
     name, gone, instead = REFUSED_BY_OPTIMIZERS
-    if name in given.keywords and not optimizer.startswith(LEGACY_OPTIMIZERS):
+    if name in given.keywords and not optimizer.startswith(LEGACY_OPTIMIZERS) and not interp.is_private:
         place = given.written.get(name, site)
         interp.emit(RemovedNameUsed(place, interp.where(), f"{optimizer}({name})", gone, instead, True))
 
@@ -167,7 +183,7 @@ def unknown_method(interp: Interpreter, called: Symbol, name: str, site: Site) -
     """A method of something that is not known is called: one that only a removed class member is named like, or that of
     an item of what only a library class has."""
     gone = UNMISTAKABLE.get(name) or _OF_ITEMS.get((_container_of(symbol(called.parts[1])), name))
-    if gone is not None and called.package in _OWN:
+    if gone is not None and called.package in _OWN and not _may_be_private(interp, None, gone):
         interp.emit(RemovedNameUsed(site, interp.where(), f"{gone}.{name}", method_since(gone, name) or "", None, True))
 
 

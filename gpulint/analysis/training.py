@@ -77,7 +77,7 @@ def weights_used(interp: Interpreter, owner: Model | Layer, name: str, arguments
 
 def model_method(interp: Interpreter, model: Model, name: str, arguments: Arguments, site: Site) -> Value:
     """`model.name(…)` where the method is Keras's own."""
-    removed.arguments(interp, f"tensorflow.keras.Model.{name}", arguments, site)
+    removed.arguments(interp, model, f"tensorflow.keras.Model.{name}", arguments, site)
     if name == "compile":
         return _compile(interp, model, arguments, site)
     if name in _FITS:
@@ -105,6 +105,7 @@ def model_method(interp: Interpreter, model: Model, name: str, arguments: Argume
         members.built(interp, model, is_known=model.cls is None)
     elif name == "get_layer":
         layer = Layer(model.site, model.where, "tensorflow.keras.layers.Layer")
+        layer.is_private = model.is_private
         layer.attributes[members.OF_MODEL] = model
         return layer
     for value in arguments.all():

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpulint.analysis.contexts import NOWHERE, Loop, Where
 from gpulint.analysis.names import words
-from gpulint.analysis.paths import Path
+from gpulint.analysis.paths import EVERYWHERE, Path
 from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.knowledge.devices import DeviceName
+from gpulint.knowledge.names import PRIVATE
 from gpulint.places import Site
 from gpulint.syntax import ir
 
@@ -302,6 +303,12 @@ class UserClass(Value):
         return [one.name for one in self.lineage if isinstance(one, External)]
 
     @property
+    def is_private(self) -> bool:
+        """Whether it inherits from a class of TensorFlow's private copy of Keras 2."""
+        libraries = (one for one in self.lineage if isinstance(one, External))
+        return any(one.package == PRIVATE and one.name.startswith("tensorflow.keras.") for one in libraries)
+
+    @property
     def is_open(self) -> bool:
         """Whether a base is unknown, so that attributes may come from there."""
         return not all(isinstance(one, (UserClass, External)) for one in self.lineage)
@@ -367,15 +374,17 @@ class Mapping(Value):
 
 class Object(Value):
     """Something made at a place, with attributes. `cls` is the program's own class of it, if any;
-    `library` the canonical name of the library class it is an instance of, if any."""
+    `library` the canonical name of the library class it is an instance of, if any. `is_private`: that class is one of
+    TensorFlow's private copy of Keras 2; None where it is not known which of the two it is of."""
 
-    __slots__ = ("attributes", "blame", "cls", "library", "seen", "site", "where")
+    __slots__ = ("attributes", "blame", "cls", "is_private", "library", "seen", "site", "where")
 
     def __init__(self, site: Site, where: Where = NOWHERE, library: str = "", cls: UserClass | None = None) -> None:
         self.site = site
         self.where = where
         self.library = library
         self.cls = cls
+        self.is_private: bool | None = cls is not None and cls.is_private
         self.attributes: dict[str, Any] = {}
         self.blame: Site | None = None
         """The call to change if it was made in the wrong place: in the innermost function around it that
@@ -657,11 +666,13 @@ class Step(NamedTuple):
 
 class Effect(NamedTuple):
     """A stateful operation in a function that is traced: `kind` is "random", "python", "array" (Python that works on
-    arrays as a whole), "names" (Python that gives texts), "variable" or "other"."""
+    arrays as a whole), "names" (Python that gives texts), "variable" or "other". `path` are the conditions on which it
+    is traced."""
 
     kind: str
     name: str
     site: Site
+    path: Path = EVERYWHERE
 
 
 class Dataset(Value):

@@ -50,9 +50,10 @@ class TfConfigMissing(Rule):
     ```
 
     ## What is not reported
-    Programs that give a resolver, or set, read or only mention `TF_CONFIG` (in a comment, too: the launcher sets
-    it), in any of their files; strategies that are not used; factories that the program does not call; strategies made
-    only where a count of workers is high enough: who starts them says where they are.
+    Programs that give a resolver, make one anywhere (`TFConfigClusterResolver()` reads what the launcher has set), or
+    set, read or only mention `TF_CONFIG` (in a comment, too: the launcher sets it), in any of their files; strategies
+    that are not used; factories that the program does not call; strategies made only where a count of workers is high
+    enough: who starts them says where they are.
 
     ## At run time
     The replicas and the cluster specification.
@@ -72,7 +73,8 @@ class TfConfigMissing(Rule):
 
     def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
         if event.strategy.kind == "multi_worker" and is_run_by_program(event.where) and not has_cluster(event, plan):
-            if not any(_counts_workers(literal) for literal in event.where.path):
+            is_resolved = any(plan.mentions(name) for name in _RESOLVERS)
+            if not is_resolved and not any(_counts_workers(literal) for literal in event.where.path):
                 self._alone.append(event)
         return iter(())
 
@@ -97,3 +99,12 @@ def _counts_workers(literal: Literal) -> bool:
 
 
 _WORKERS = frozenset({"workers", "nodes", "hosts"})
+
+_RESOLVERS = (
+    "GCEClusterResolver",
+    "KubernetesClusterResolver",
+    "SimpleClusterResolver",
+    "SlurmClusterResolver",
+    "UnionResolver",
+)
+"""Resolvers for several workers: a program that speaks of one finds out where they are. A TPU's is none."""

@@ -60,11 +60,11 @@ class RemovedApi(Rule):
     ```
 
     ## What is not reported
-    `tf.compat.v1`, names behind a version check, `hasattr` or an `except` for them, files that the others which are
-    checked import only there, programs on `tf_keras` (Keras 2),
-    names that the release has which the project's requirements pin, methods of objects that an `isinstance` has found
-    to be of a class of others. A file that is TensorFlow 1 through and through gets one finding, and so does a name
-    that a file uses many times.
+    `tf.compat.v1`, what comes from `tensorflow.python.keras`, names behind a version check, `hasattr` or an `except`
+    for them, files that the others which are checked import only there, programs on `tf_keras` (Keras 2), names that
+    the release has which the project's requirements pin, methods of objects that an `isinstance` has found to be of a
+    class of others. A file that is TensorFlow 1 through and through gets one finding, and so does a name that a file
+    uses many times.
 
     ## Fix
     Writes the new name, where the old one is written out with its module; leaves out the parentheses after a property.
@@ -262,21 +262,12 @@ _CAUGHT = frozenset({"AttributeError", "ImportError", "ModuleNotFoundError", "Ex
 
 
 def _may_have(event: events.RemovedNameUsed, plan: Plan) -> bool:
-    """Whether the object can be of a class that still has the method: the program's own, Keras's private copy in
-    TensorFlow, a dataset of `tf.compat.v1`."""
+    """Whether the object can be of a class that still has the method: the program's own, a dataset of
+    `tf.compat.v1`."""
     owner, _, method = event.name.rpartition(".")
-    return (
-        ("(" not in method and not event.of_library and plan.mentions(f"def {method}("))
-        or (".keras." in owner and any(plan.mentions(text) for text in _private(owner)))
-        or (owner.startswith("tensorflow.data.") and plan.mentions("compat.v1"))
+    return ("(" not in method and not event.of_library and plan.mentions(f"def {method}(")) or (
+        owner.startswith("tensorflow.data.") and plan.mentions("compat.v1")
     )
-
-
-def _private(owner: str) -> tuple[str, ...]:
-    """How a program speaks of what Keras's private copy has instead of a class."""
-    package = "tensorflow.python.keras"
-    part = owner.partition(".keras.")[2].partition(".")[0].rstrip("s")
-    return f"{package}.{part}", f"{package} import", f"import {package}"
 
 
 def _short(name: str) -> str:

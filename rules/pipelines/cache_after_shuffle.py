@@ -61,7 +61,8 @@ class CacheAfterShuffle(Rule):
 
     ## What is not reported
     A shuffle with `reshuffle_each_iteration=False` (a split), a shuffle again after the cache, a sample (`take`)
-    that is kept, caches that only evaluation or a single epoch reads.
+    that is kept, a map that is random with some settings only of which the program's are not known, caches that only
+    evaluation or a single epoch reads.
 
     ## Fix
     Unsafe: moves `cache()` before the step that it froze. Epochs then differ, and the cache holds other elements.
@@ -94,7 +95,10 @@ class CacheAfterShuffle(Rule):
                 continue
             for chain in pipelines.chains(event.dataset):
                 for index, step in enumerate(chain):
-                    if step.name == "cache" and (found := _frozen(chain[:index], chain[index + 1 :])) is not None:
+                    if (
+                        step.name == "cache"
+                        and (found := _frozen(chain[:index], chain[index + 1 :], event)) is not None
+                    ):
                         cause, message = found
                         yield Report(
                             step.site,
@@ -106,10 +110,12 @@ class CacheAfterShuffle(Rule):
                         )
 
 
-def _frozen(before: tuple[values.Step, ...], after: tuple[values.Step, ...]) -> tuple[values.Step, str] | None:
+def _frozen(
+    before: tuple[values.Step, ...], after: tuple[values.Step, ...], event: events.DatasetConsumed
+) -> tuple[values.Step, str] | None:
     """What a cache freezes or piles up: the step and what comes of it."""
     for index, step in enumerate(before):
-        if any(effect.kind == "random" for effect in step.effects) and not _is_sample(before[index + 1 :]):
+        if pipelines.effect_of(step, event, "random") is not None and not _is_sample(before[index + 1 :]):
             return step, "the cache keeps the random values of the first epoch"
     for index, step in enumerate(before):
         limited = _is_sample(before[index + 1 :])

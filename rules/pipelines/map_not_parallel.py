@@ -72,9 +72,10 @@ class MapNotParallel(Rule):
     ```
 
     ## What is not reported
-    Stateless functions with the default options, `stateless_random_*`, trivial work (a random number or two, Python
-    that chooses names), maps before a `cache`, layers of one seed that must stay in step, arguments that are not known,
-    what only evaluation reads.
+    Stateless functions with the default options, those that are stateful with some settings only of which the
+    program's are not known, `stateless_random_*`, trivial work (a random number or two, Python that chooses names),
+    maps before a `cache`, layers of one seed that must stay in step, arguments that are not known, what only
+    evaluation reads.
 
     ## Fix
     Adds `num_parallel_calls=tf.data.AUTOTUNE`. Safe for stateless functions and for random ones in a program that
@@ -101,7 +102,8 @@ class MapNotParallel(Rule):
             for chain in pipelines.chains(event.dataset):
                 for step in pipelines.after_cache(chain):
                     of_batches = pipelines.goes_over_batches(chain, step)
-                    if (message := _sequential(step, parallel, of_batches, plan)) is not None:
+                    effect = pipelines.effect_of(step, event)
+                    if (message := _sequential(step, effect, parallel, of_batches, plan)) is not None:
                         yield Report(
                             step.site,
                             message,
@@ -110,7 +112,7 @@ class MapNotParallel(Rule):
                             happens_at=event.site,
                             fix=_parallel(step, plan),
                             related=(
-                                *((effect.site, "it is stateful by this") for effect in step.effects[:1]),
+                                *([(effect.site, "it is stateful by this")] if effect is not None else []),
                                 pipelines.reader(event),
                             ),
                         )
@@ -131,13 +133,15 @@ def _parallel(step: values.Step, plan: Plan) -> Offer:
 REORDERS = "give it `num_parallel_calls=tf.data.AUTOTUNE`; without a `cycle_length` the order changes"
 
 
-def _sequential(step: values.Step, parallel: bool, of_batches: bool, plan: Plan) -> str | None:
+def _sequential(
+    step: values.Step, effect: values.Effect | None, parallel: bool, of_batches: bool, plan: Plan
+) -> str | None:
     """Why a step is sequential, None if it is not, or does too little for that to matter."""
     if step.name not in ("map", "interleave") or pipelines.is_parallel(step):
         return None
     if step.name == "interleave":
         return "the sources are read one after the other"
-    if step.effects:
+    if effect is not None:
         return (
             None
             if _is_trivial(step, of_batches) or _keeps_in_step(step)

@@ -51,7 +51,8 @@ class PythonInPipeline(Rule):
     Generators of whole batches that read and compute next to nothing for each sample, or of names that a map reads (a
     text first, or among whole numbers, and the generator is not seen to read what they name), a handful of elements,
     Python functions that take batches as whole arrays, that give names (`Tout` has `tf.string`) or are in a map with
-    `num_parallel_calls`, maps before a `cache`, what only evaluation reads.
+    `num_parallel_calls`, or call them with some settings only of which the program's are not known, maps before a
+    `cache`, what only evaluation reads.
 
     ## At run time
     Steps that wait for input.
@@ -91,7 +92,7 @@ class PythonInPipeline(Rule):
                         )
                 for step in fresh:
                     slow = ("python",) if pipelines.goes_over_batches(one.steps, step) else ("array", "python")
-                    called = next((effect for effect in step.effects if effect.kind in slow), None)
+                    called = pipelines.effect_of(step, event, *slow)
                     if called is not None and not pipelines.is_parallel(step):
                         yield Report(
                             called.site,
