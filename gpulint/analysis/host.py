@@ -103,8 +103,9 @@ def _reads_among(parts: tuple[Any, ...]) -> Iterator[Site]:
 
 
 def passed(interp: Interpreter, name: str, arguments: Arguments, site: Site, owner: str = "") -> None:
-    """Host values go to a function or method of that name; `owner` is what its class or its object is called."""
-    if not interp.context.loops:
+    """Host values go to a function or method of that name; `owner` is what its class or its object is called. What a
+    `tf.function` is given, the device has again."""
+    if not interp.context.loops or interp.context.traced is not None:
         return
     given = [option for value in arguments.all() for option in _options(interp, value) if type(option) is Unknown]
     found = list(dict.fromkeys(place for option in given for place in reads_in(option.symbol)))
@@ -119,7 +120,9 @@ def _options(interp: Interpreter, value: Value) -> tuple[Value, ...]:
 
 def used(interp: Interpreter, value: Value, site: Site) -> None:
     """A value decides what the host does next (an index)."""
-    if type(value) is Unknown and interp.context.loops and (found := reads_in(value.symbol)):
+    if type(value) is not Unknown or not interp.context.loops or interp.context.traced is not None:
+        return
+    if found := reads_in(value.symbol):
         interp.emit(events.HostValueUsed(site, interp.where(), found, ""))
 
 
