@@ -276,7 +276,7 @@ def call_traced(
     else:
         result = interp.call(inner, arguments, site)
     interp.context = interp.context._replace(traced=before.traced, jitted=before.jitted)
-    return compiled(tensors.given(result, site)) if before.traced is None else result
+    return compiled(tensors.given(result, site, arguments.all())) if before.traced is None else result
 
 
 def inside(context: Context, function: Traced) -> Context:

@@ -89,7 +89,7 @@ class Context(NamedTuple):
     """Conditions around the place of which the outcome is known, but only of this round or this setting: a mere name,
     a remainder."""
     handlers: tuple[frozenset[str], ...] = ()
-    """Exception names that enclosing `try` statements catch."""
+    """Exception names that enclosing `try` statements catch, after which the program goes on."""
 
     @property
     def may_be_traced(self) -> bool:
@@ -119,7 +119,7 @@ class Context(NamedTuple):
         return self.devices[-1] if self.devices else None
 
     def catches(self, errors: Collection[str]) -> bool:
-        """Whether a handler around it names one of these errors."""
+        """Whether a handler around it names one of these errors, and the program goes on after it."""
         return any(not names.isdisjoint(errors) for names in self.handlers)
 
     @property

@@ -125,8 +125,9 @@ def content(value: Value) -> Value:
 
 
 def passed(interp: Interpreter, name: str, arguments: Arguments, site: Site, owner: str = "") -> None:
-    """Host values go to a function or method of that name; `owner` is what its class or its object is called."""
-    if not interp.context.loops:
+    """Host values go to a function or method of that name; `owner` is what its class or its object is called. What a
+    `tf.function` is given, the device has again."""
+    if not interp.context.loops or interp.context.traced is not None:
         return
     given = (side for value in arguments.all() for side in _sides(value, interp.path))
     found = list(dict.fromkeys(place for side in given for place in reads_in(side)))
@@ -136,7 +137,7 @@ def passed(interp: Interpreter, name: str, arguments: Arguments, site: Site, own
 
 def used(interp: Interpreter, value: Value, site: Site) -> None:
     """A value decides what the host does next (an index)."""
-    if not interp.context.loops or type(value) not in (Unknown, Join):
+    if not interp.context.loops or interp.context.traced is not None or type(value) not in (Unknown, Join):
         return
     found = tuple(dict.fromkeys(place for side in _sides(value, interp.path) for place in reads_in(side)))
     if found:

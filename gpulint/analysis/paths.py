@@ -18,9 +18,10 @@ from gpulint.analysis.symbols import Symbol, symbol
 
 
 class Condition(NamedTuple):
-    """`operator` is "truth", "==", ">", ">=", "is", "in", "isinstance", "completes" or "any".
+    """`operator` is "truth", "==", ">", ">=", "is", "in", "isinstance", "completes", "handler" or "any".
 
-    For "any" the operand is a frozenset of paths, and the condition says that one of them holds.
+    For "any" the operand is a frozenset of paths, and the condition says that one of them holds. For "completes" and
+    "handler" it is a tuple of the names of the errors after which the program goes on, or that the handler is for.
     """
 
     operator: str

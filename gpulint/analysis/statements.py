@@ -26,7 +26,7 @@ from gpulint.analysis.contexts import Loop
 from gpulint.analysis.control import NORMAL, STOPS, Halts
 from gpulint.analysis.events import LoopEntered
 from gpulint.analysis.nesting import as_now, rebuilt
-from gpulint.analysis.paths import EVERYWHERE, Literal, Path, compatible
+from gpulint.analysis.paths import EVERYWHERE, Condition, Literal, Path, compatible
 from gpulint.analysis.state import MISSING, Outcome, in_turn
 from gpulint.analysis.truth import compare, truth
 from gpulint.analysis.values import (
@@ -40,7 +40,7 @@ from gpulint.analysis.values import (
     Value,
     Variable,
 )
-from gpulint.syntax import ir
+from gpulint.syntax import endings, ir
 
 if TYPE_CHECKING:
     from gpulint.analysis.interpreter import Interpreter
@@ -430,13 +430,18 @@ def with_(interp: Interpreter, node: ir.With) -> int:
 
 
 def try_(interp: Interpreter, node: ir.Try) -> int:
-    """The body with its `else`, or one of the handlers from the state before the body."""
-    condition = interp.fresh("completes", interp.site(node))
-    caught = frozenset(name for handler in node.handlers for name in _exception_names(handler.type))
+    """The body with its `else`, or one of the handlers from the state before the body. Where no handler lets the
+    program go on, the body is run as if there was no `try`."""
+    guarding = _guarding(interp, node)
+    caught = frozenset(name for handler in guarding for name in _exception_names(handler.type))
+    if endings.swallows(node):
+        caught |= {"BaseException"}
+    condition = Condition("completes", interp.site(node), tuple(sorted(caught)))
 
     def body() -> int:
         before = interp.context
-        interp.context = before._replace(handlers=(*before.handlers, caught))
+        if caught:
+            interp.context = before._replace(handlers=(*before.handlers, caught))
         completion = interp.execute(node.body)
         interp.context = interp.context._replace(handlers=before.handlers)
         return completion or interp.execute(node.orelse)
@@ -449,10 +454,11 @@ def try_(interp: Interpreter, node: ir.Try) -> int:
 
         return run
 
-    arms: list[tuple[Path, Callable[[], int]]] = [(frozenset({Literal(condition, True)}), body)]
+    completes = frozenset({Literal(condition, True)}) if caught else EVERYWHERE
+    arms: list[tuple[Path, Callable[[], int]]] = [(completes, body)]
     failed = frozenset({Literal(condition, False)})
     for handler in node.handlers:
-        which = interp.fresh("handler", interp.site(handler))
+        which = Condition("handler", interp.site(handler), tuple(_exception_names(handler.type)))
         arms.append((failed | {Literal(which, True)}, handle(handler)))
     completion = interp.fork(arms) if node.handlers else body()
     if node.finalbody:
@@ -460,14 +466,22 @@ def try_(interp: Interpreter, node: ir.Try) -> int:
     return completion
 
 
+def _guarding(interp: Interpreter, node: ir.Try) -> list[ir.Handler]:
+    """The handlers by which the program goes on. One that raises what another `try` around it may catch leaves that
+    open; what it only raises again is as it was."""
+    is_inside = bool(interp.context.handlers)
+    return [one for one in node.handlers if endings.goes_on(one) or (is_inside and endings.turns_error(one))]
+
+
 def _exception_names(node: ir.Expr | None) -> list[str]:
+    """What a handler catches, by name; "" for what is computed."""
     if node is None:
         return ["BaseException"]
     if isinstance(node, ir.Sequence_):
         return [name for element in node.elements for name in _exception_names(element)]
     if isinstance(node, ir.Name):
         return [node.id]
-    return [node.name] if isinstance(node, ir.Attribute) else []
+    return [node.name if isinstance(node, ir.Attribute) else ""]
 
 
 def match(interp: Interpreter, node: ir.Match) -> int:

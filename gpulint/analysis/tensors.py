@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gpulint.analysis import effects, events, gradients, host, runtime
 from gpulint.analysis.names import words
-from gpulint.analysis.nesting import leaves, rebuilt
-from gpulint.analysis.paths import compatible
+from gpulint.analysis.nesting import leaves, leaves_on, like, rebuilt
+from gpulint.analysis.paths import EVERYWHERE, compatible
 from gpulint.analysis.rounds import is_batch, is_single
 from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.analysis.values import (
@@ -19,6 +20,7 @@ from gpulint.analysis.values import (
     Items,
     Join,
     Loss,
+    Mapping,
     PerReplica,
     Reduced,
     Tensor,
@@ -431,13 +433,26 @@ GIVEN = "given by a function"
 """The head of the symbol of what a `tf.function` gave that is not known."""
 
 
-def given(value: Value, site: Site) -> Value:
+def given(value: Value, site: Site, passed: Iterable[Value] = ()) -> Value:
     """What a `tf.function` gives to eager code: where it is not known, a tensor, None, or a structure of those. What it
-    takes from an iterator is data, which the host has."""
+    takes from an iterator is data, which the host has; so may be what stands in a tuple or a dict as it was passed."""
+    kept = {symbol_of(leaf) for one in passed for leaf in leaves_on(EVERYWHERE, one)}
+
+    def change(one: Value) -> Value:
+        return one if type(one) is Unknown and one.symbol in kept else _given(one, site)
+
+    if isinstance(value, Join):
+        return Join(tuple((guard, given(option, site, passed)) for guard, option in value.alternatives))
+    if not any(type(leaf) is Unknown for leaf in leaves_on(EVERYWHERE, value)):
+        return value
+    if isinstance(value, (Items, Mapping)):
+        return rebuilt(value, change, partial(like, name=(GIVEN, site, symbol_of(value))), (Items, Mapping))
+    return _given(value, site)
+
+
+def _given(value: Value, site: Site) -> Value:
     if type(value) is Unknown and _NEXT.isdisjoint(value.symbol.words):
         return Unknown((GIVEN, site, value.symbol))
-    if isinstance(value, Join):
-        return Join(tuple((guard, given(option, site)) for guard, option in value.alternatives))
     return value
 
 

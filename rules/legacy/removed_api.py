@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -18,7 +19,6 @@ from gpulint.api import (
     Severity,
     Site,
     Symbol,
-    Where,
     callers,
     calls,
     confidence,
@@ -61,10 +61,10 @@ class RemovedApi(Rule):
 
     ## What is not reported
     `tf.compat.v1`, what comes from `tensorflow.python.keras`, names behind a version check, `hasattr` or an `except`
-    for them, files that the others which are checked import only there, programs on `tf_keras` (Keras 2), names that
-    the release has which the project's requirements pin, methods of objects that an `isinstance` has found to be of a
-    class of others. A file that is TensorFlow 1 through and through gets one finding, and so does a name that a file
-    uses many times.
+    for them after which the program goes on (one that raises again or exits says that they must work), files that the
+    others which are checked import only there, programs on `tf_keras` (Keras 2), names that the release has which the
+    project's requirements pin, methods of objects that an `isinstance` has found to be of a class of others. A file
+    that is TensorFlow 1 through and through gets one finding, and so does a name that a file uses many times.
 
     ## Fix
     Writes the new name, where the old one is written out with its module; leaves out the parentheses after a property.
@@ -111,7 +111,7 @@ class RemovedApi(Rule):
     def on_removed_name_used(self, event: events.RemovedNameUsed, plan: Plan) -> Iterator[Report]:
         is_gone = release(event.since) <= plan.release_of_target
         own = event.site.path == plan.path or event.of_object
-        if is_gone and own and not _is_checked(event.where):
+        if is_gone and own and not _is_checked(event):
             self._used[event.site.path].append(event)
         return iter(())
 
@@ -274,11 +274,13 @@ def _short(name: str) -> str:
     return name.replace("tensorflow.", "tf.", 1)
 
 
-def _is_checked(where: Where) -> bool:
+def _is_checked(event: events.RemovedNameUsed) -> bool:
     """Whether the program finds out first what TensorFlow has, or what it is for: a version check, a fall-back."""
+    where = event.where
     if where.context.catches(_CAUGHT):
         return True
-    if any(literal.condition.operator in ("handler", "completes") for literal in where.path):
+    raises_others = "(" in event.name or removed.raises_since(event.name) is not None
+    if any(_is_of_try(literal) and (raises_others or _may_tell(literal)) for literal in where.path):
         return True
     if any(_OF_FIRST.search(caller.function) for caller in callers(where.caller)):
         return True
@@ -289,6 +291,35 @@ def _is_checked(where: Where) -> bool:
         for word in words_of(frozenset({literal}))
     )
 
+
+def _is_of_try(literal: Literal) -> bool:
+    return literal.condition.operator in ("handler", "completes")
+
+
+def _may_tell(literal: Literal) -> bool:
+    """Whether a `try` that came to its end, or did not, may say what TensorFlow has: none that is for other errors."""
+    condition = literal.condition
+    others = _OF_THE_SYSTEM if condition.operator == "handler" or not literal.holds else _NO_MISSING_NAME
+    return isinstance(condition.operand, tuple) and not others.issuperset(condition.operand)
+
+
+_OF_THE_SYSTEM = frozenset(
+    name
+    for name, one in vars(builtins).items()
+    if isinstance(one, type) and issubclass(one, (EOFError, KeyboardInterrupt, MemoryError, OSError, SystemExit))
+)
+"""Errors that come of what is around the program, and not of the library that it has."""
+
+_NO_MISSING_NAME = frozenset(
+    name
+    for name, one in vars(builtins).items()
+    if isinstance(one, type)
+    and issubclass(one, BaseException)
+    and not issubclass(one, (AttributeError, ImportError))
+    and not issubclass(AttributeError, one)
+    and not issubclass(ImportError, one)
+)
+"""Errors of which none is raised for a name that is gone."""
 
 _OF_FIRST = re.compile(r"(?:^|_)tf_?v?1(?![0-9])", re.IGNORECASE)
 """In the name of a function that another one stands beside for TensorFlow 2."""

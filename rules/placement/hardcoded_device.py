@@ -56,9 +56,9 @@ class HardcodedDevice(Rule):
 
     ## What is not reported
     CPU devices, `None`, a device chosen by a loop (however its name is written, and wherever it is kept), a flag, the
-    environment, a local rank or a check of what the machine has (a `try` that catches the RuntimeError too),
-    parameters that callers give, a scope inside another one of the same device, the only GPU that the program leaves
-    itself, test files, and TF1 graph-mode towers.
+    environment, a local rank or a check of what the machine has (a `try` that catches the RuntimeError and goes on,
+    too), parameters that callers give, a scope inside another one of the same device, the only GPU that the program
+    leaves itself, test files, and TF1 graph-mode towers.
 
     ## Fix
     Unsafe: takes the `with tf.device` away. TensorFlow then places the operations, on the first GPU that it sees.

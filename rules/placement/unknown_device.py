@@ -40,7 +40,7 @@ class UnknownDevice(Rule):
     ```
 
     ## What is not reported
-    Anything that the program itself does not fix, and a try that catches the RuntimeError.
+    Anything that the program itself does not fix, and a try that catches the RuntimeError and goes on.
 
     ## At run time
     RuntimeError, or soft placement on the CPU.

@@ -86,9 +86,9 @@ class HostSyncInLoop(Rule):
     sides of a condition, is reported), also by `and` and `or`, reads after the loop or once per epoch, `tf.print`,
     values that are on the host already (elements of a dataset, `logs` of a callback, what `train_on_batch` returns),
     values that the host needs (an action for an environment, an index; not the number of a step, which Python can
-    count), loops that do not train, have ten rounds at most or call `fit` in every round, an eager mode beside a
-    compiled one, tests; behind a decorator that gpulint does not know what traced code can do as well: conditions,
-    `print`, formatting.
+    count, nor what only a `tf.function` is given again), loops that do not train, have ten rounds at most or call `fit`
+    in every round, an eager mode beside a compiled one, tests; behind a decorator that gpulint does not know what
+    traced code can do as well: conditions, `print`, formatting.
 
     ## At run time
     The synchronisation points of a step.
