@@ -514,3 +514,43 @@ model.fit(tf.zeros((640, 4)), tf.zeros((640, 1)), batch_size=64 * digits.strateg
     )
     found = gpulint.check_paths([tmp_path / "train.py"]).findings
     assert [finding.code for finding in found] == ["GPU201"]
+
+
+WORKERS = """
+    import tensorflow as tf
+
+
+    def main():
+        strategy = tf.distribute.MultiWorkerMirroredStrategy()
+        with strategy.scope():
+            model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+            model.compile(optimizer="adam", loss="mse")
+        model.fit(tf.zeros((64, 4)), tf.zeros((64, 1)), batch_size=32 * strategy.num_replicas_in_sync)
+"""
+
+PLAIN = "from training import main\n\nmain()\n"
+SETS = "import json, os\nfrom training import main\n\nos.environ['TF_CONFIG'] = json.dumps({'cluster': {}})\nmain()\n"
+SETS_FOR_ITSELF = """
+    import json, os
+    import tensorflow as tf
+
+    os.environ["TF_CONFIG"] = json.dumps({"cluster": {}})
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "codes"),
+    [
+        ({"alone": PLAIN}, {"GPU701"}),
+        ({"alone": PLAIN, "again": PLAIN}, {"GPU701"}),
+        ({"alone": PLAIN, "worker": SETS}, set()),
+        ({"a_worker": SETS, "bare": PLAIN}, set()),
+        ({"alone": PLAIN, "other": SETS_FOR_ITSELF}, {"GPU701"}),
+    ],
+)
+def test_a_cluster_that_one_launcher_sets_is_there_for_what_others_launch(
+    files: dict[str, str], codes: set[str], tmp_path: Path
+) -> None:
+    found = codes_in(tmp_path, training=WORKERS, **files)
+    assert found & {"GPU701"} == codes

@@ -54,6 +54,7 @@ def of_examined(one: Examined) -> Plain:
                 candidate.is_all,
                 candidate.entry,
                 candidate.fault,
+                candidate.is_answer,
             ]
             for candidate in one.candidates
         ],
@@ -80,8 +81,9 @@ def to_examined(plain: Plain) -> Examined:
                 is_all,
                 Site(*entry) if entry is not None else None,
                 tuple(fault) if fault is not None else None,
+                is_answer,
             )
-            for finding, site, places, supersedes, is_all, entry, fault in candidates
+            for finding, site, places, supersedes, is_all, entry, fault, is_answer in candidates
         ],
         {Site(*site) for site in called},
         {Site(path, node) for path, nodes in passed for node in nodes},

@@ -92,6 +92,12 @@ def without_guessed(
     ]
 
 
+def without_answered(candidates: list[Candidate]) -> list[Candidate]:
+    """Reports of a run without those that the same rule answers for another program, and without the answers."""
+    answered = {(one.site, one.finding.code) for one in candidates if one.is_answer}
+    return [one for one in candidates if (one.site, one.finding.code) not in answered]
+
+
 def without_explained(candidates: list[Candidate], catalogue: Catalogue) -> list[Candidate]:
     """Reports of a run without those at places that a rule which they yield to has explained, and of a file of which
     one says all there is to say without the others."""

@@ -20,7 +20,14 @@ from gpulint.analysis.modules import Outlines
 from gpulint.analysis.paths import forget as forget_conditions
 from gpulint.analysis.questions import is_test
 from gpulint.analysis.reach import imported_paths
-from gpulint.linting.dispatch import Raised, reports_of, without_explained, without_guessed, without_repeated
+from gpulint.linting.dispatch import (
+    Raised,
+    reports_of,
+    without_answered,
+    without_explained,
+    without_guessed,
+    without_repeated,
+)
 from gpulint.linting.examined import Candidate, Examined, Memory
 from gpulint.linting.files import Files
 from gpulint.linting.finding import Finding, Related, Silenced
@@ -365,7 +372,16 @@ class Checker:
                 fix, fault = writer.written(report.fix, one.rule.code)
                 finding = replace(finding, fix=fix)
             part.candidates.append(
-                Candidate(finding, report.site, one.places, report.supersedes, report.is_all, one.entry, fault)
+                Candidate(
+                    finding,
+                    report.site,
+                    one.places,
+                    report.supersedes,
+                    report.is_all,
+                    one.entry,
+                    fault,
+                    report.is_answer,
+                )
             )
 
     def _settled(self, shown: dict[str, str], parts: Sequence[Examined]) -> CheckResult:
@@ -395,7 +411,8 @@ class Checker:
             self._result.errors += part.errors
             self._result.analysed += part.analysed
             self._result.stopped |= part.stopped
-        told = without_explained(without_guessed(candidates, called, passed, self._catalogue), self._catalogue)
+        unanswered = without_answered(candidates)
+        told = without_explained(without_guessed(unanswered, called, passed, self._catalogue), self._catalogue)
         for candidate in without_repeated(told, self._catalogue):
             by_file[candidate.finding.span.path].append(candidate)
         for path in shown:

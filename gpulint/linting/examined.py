@@ -15,7 +15,8 @@ from gpulint.sources.states import MadeFrom
 class Candidate(NamedTuple):
     """A report that has its place. The finding's path is absolute, its fix is written; `entry` is the function that was
     run without a known caller to find it, `places` those of the events that it is about, `is_all` says that nothing
-    else is to be said of its file, `fault` says (message, traceback) why the fix could not be written."""
+    else is to be said of its file, `fault` says (message, traceback) why the fix could not be written, `is_answer` that
+    what its rule reports at the place does not hold."""
 
     finding: Finding
     site: Site
@@ -24,6 +25,7 @@ class Candidate(NamedTuple):
     is_all: bool = False
     entry: Site | None = None
     fault: tuple[str, str] | None = None
+    is_answer: bool = False
 
 
 @dataclass(slots=True)

@@ -31,7 +31,8 @@ class Report:
 
     `why` and `instead` default to the rule's own. `related` are (site, message) pairs. `supersedes` names
     sites that this report already explains, so that rules listing this one in `yields_to` stay silent there.
-    `is_all` says that nothing else is to be said of its file.
+    `is_all` says that nothing else is to be said of its file. `is_answer` says that what the rule reports at the place
+    does not hold, whatever other programs that get there give reason for; it is never shown itself.
     `unless` is what the author can have written beside the code that makes it right. `fix` is how the rule would
     change the file. `happens_at` is the place of the event that a report of `on_end` is about, where that is not `site`
     itself (a pipeline that is read elsewhere).
@@ -45,6 +46,7 @@ class Report:
     related: tuple[tuple[Site, str], ...] = ()
     supersedes: tuple[Site, ...] = ()
     is_all: bool = False
+    is_answer: bool = False
     unless: Said | None = None
     fix: Offer | None = field(default=None, compare=False)
     happens_at: Site | None = field(default=None, compare=False)

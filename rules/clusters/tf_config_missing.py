@@ -51,8 +51,9 @@ class TfConfigMissing(Rule):
 
     ## What is not reported
     Programs that give a resolver, or set, read or only mention `TF_CONFIG` (in a comment, too: the launcher sets
-    it), in any of their files; strategies that are not used; factories that the program does not call; strategies made
-    only where a count of workers is high enough: who starts them says where they are.
+    it), in any of their files, or in those of another program that makes the same strategy; strategies that are not
+    used; factories that the program does not call; strategies made only where a count of workers is high enough: who
+    starts them says where they are.
 
     ## At run time
     The replicas and the cluster specification.
@@ -71,10 +72,13 @@ class TfConfigMissing(Rule):
         self._used: set[int] = set()
 
     def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
-        if event.strategy.kind == "multi_worker" and is_run_by_program(event.where) and not has_cluster(event, plan):
+        if event.strategy.kind != "multi_worker":
+            return
+        if plan.mentions("TF_CONFIG"):
+            yield Report(event.site, "the variable is spoken of where it is made", is_answer=True)
+        elif is_run_by_program(event.where) and not has_cluster(event, plan):
             if not any(_counts_workers(literal) for literal in event.where.path):
                 self._alone.append(event)
-        return iter(())
 
     def on_strategy_used(self, event: events.StrategyUsed, plan: Plan) -> Iterator[Report]:
         if event.how != "attribute":

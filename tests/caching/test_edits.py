@@ -161,3 +161,17 @@ def test_answers_that_saw_different_contents_come_from_none() -> None:
     assert MadeFrom.all_of([one, MadeFrom({"/p/b.py": "1"}, {("/q",): {lookup: "/q/helpers.py"}})]) is not None
     assert MadeFrom.all_of([one, MadeFrom({"/p/a.py": "2"})]) is None
     assert MadeFrom.all_of([one, MadeFrom({}, {("/p",): {lookup: "/p/helpers.py"}})]) is None
+
+
+def test_what_one_program_answers_for_another_is_remembered(tmp_path: Path) -> None:
+    strategy = "import tensorflow as tf\n\n\ndef main():\n    s = tf.distribute.MultiWorkerMirroredStrategy()\n"
+    write(tmp_path, "main.py", "from helpers import main\n\nmain()\n")
+    write(tmp_path, "helpers.py", f"{strategy}    with s.scope():\n        return tf.zeros(3)\n")
+    assert [finding.code for finding in check(tmp_path, True).findings] == ["GPU701"]
+    launcher = "import os\nfrom helpers import main\n\nos.environ['TF_CONFIG'] = '{}'\nmain()\n"
+    write(tmp_path, "worker.py", launcher)
+    assert check(tmp_path, True).findings == []
+    write(tmp_path, "main.py", "from helpers import main\n\n\nmain()\n")
+    assert check(tmp_path, True).findings == []
+    write(tmp_path, "worker.py", "from helpers import main\n\nmain()\n")
+    assert [finding.code for finding in check(tmp_path, True).findings] == ["GPU701"]
