@@ -29,6 +29,7 @@ from gpulint.analysis import (
 from gpulint.analysis.contexts import DeviceScope, StrategyScope
 from gpulint.analysis.control import Halts
 from gpulint.analysis.nesting import leaves
+from gpulint.analysis.state import alternatives
 from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.analysis.values import (
     NONE,
@@ -171,10 +172,19 @@ def _strategy(interp: Interpreter, name: str, known: Fact, arguments: Arguments,
     devices = arguments.of("devices", known.params) or arguments.of("device", known.params)
     for value in tensors.flattened([interp.choose(devices)] if devices is not None else []):
         named(interp, value, name, site)
-    alone = devices is None and known.detail in _OF_ONE_MACHINE and runtime.logical_gpus(interp) == 1
+    named_for_work = devices or arguments.of("compute_devices", known.params)
+    alone = known.detail in _OF_ONE_MACHINE and (
+        runtime.logical_gpus(interp) == 1 if named_for_work is None else _is_one(interp, named_for_work)
+    )
     strategy = Strategy(site, interp.where(), name, known.detail, devices, alone)
     interp.emit(events.StrategyBuilt(site, interp.where(), strategy, arguments, state, since))
     return strategy
+
+
+def _is_one(interp: Interpreter, devices: Value) -> bool:
+    """Whether a list has one element, whatever it may be on the present path."""
+    options = [option for _, option in alternatives(devices, interp.path)]
+    return all(isinstance(one, Items) and one.items is not None and len(one.items) == 1 for one in options)
 
 
 def _model(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:

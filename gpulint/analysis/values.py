@@ -406,7 +406,7 @@ class Instance(Object):
 class Strategy(Object):
     """A `tf.distribute.Strategy`. `kind` as in the knowledge table; `devices` are the literal device
     strings that it was given (None where unknown or left to TensorFlow). `alone`: the program leaves itself one
-    GPU, so that there is one replica."""
+    GPU, or gives it one device, so that there is one replica."""
 
     __slots__ = ("alone", "devices", "kind")
 

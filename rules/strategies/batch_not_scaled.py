@@ -67,7 +67,8 @@ class BatchNotScaled(Rule):
     ## What is not reported
     Any scaling, however indirect; sizes from flags, arguments or files; constants named, documented or used as the
     global batch (divided by the replica count, given as `global_batch_size`); toy sizes below 8; datasets made by
-    `distribute_datasets_from_function`, whose batch is per replica; programs that leave themselves one GPU.
+    `distribute_datasets_from_function`, whose batch is per replica; programs that leave themselves one GPU, and
+    strategies that are given one device.
 
     ## Fix
     Unsafe: multiplies the size where `batch` or `fit` is given it by `strategy.num_replicas_in_sync`. A step then
