@@ -37,13 +37,13 @@ class RemovedApi(Rule):
     """Name that TensorFlow no longer has
 
     ## What it does
-    Finds names, methods and modules that the targeted TensorFlow (`target-tensorflow`) and its Keras no longer have,
-    calls of what is a property now (`optimizer.variables()`), and names that the package `keras` has no longer since it
-    is Keras 3, though `tf.keras` still has them.
+    Finds names, methods, modules and arguments that the targeted TensorFlow (`target-tensorflow`) and its Keras no
+    longer have, calls of what is a property now (`optimizer.variables()`), and names that the package `keras` has no
+    longer since it is Keras 3, though `tf.keras` still has them.
 
     ## Why is this bad
-    It raises AttributeError or ImportError when the program gets there, often after hours. The table is read off the
-    wheels of 1.15 and 2.0 to 2.21 (`scripts/removed_api.py`); every name in it was tried on 2.21.
+    It raises AttributeError, ImportError or TypeError when the program gets there, often after hours. The table is
+    read off the wheels of 1.15 and 2.0 to 2.21 (`scripts/removed_api.py`); every name in it was tried on 2.21.
 
     ## Example
     ```python
@@ -71,7 +71,7 @@ class RemovedApi(Rule):
     dropped has no fix.
 
     ## At run time
-    AttributeError.
+    AttributeError, or TypeError for an argument.
     """
 
     code = "GPU901"
@@ -101,6 +101,10 @@ class RemovedApi(Rule):
         if _KERAS_ITSELF.search(text):
             owned = (name.split(".")[-2:] for name in removed.only_tf())
             found |= words & {name for module, name in owned if module in present}
+        passed = removed.passed_to()
+        if called := words & passed.keys():
+            keywords = set(_KEYWORD.findall(text))
+            found |= {name for one in called for name in passed[one] & keywords}
         for module, name in _PAIR.findall(text):
             if module not in kept and (_TOP.get(module, module), name) in removed.telling_pairs():
                 found.add(name)
