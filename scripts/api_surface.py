@@ -89,8 +89,10 @@ def signature(node: ast.AST, methods: Methods) -> Signature | None:
         return None
     named = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
     taking = node.args.kwarg is not None
-    text = ast.unparse(node)
-    if node.args.kwarg and re.search(rf"\n +if {node.args.kwarg.arg}:\n +raise", text):
+    if node.args.kwarg and any(
+        isinstance(one, ast.If) and ast.unparse(one.test) == node.args.kwarg.arg and isinstance(one.body[0], ast.Raise)
+        for one in node.body
+    ):
         taking = False
     named += looked_for(node, methods)
     body = [s for s in node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]

@@ -78,3 +78,22 @@ def test_what_keras_2_took_among_others_to_its_end(use: str, target: str, expect
 def test_of_whom_it_is_asked(imported: str, expected: set[str], tmp_path: Path) -> None:
     program = f"import tensorflow as tf\n{imported}\n\ncallbacks.ModelCheckpoint('best.h5', period=5)\n"
     assert codes_in(program, tmp_path) == expected
+
+
+def test_old_arguments_alone_make_no_file_one_of_tensorflow_1(tmp_path: Path) -> None:
+    (tmp_path / "means.py").write_text(
+        "import tensorflow as tf\n\n\ndef means(x):\n"
+        "    return tf.reduce_mean(x, keep_dims=True), tf.reduce_sum(x, keep_dims=True)\n",
+        encoding="utf-8",
+    )
+    found = gpulint.check_paths([tmp_path]).findings
+    assert [finding.code for finding in found] == ["GPU901", "GPU901"]
+    assert not any("TensorFlow 1:" in finding.message for finding in found)
+
+
+@pytest.mark.parametrize(("target", "expected"), [("2.12", set()), ("2.21", {"GPU901"})])
+def test_what_is_refused_in_one_branch_only_is_taken(target: str, expected: set[str], tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(f'[tool.gpulint]\ntarget-tensorflow = "{target}"\n', encoding="utf-8")
+    use = "tf.keras.models.save_model(model, 'saved', save_traces=False)"
+    (tmp_path / "program.py").write_text(MODEL.format(use=use), encoding="utf-8")
+    assert {finding.code for finding in gpulint.check_paths([tmp_path]).findings} == expected

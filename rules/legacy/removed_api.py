@@ -125,11 +125,11 @@ class RemovedApi(Rule):
             found = [event for event in used if not (event.of_object and _may_have(event, plan))]
             told: set[str] = set()
             found.sort(key=lambda event: event.site.node)
-            of_first = {event.name for event in found if event.since == "2.0"}
+            old = [event for event in found if event.since == "2.0" and "(" not in event.name]
+            of_first = {event.name for event in old}
             graph = any(event.where.graph_mode for event in found) or not plan.referenced & _TENSORFLOW_2
-            uses = sum(event.since == "2.0" for event in found)
-            if len(of_first) >= MANY or uses >= 2 * MANY or (uses > 1 and graph):
-                first = next(event for event in found if event.since == "2.0")
+            if len(of_first) >= MANY or len(old) >= 2 * MANY or (len(old) > 1 and graph):
+                first = old[0]
                 yield Report(
                     first.site,
                     f"written for TensorFlow 1: `{_short(first.name)}`" + _and_others(len(of_first) - 1),
