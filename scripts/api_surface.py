@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,7 +47,37 @@ def on_instances(node: ast.AST) -> set[str]:
     return names
 
 
-def signature(node: ast.AST) -> Signature | None:
+Methods = Mapping[str, ast.AST | None]
+
+
+def hands_on(call: ast.AST, name: str) -> bool:
+    """Whether a call is given all the keyword arguments in a dict of this name."""
+    if not isinstance(call, ast.Call):
+        return False
+    given = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg is None)]
+    return any(isinstance(one, ast.Name) and one.id == name for one in given)
+
+
+def looked_for(node: ast.FunctionDef, methods: Methods, name: str = "") -> set[str]:
+    """What a function looks for in its **kwargs, or in the dict of that name, by itself or through the methods that it
+    hands them on to."""
+    name = name or (node.args.kwarg.arg if node.args.kwarg else "")
+    if not name:
+        return set()
+    text = ast.unparse(node)
+    found = {
+        *re.findall(rf"\b{name}(?:\.(?:pop|get)\(|\[)'(\w+)'", text),
+        *re.findall(rf"'(\w+)' in {name}\b", text),
+    }
+    for call in ast.walk(node):
+        if isinstance(call, ast.Call) and hands_on(call, name) and ast.unparse(call.func).startswith("self._"):
+            made = methods.get(ast.unparse(call.func)[5:])
+            if isinstance(made, ast.FunctionDef) and made is not node:
+                found |= looked_for(made, {}, made.args.kwarg.arg if made.args.kwarg else made.args.args[-1].arg)
+    return found
+
+
+def signature(node: ast.AST, methods: Methods) -> Signature | None:
     """How a function can be called; None for what is none.
 
     A signature with **kwargs that are refused takes no more than what it looks for in them.
@@ -58,15 +89,34 @@ def signature(node: ast.AST) -> Signature | None:
         return None
     named = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
     taking = node.args.kwarg is not None
-    text = ast.unparse(node)
-    if node.args.kwarg and re.search(rf"\n +if {node.args.kwarg.arg}:\n +raise", text):
+    if node.args.kwarg and any(
+        isinstance(one, ast.If) and ast.unparse(one.test) == node.args.kwarg.arg and isinstance(one.body[0], ast.Raise)
+        for one in node.body
+    ):
         taking = False
-        named += re.findall(rf"\b{node.args.kwarg.arg}\.(?:pop|get)\('(\w+)'", text)
+    named += looked_for(node, methods)
     body = [s for s in node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
     only = ast.unparse(body[0]) if len(body) == 1 else ""
     raises = bool(re.match(r"raise \w+Error\b", only)) and not only[6:].startswith(NOT_RAISING)
     first = set() if "staticmethod" in decorators else {"self", "cls"}
     return Signature(frozenset(n for n in named if n not in first), taking, raises)
+
+
+def constructor(nodes: list[ast.ClassDef], methods: Methods) -> Signature | None:
+    """How a class can be called that has these bases: what its `__init__` hands on in **kwargs the next one takes."""
+    found: Signature | None = None
+    for node in nodes:
+        own = next((one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)
+        made = signature(own, methods) if own is not None else None
+        if own is None or made is None:
+            continue
+        found = made if found is None else made._replace(parameters=made.parameters | found.parameters)
+        name = own.args.kwarg.arg if own.args.kwarg else ""
+        calls = (one for one in ast.walk(own) if isinstance(one, ast.Call) and hands_on(one, name))
+        above = [ast.unparse(one.func) for one in calls]
+        if not made.takes_any or not above or not all(re.match(r"super\(.*\)\.__init__$", one) for one in above):
+            break
+    return found
 
 
 def has_metaclass(nodes: list[ast.ClassDef]) -> bool:
@@ -118,7 +168,7 @@ def surface(cached: Path, release: str) -> Surface:
         identity = out.names[full]
         if full.startswith(("compat.", "raw_ops.")) or identity in out.declared:
             continue
-        made = one.node and signature(one.node)
+        made = one.node and signature(one.node, {})
         if made:
             out.signatures[identity] = made
         if not isinstance(one.node, ast.ClassDef):
@@ -130,11 +180,12 @@ def surface(cached: Path, release: str) -> Surface:
             nodes += [f.node for f in site.find(*above.split(":")) if isinstance(f.node, ast.ClassDef)]
         if whole:
             out.present[identity] = set(attributes).union(*map(on_instances, nodes), site.made_instead(attributes))
-        for name, (_, node) in attributes.items():
-            made = signature(node)
+        methods = {name: node for name, (_, node) in attributes.items()}
+        for name, node in methods.items():
+            made = signature(node, methods)
             if made and public(name):
                 out.signatures[f"{identity}.{name}"] = made
-            elif made and name == "__init__":
+            elif made and name == "__init__" and (made := constructor(nodes, methods) or made):
                 out.signatures[identity] = made._replace(takes_any=made.takes_any or has_metaclass(nodes))
     top = root / site.keras.replace(".", "/")
     out.packages.update("keras." + path.parent.name for path in top.glob("*/__init__.py"))

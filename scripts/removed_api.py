@@ -11,7 +11,8 @@ last one that had it.
     names       public name → release. Of a module that is gone only what went before it is listed as well.
     importable  names among them that are gone as attributes while `import` still finds the module
     methods     class → method, property or class attribute → release, for classes that are still there
-    parameters  function, class or class.method → parameter → release, if **kwargs does not take it today
+    parameters  function, class or class.method → parameter → release, if **kwargs does not take it today; while
+                a release had **kwargs, it counts as taking what those before it took
     bases       class → public class whose methods, raising and parameters are gone here, too; where the class
                 has entries of its own, these hold, and "" says: still here
     raising     function, class or class.method → release since when calling it does nothing but raise
@@ -100,10 +101,13 @@ class History:
         now = self.new.signatures.get(identity + method)
         if now is None or now.takes_any or now.raises:
             return {}
-        held = []
+        held: list[set[str]] = []
         for api in self.surfaces:
-            signatures = (api.signatures.get(i + method) for i in self.old(identity, api))
-            held.append({p for s in signatures if s for p in s.parameters if public(p)})
+            signatures = [s for i in self.old(identity, api) if (s := api.signatures.get(i + method))]
+            taken = {p for s in signatures for p in s.parameters if public(p)}
+            if any(s.takes_any for s in signatures):
+                taken = taken.union(*held)  # a release with **kwargs may take what those before it took
+            held.append(taken)
         return {name: since for name, since in self.last(held).items() if name not in now.parameters}
 
     def raising(self, identity: str, method: str) -> str:

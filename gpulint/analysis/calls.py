@@ -86,6 +86,7 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
         raise Halts
     if isinstance(function, External):
         removed.called(interp, function.name, function.package, site)
+        removed.passed(interp, function, arguments, site)
         if function.package == PRIVATE and function.name.startswith("tensorflow.keras."):
             return _call_private(interp, function.name, arguments, site)
         return library.call(interp, function.name, arguments, site)

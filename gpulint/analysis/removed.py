@@ -9,6 +9,7 @@ from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.analysis.values import (
     Arguments,
     Dataset,
+    External,
     Function,
     Layer,
     Model,
@@ -26,6 +27,7 @@ from gpulint.knowledge.removed import (
     PROPERTIES,
     REFUSED_BY_OPTIMIZERS,
     is_importable,
+    is_of_keras_2,
     method_since,
     parameters_since,
     raises_since,
@@ -169,6 +171,16 @@ def arguments(interp: Interpreter, receiver: Object, function: str, given: Argum
         if name in gone and not _may_be_private(interp, receiver, function):
             place = given.written.get(name, site)
             interp.emit(RemovedNameUsed(place, interp.where(), f"{function}({name})", gone[name], None, True))
+
+
+def passed(interp: Interpreter, function: External, given: Arguments, site: Site) -> None:
+    """A function or class of the library is called: arguments by keyword that it does not take any more."""
+    if not given.keywords or is_of_keras_2(function.package) or function.name.startswith(LEGACY_OPTIMIZERS):
+        return
+    for name, gone in parameters_since(function.name).items():
+        if name in given.keywords and name != REFUSED_BY_OPTIMIZERS[0]:
+            place = given.written.get(name, site)
+            interp.emit(RemovedNameUsed(place, interp.where(), f"{function.name}({name})", gone, None, True, True))
 
 
 def optimizer_arguments(interp: Interpreter, optimizer: str, given: Arguments, site: Site) -> None:

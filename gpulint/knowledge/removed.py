@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
 from gpulint.knowledge.names import PRIVATE, SOURCE
-from gpulint.knowledge.table import read
+from gpulint.knowledge.table import aliases, read
 
 
 @lru_cache(maxsize=1)
@@ -32,7 +33,7 @@ def since(name: str, package: str = "tensorflow") -> str | None:
     `package` is the one that it was had from: `keras` has some names that `tf.keras` has not and lacks others, and
     `tf_keras` and the copy in `tensorflow.python` have all. What Keras's own modules have is not known.
     """
-    if package in (*_OF_KERAS_2, SOURCE) or (package == "keras" and name in _table()["standalone"]):
+    if is_of_keras_2(package) or (package == "keras" and name in _table()["standalone"]):
         return None
     if package == "keras" and name in only_tf():
         return _WITH_KERAS_3
@@ -58,6 +59,11 @@ def raises_since(name: str, package: str = "tensorflow") -> str | None:
 _OF_KERAS_2 = ("tf_keras", PRIVATE)
 
 
+def is_of_keras_2(package: str) -> bool:
+    """Whether what a package has is as it was in Keras 2, or not known: Keras's own modules are not the public ones."""
+    return package in (*_OF_KERAS_2, SOURCE)
+
+
 def is_importable(name: str) -> bool:
     """Whether `import` still finds a module that is no attribute of `tensorflow` any more."""
     return name in _table()["importable"]
@@ -75,10 +81,31 @@ def method_since(library: str, method: str) -> str | None:
     return None
 
 
+def functions() -> Iterator[str]:
+    """Functions, classes and methods that do not take some parameters any more."""
+    return iter(_table()["parameters"])
+
+
 def parameters_since(function: str) -> dict[str, str]:
     """Parameter → the first release in which a function or method does not take it any more."""
     found: dict[str, str] = _table()["parameters"].get(function, {})
-    return found
+    return {name: since for name, since in found.items() if since}
+
+
+@lru_cache(maxsize=1)
+def passed_to() -> dict[str, frozenset[str]]:
+    """Last part of the name of a function, class or method of a model → parameters that it does not take any more, but
+    for those that are everywhere."""
+    found: dict[str, set[str]] = {}
+    for name, function in (*((one, one) for one in functions()), *aliases().items()):
+        owner, _, last = name.rpartition(".")
+        if name.startswith(_MODEL_METHODS) or not owner.rpartition(".")[2][:1].isupper():
+            found.setdefault(last, set()).update(parameters_since(function).keys() - _EVERYWHERE)
+    return {name: frozenset(gone) for name, gone in found.items() if gone}
+
+
+_EVERYWHERE = frozenset({"batch_size", "input_shape", "name", "trainable", "weights"})
+"""Parameters that so much else takes that they are no reason to look at a program."""
 
 
 REFUSED_BY_OPTIMIZERS = ("lr", "2.16", "learning_rate")

@@ -37,13 +37,13 @@ class RemovedApi(Rule):
     """Name that TensorFlow no longer has
 
     ## What it does
-    Finds names, methods and modules that the targeted TensorFlow (`target-tensorflow`) and its Keras no longer have,
-    calls of what is a property now (`optimizer.variables()`), and names that the package `keras` has no longer since it
-    is Keras 3, though `tf.keras` still has them.
+    Finds names, methods, modules and arguments that the targeted TensorFlow (`target-tensorflow`) and its Keras no
+    longer have, calls of what is a property now (`optimizer.variables()`), and names that the package `keras` has no
+    longer since it is Keras 3, though `tf.keras` still has them.
 
     ## Why is this bad
-    It raises AttributeError or ImportError when the program gets there, often after hours. The table is read off the
-    wheels of 1.15 and 2.0 to 2.21 (`scripts/removed_api.py`); every name in it was tried on 2.21.
+    It raises AttributeError, ImportError or TypeError when the program gets there, often after hours. The table is
+    read off the wheels of 1.15 and 2.0 to 2.21 (`scripts/removed_api.py`); every name in it was tried on 2.21.
 
     ## Example
     ```python
@@ -72,7 +72,7 @@ class RemovedApi(Rule):
     dropped has no fix.
 
     ## At run time
-    AttributeError.
+    AttributeError, or TypeError for an argument.
     """
 
     code = "GPU901"
@@ -103,6 +103,10 @@ class RemovedApi(Rule):
         if _KERAS_ITSELF.search(text):
             owned = (name.split(".")[-2:] for name in removed.only_tf())
             found |= words & {name for module, name in owned if module in present}
+        passed = removed.passed_to()
+        if called := words & passed.keys():
+            keywords = set(_KEYWORD.findall(text))
+            found |= {name for one in called for name in passed[one] & keywords}
         for module, name in _PAIR.findall(text):
             if module not in kept and (_TOP.get(module, module), name) in removed.telling_pairs():
                 found.add(name)
@@ -123,11 +127,11 @@ class RemovedApi(Rule):
             found = [event for event in used if not (event.of_object and _may_have(event, plan))]
             told: set[str] = set()
             found.sort(key=lambda event: event.site.node)
-            of_first = {event.name for event in found if event.since == "2.0"}
+            old = [event for event in found if event.since == "2.0" and "(" not in event.name]
+            of_first = {event.name for event in old}
             graph = any(event.where.graph_mode for event in found) or not plan.referenced & _TENSORFLOW_2
-            uses = sum(event.since == "2.0" for event in found)
-            if len(of_first) >= MANY or uses >= 2 * MANY or (uses > 1 and graph):
-                first = next(event for event in found if event.since == "2.0")
+            if len(of_first) >= MANY or len(old) >= 2 * MANY or (len(old) > 1 and graph):
+                first = old[0]
                 yield Report(
                     first.site,
                     f"written for TensorFlow 1: `{_short(first.name)}`" + _and_others(len(of_first) - 1),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import pytest
 
 from gpulint.knowledge import removed
 from gpulint.knowledge.names import package_of
-from gpulint.knowledge.removed import method_since, since
+from gpulint.knowledge.removed import method_since, parameters_since, since
 from gpulint.knowledge.stateful import effect_of
 
 pytestmark = pytest.mark.tensorflow
@@ -138,3 +139,25 @@ def test_an_operation_that_is_not_in_the_table_is_not(name: str) -> None:
 def test_names_of_the_modules_that_keras_is_made_of_are_their_own() -> None:
     assert all(since(name, package_of("keras.backend")) is not None for name in removed.only_tf())
     assert all(since(name, package_of("keras.src.backend")) is None for name in removed.only_tf())
+
+
+def refuses(function: Any, name: str) -> bool:
+    """Whether a function or class takes no argument of that name: Python says so, or Keras for its own **kwargs."""
+    taken = inspect.signature(function).parameters.values()
+    if not any(one.kind is one.VAR_KEYWORD for one in taken):
+        return all(one.name != name for one in taken)
+    needed = [one.name for one in taken if one.default is one.empty and one.kind is one.POSITIONAL_OR_KEYWORD]
+    with pytest.raises((TypeError, ValueError, AttributeError)):
+        function(**dict.fromkeys(needed, 1), **{name: 1})
+    return True
+
+
+def test_no_argument_that_is_gone_by_now_is_taken() -> None:
+    gone = [
+        (function, name)
+        for function in removed.functions()
+        for name, first in parameters_since(function).items()
+        if release(first) <= installed() and exists(function)
+    ]
+    assert len(gone) > 500
+    assert [(function, name) for function, name in gone if not refuses(value_of(function), name)] == []
