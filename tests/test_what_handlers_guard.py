@@ -219,6 +219,9 @@ except {caught}:
 """
 
 
-@pytest.mark.parametrize("caught", ["ValueError", "TypeError", "Exception"])
-def test_an_argument_is_guarded_by_the_errors_that_it_raises(caught: str, tmp_path: Path) -> None:
-    assert codes_in(ARGUMENT.format(caught=caught), tmp_path) == set()
+@pytest.mark.parametrize(
+    ("caught", "codes"),
+    [("ValueError", set()), ("TypeError", set()), ("Exception", set()), ("SystemExit", {"GPU901"})],
+)
+def test_an_argument_is_guarded_by_the_errors_that_it_raises(caught: str, codes: set[str], tmp_path: Path) -> None:
+    assert codes_in(ARGUMENT.format(caught=caught), tmp_path) == codes

@@ -372,6 +372,7 @@ def item(interp: Interpreter, container: Value, key: Value, node: ir.Node) -> Va
             shape_of=container.shape_of,
             static=container.static,
             from_data=container.from_data,
+            on_host=container.on_host and container.dtype == "int32",
             single=adds_axis(key),
             rows=are_next_rows(key) or None,
         )

@@ -176,6 +176,11 @@ def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: S
     dtype = named_dtype(given)
     if given is None and (name in _CREATES or name in _KEEPS_REDUCTION):
         dtype = dtype_of(first)
+    if name in _SHAPES:
+        dtype = named_dtype(arguments.get("out_type", 1))
+    counts = _counts(name, inputs)
+    if counts and name not in _COMPARES_NUMBERS:
+        dtype = "int32"
     result = derived(interp, site, inputs, "" if name in _TAKES_REPLICAS else "op")
     if not isinstance(result, Tensor):
         return result
@@ -191,6 +196,7 @@ def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: S
         result.scope,
         name in _SHAPES or _all_shapes(name, inputs),
         on_host=dtype == "string"
+        or counts
         or name.startswith(_ON_HOST)
         or (interp.context.traced is None and _only_host_values(name, inputs)),
         symbolic=result.symbolic,
@@ -293,10 +299,38 @@ def _only_host_values(name: str, inputs: tuple[Value, ...]) -> bool:
     """Whether a tensor is made of what the host has, or keeps one that is in host memory."""
     if name in _KEEPS_REDUCTION or name in _CREATES:
         return all(not isinstance(value, (Tensor, Variable)) or _is_host_tensor(value) for value in inputs)
-    if name.startswith(_RANDOM) or any(isinstance(value, (Tensor, Variable)) for value in inputs):
+    if name.startswith(_RANDOM) or any(map(_is_tensor, inputs)):
         return False
     first = inputs[0] if inputs else None
     return not (name in _TAKES_FLOATS and type(first) is Unknown and not host.is_known_host(first))
+
+
+def _counts(name: str, inputs: tuple[Value, ...]) -> bool:
+    """Whether an op or operator computes with nothing but int32 numbers of shapes, and so in host memory: what stands
+    beside such a number is int32, too, or the op raises."""
+    tensors = [value for value in inputs if _is_tensor(value)]
+    return name in _OF_COUNTS and bool(tensors) and all(map(_is_count, tensors))
+
+
+def _is_count(value: Value) -> bool:
+    """Whether a tensor is int32 and comes of shapes: in host memory, whatever the device."""
+    if not isinstance(value, Tensor):
+        return False
+    return (value.shape_of and value.dtype in (None, "int32")) or (value.on_host and value.dtype == "int32")
+
+
+_COMPARES_NUMBERS = frozenset(
+    f"tensorflow.{name}" for name in ("equal", "greater", "greater_equal", "less", "less_equal", "not_equal")
+)
+_OF_COUNTS = _COMPARES_NUMBERS | frozenset(
+    {
+        *(f"tensorflow.{name}" for name in ("abs", "add", "maximum", "minimum", "multiply", "negative", "subtract")),
+        *(f"tensorflow.{name}" for name in ("math.floordiv", "math.floormod", "sign", "square")),
+        *(f"tensorflow.{name}" for name in ("concat", "reduce_max", "reduce_min", "reduce_sum", "stack")),
+        *(f"operator.{sign}" for sign in ("+", "-", "*", "//", "%")),
+    }
+)
+"""Ops that keep all that is int32 in host memory (kernel registry of 2.21). A product over an axis does not."""
 
 
 _TAKES_FLOATS = frozenset(
@@ -508,10 +542,11 @@ def operate(interp: Interpreter, name: str, operands: tuple[Value, ...], node: i
         (found for value in operands if isinstance(value, (Tensor, Variable)) and (found := value.dtype)),
         None,
     )
+    counts = _counts(name, operands)
     result = Tensor(
         site,
         result.device,
-        dtype,
+        "int32" if counts else dtype,
         _reduced_by_operator(name, operands, site),
         gradients.by_operator(name, operands),
         result.scope,
@@ -519,8 +554,11 @@ def operate(interp: Interpreter, name: str, operands: tuple[Value, ...], node: i
         symbolic=result.symbolic,
         scaled=any(isinstance(value, Tensor) and value.scaled for value in operands),
         single=any(isinstance(value, Tensor) and value.single for value in operands),
-        on_host=dtype == "int32"
-        and all(_is_host_tensor(value) for value in operands if isinstance(value, (Tensor, Variable))),
+        on_host=counts
+        or (
+            dtype == "int32"
+            and all(_is_host_tensor(value) for value in operands if isinstance(value, (Tensor, Variable)))
+        ),
         of_weights=_is_of_weights(operands),
         state=gradients.state_by_op(name, operands),
         static=not any(_is_tensor(value) for value in operands),
@@ -547,6 +585,7 @@ def compared(site: Site, left: Value, right: Value) -> Tensor:
         shape_of=bool(known) and all(isinstance(side, Tensor) and side.shape_of for side in known),
         on_host=any(_is_host_tensor(side) if isinstance(side, Variable) else _is_cpu(side) for side in known)
         or not any(_is_tensor(side) for side in sides)
+        or _counts("tensorflow.equal", (left, right))
         or (len(known) == len(sides) and all(_is_shape(side) or _is_host_tensor(side) for side in known)),
         masks=True,
     )

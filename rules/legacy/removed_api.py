@@ -284,7 +284,7 @@ def _is_checked(event: events.RemovedNameUsed) -> bool:
     if where.context.catches(_CAUGHT):
         return True
     raises_others = "(" in event.name or removed.raises_since(event.name) is not None
-    if any(_is_of_try(literal) and (raises_others or _may_tell(literal)) for literal in where.path):
+    if any(_is_of_try(literal) and _may_tell(literal, raises_others) for literal in where.path):
         return True
     if any(_OF_FIRST.search(caller.function) for caller in callers(where.caller)):
         return True
@@ -300,10 +300,12 @@ def _is_of_try(literal: Literal) -> bool:
     return literal.condition.operator in ("handler", "completes")
 
 
-def _may_tell(literal: Literal) -> bool:
-    """Whether a `try` that came to its end, or did not, may say what TensorFlow has: none that is for other errors."""
+def _may_tell(literal: Literal, raises_others: bool) -> bool:
+    """Whether a `try` that came to its end, or did not, may say what TensorFlow has: none that is for other errors.
+    `raises_others`: what is used raises something else than what a missing name does."""
     condition = literal.condition
-    others = _OF_THE_SYSTEM if condition.operator == "handler" or not literal.holds else _NO_MISSING_NAME
+    is_met = condition.operator == "completes" and literal.holds and not raises_others
+    others = _NO_MISSING_NAME if is_met else _OF_THE_SYSTEM
     return isinstance(condition.operand, tuple) and not others.issuperset(condition.operand)
 
 

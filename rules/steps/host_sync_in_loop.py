@@ -84,7 +84,8 @@ class HostSyncInLoop(Rule):
     ## What is not reported
     Reads that a condition guards (`step % n == 0`, a flag; what is read in the other n - 1 of n steps, or on both
     sides of a condition, is reported), also by `and` and `or`, reads after the loop or once per epoch, `tf.print`,
-    values that are on the host already (elements of a dataset, `logs` of a callback, what `train_on_batch` returns),
+    values that are on the host already (elements of a dataset, `logs` of a callback, what `train_on_batch` returns,
+    int32 numbers of shapes and what is computed of those alone),
     values that the host needs (an action for an environment, an index; not the number of a step, which Python can
     count, nor what only a `tf.function` is given again), loops that do not train, have ten rounds at most or call `fit`
     in every round, an eager mode beside a compiled one, tests; behind a decorator that gpulint does not know what
