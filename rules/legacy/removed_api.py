@@ -104,9 +104,8 @@ class RemovedApi(Rule):
             owned = (name.split(".")[-2:] for name in removed.only_tf())
             found |= words & {name for module, name in owned if module in present}
         passed = removed.passed_to()
-        if called := words & passed.keys():
-            keywords = set(_KEYWORD.findall(text))
-            found |= {name for one in called for name in passed[one] & keywords}
+        for called in words & passed.keys():
+            found |= passed[called] & _keywords_of(called, text)
         for module, name in _PAIR.findall(text):
             if module not in kept and (_TOP.get(module, module), name) in removed.telling_pairs():
                 found.add(name)
@@ -246,6 +245,27 @@ MANY = 4
 _TENSORFLOW_2 = frozenset({"keras", "GradientTape", "distribute", "list_physical_devices", "set_seed", "autograph"})
 """Without one of these a file with a name of TensorFlow 1 is a TensorFlow 1 file."""
 
+
+def _keywords_of(called: str, text: str) -> frozenset[str]:
+    """What a text gives by keyword to whatever has that name, as far as its parentheses show; with `**` any word."""
+    found: set[str] = set()
+    for call in re.finditer(rf"\b{called}\s*\(", text):
+        depth = 1
+        for piece in _PIECE.finditer(text, call.end(), call.end() + MAX_CALL):
+            if piece[0] == "**" and depth == 1:
+                return frozenset(re.findall(r"\w+", text))
+            if piece[1] is not None and depth == 1:
+                found.add(piece[1])
+            depth += (piece[0] in "([{") - (piece[0] in ")]}")
+            if not depth:
+                break
+    return frozenset(found)
+
+
+MAX_CALL = 2_000
+"""Characters of a call in which its keywords are looked for."""
+
+_PIECE = re.compile(r"[()\[\]{}]|(?<=[(,\s])\*\*(?=[\w({])|\b(\w+)\s*=(?!=)")
 _PAIR = re.compile(r"\b(\w+)(?=(?:\.|\s+import\s+)(\w+))")
 _CHAIN = re.compile(r"(?:\w+|[)\]])(?:\s*\.[ \t]*\w+)+")
 _KEYWORD = re.compile(r"\b(\w+)\s*=(?!=)")
