@@ -60,7 +60,6 @@ from gpulint.analysis.values import (
     symbol_of,
 )
 from gpulint.knowledge import telling_words
-from gpulint.knowledge.names import PRIVATE
 from gpulint.places import Site
 from gpulint.syntax import ir
 from gpulint.syntax.endless import is_endless
@@ -87,7 +86,7 @@ def call(interp: Interpreter, function: Value, arguments: Arguments, site: Site)
     if isinstance(function, External):
         removed.called(interp, function.name, function.package, site)
         removed.passed(interp, function, arguments, site)
-        if function.package == PRIVATE and function.name.startswith("tensorflow.keras."):
+        if function.is_private:
             return _call_private(interp, function.name, arguments, site)
         return library.call(interp, function.name, arguments, site)
     if isinstance(function, Function):

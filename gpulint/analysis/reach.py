@@ -53,7 +53,8 @@ _BY_NAME = frozenset({"globals(", "locals(", "eval(", "vars(", "__dict__", ".__d
 _IMPORTS_BY_NAME = frozenset({"import_module(", ".import_module(", "__import__("})
 
 
-_OF_TENSORFLOW_ALONE = in_any_form(OF_TENSORFLOW_ALONE)
+_ALONE_IN_ANY_FORM = in_any_form(OF_TENSORFLOW_ALONE)
+"""As words of an outline."""
 
 
 class _Part(NamedTuple):
@@ -103,7 +104,7 @@ class _Module:
         of_others: frozenset[str] = frozenset()
         if None not in self.stars:
             alone = not beside and words.isdisjoint(self.gives_tensorflow)
-            of_others = _OF_TENSORFLOW_ALONE if alone else self.of_others
+            of_others = _ALONE_IN_ANY_FORM if alone else self.of_others
         counting = words if words.isdisjoint(of_others) else words - of_others
         return _Part(words, counting, attributes, of_class, bases)
 

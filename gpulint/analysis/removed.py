@@ -166,21 +166,26 @@ def _keeps(interp: Interpreter, cls: UserClass, name: str) -> bool:
 
 def arguments(interp: Interpreter, receiver: Object, function: str, given: Arguments, site: Site) -> None:
     """A method of a library object is called: arguments by keyword that it does not take any more."""
-    gone = parameters_since(function)
-    for name in given.keywords:
-        if name in gone and not _may_be_private(interp, receiver, function):
+    if (refused := _refused(function, given)) and not _may_be_private(interp, receiver, function):
+        for name, gone in refused:
             place = given.written.get(name, site)
-            interp.emit(RemovedNameUsed(place, interp.where(), f"{function}({name})", gone[name], None, True))
+            interp.emit(RemovedNameUsed(place, interp.where(), f"{function}({name})", gone, None, True))
 
 
 def passed(interp: Interpreter, function: External, given: Arguments, site: Site) -> None:
     """A function or class of the library is called: arguments by keyword that it does not take any more."""
-    if not given.keywords or is_of_keras_2(function.package) or function.name.startswith(LEGACY_OPTIMIZERS):
+    if is_of_keras_2(function.package) or function.name.startswith(LEGACY_OPTIMIZERS):
         return
-    for name, gone in parameters_since(function.name).items():
-        if name in given.keywords and name != REFUSED_BY_OPTIMIZERS[0]:
+    for name, gone in _refused(function.name, given):
+        if name != REFUSED_BY_OPTIMIZERS[0]:
             place = given.written.get(name, site)
             interp.emit(RemovedNameUsed(place, interp.where(), f"{function.name}({name})", gone, None, True, True))
+
+
+def _refused(function: str, given: Arguments) -> list[tuple[str, str]]:
+    """The arguments by keyword that a function or method does not take any more, and since when."""
+    gone = parameters_since(function) if given.keywords else {}
+    return [(name, gone[name]) for name in given.keywords if name in gone]
 
 
 def optimizer_arguments(interp: Interpreter, optimizer: str, given: Arguments, site: Site) -> None:

@@ -129,6 +129,11 @@ class External(Value):
         self.package = package or name.partition(".")[0]
         self.symbol = symbol(("external", name))
 
+    @property
+    def is_private(self) -> bool:
+        """Whether it is of TensorFlow's private copy of Keras 2."""
+        return self.package == PRIVATE and self.name.startswith("tensorflow.keras.")
+
 
 class ModuleValue(Value):
     """A module of the project."""
@@ -305,8 +310,7 @@ class UserClass(Value):
     @property
     def is_private(self) -> bool:
         """Whether it inherits from a class of TensorFlow's private copy of Keras 2."""
-        libraries = (one for one in self.lineage if isinstance(one, External))
-        return any(one.package == PRIVATE and one.name.startswith("tensorflow.keras.") for one in libraries)
+        return any(one.is_private for one in self.lineage if isinstance(one, External))
 
     @property
     def is_open(self) -> bool:

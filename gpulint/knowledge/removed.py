@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
 from typing import Any
 
 from gpulint.knowledge.names import PRIVATE, SOURCE
@@ -86,10 +86,10 @@ def functions() -> Iterator[str]:
     return iter(_table()["parameters"])
 
 
-def parameters_since(function: str) -> dict[str, str]:
+@cache
+def parameters_since(function: str) -> Mapping[str, str]:
     """Parameter → the first release in which a function or method does not take it any more."""
-    found: dict[str, str] = _table()["parameters"].get(function, {})
-    return {name: since for name, since in found.items() if since}
+    return {name: since for name, since in _table()["parameters"].get(function, {}).items() if since}
 
 
 @lru_cache(maxsize=1)

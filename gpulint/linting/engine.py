@@ -434,7 +434,9 @@ class Checker:
     def _asked_for(self, candidates: list[Candidate], shown: dict[str, str]) -> list[Candidate]:
         """Reports without those about names of a release in files that are imported only where it is another one."""
         about = [one for one in candidates if self._catalogue.asks_release(one.finding.code)]
-        importers = Importers(shown, self.files.source, lambda path: self._project(self._finder.of_file(path)))
+        importers = Importers(
+            shown, self.files.data, self.files.source, lambda path: self._project(self._finder.of_file(path))
+        )
         elsewhere = importers.only_on_check({one.site.path for one in about})
         return [
             one

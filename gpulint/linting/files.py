@@ -103,6 +103,14 @@ class Files:
         programs = self.loaded(os.path.abspath(path))
         return programs.main if programs is not None else None
 
+    def data(self, path: str) -> bytes:
+        """The content of a file, b"" where it cannot be read: a file that nobody has read yet is not kept for it."""
+        is_new = path not in self._sources
+        source = self.source(path)
+        if is_new:
+            self.let_go(path)
+        return source.data if source is not None else b""
+
     def line(self, path: str, row: int, cell: int | None = None) -> str:
         """The text of a row (from 1) of a file, or of a cell of it; "" where there is none."""
         lines = self.lines(os.path.abspath(path), cell)

@@ -10,19 +10,25 @@ from gpulint.analysis import Project
 from gpulint.analysis.questions import is_test
 from gpulint.analysis.reach import paths_of
 from gpulint.sources.source import Source
-from gpulint.syntax.checked_imports import MAY_CHECK, checked_imports
+from gpulint.syntax.checked_imports import checked_imports, may_have_checked
 
-_MAIN = re.compile(rb"__main__")
+_MAIN = b"__main__"
 """What a file has that is a program of its own."""
 
 
 class Importers:
-    """Who imports which of the files of a run, and on what condition."""
+    """Who imports which of the files of a run, and on what condition. `data` gives the content of a file, b"" where
+    there is none, `read` its program."""
 
     def __init__(
-        self, files: Collection[str], read: Callable[[str], Source | None], project: Callable[[str], Project]
+        self,
+        files: Collection[str],
+        data: Callable[[str], bytes],
+        read: Callable[[str], Source | None],
+        project: Callable[[str], Project],
     ) -> None:
         self._files = [path for path in files if not is_test(path)]
+        self._data = data
         self._read = read
         self._project = project
         self._imports: dict[str, dict[str, bool]] = {}
@@ -32,7 +38,7 @@ class Importers:
         kind."""
         if not paths:
             return frozenset()
-        checking = [path for path in self._files if self._has(path, MAY_CHECK)]
+        checking = [path for path in self._files if may_have_checked(self._data(path))]
         pending = [
             imported
             for path in checking
@@ -52,8 +58,8 @@ class Importers:
     def _without_imported(self, below: set[str]) -> frozenset[str]:
         """Those of some files that no other file imports on no condition."""
         names = re.compile(b"|".join(sorted(re.escape(_name(path)) for path in below)))
-        importing = [path for path in self._files if path in below or self._has(path, names)]
-        kept = {path for path in below if not self._has(path, _MAIN)}
+        importing = [path for path in self._files if path in below or names.search(self._data(path))]
+        kept = {path for path in below if _MAIN not in self._data(path)}
         while True:
             imported = {
                 one
@@ -65,10 +71,6 @@ class Importers:
             if kept.isdisjoint(imported):
                 return frozenset(kept)
             kept -= imported
-
-    def _has(self, path: str, pattern: re.Pattern[bytes]) -> bool:
-        source = self._read(path)
-        return source is not None and pattern.search(source.data) is not None
 
     def _imports_of(self, path: str) -> dict[str, bool]:
         """The files that a file imports, and the packages that they are in, each with whether it always does so behind

@@ -9,11 +9,19 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gpulint.sources.source import Source
-from gpulint.syntax.outline import Imported, dotted
+from gpulint.syntax.outline import Imported, dotted, imports_among
 from gpulint.syntax.python_tree import python_tree
 
-MAY_CHECK = re.compile(rb"(?i)version|ImportError|ModuleNotFoundError|hasattr|(?:tf|tensorflow|keras)_?v?\d")
+_CHECK = re.compile(rb"(?i)version|ImportError|ModuleNotFoundError|hasattr|(?:tf|tensorflow|keras)_?v?\d")
 """What a file with a check has."""
+
+_IN_BLOCK = re.compile(rb"(?m)(?:^[ \t]+|[:;][ \t]*|\\[ \t]*\r?\n[ \t]*)(?:from|import)\b")
+"""An import that is not among the statements of the module itself."""
+
+
+def may_have_checked(data: bytes) -> bool:
+    """Whether a file may have an import that a check decides."""
+    return _IN_BLOCK.search(data) is not None and _CHECK.search(data) is not None
 
 
 class CheckedImport(NamedTuple):
@@ -31,12 +39,8 @@ def checked_imports(source: Source) -> tuple[CheckedImport, ...]:
 
 def _of_block(block: Sequence[ast.AST], is_checked: bool) -> Iterator[CheckedImport]:
     for node in block:
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield CheckedImport(Imported(alias.name, 0, ()), is_checked)
-        elif isinstance(node, ast.ImportFrom):
-            names = tuple(alias.name for alias in node.names)
-            yield CheckedImport(Imported(node.module or "", node.level, names), is_checked)
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from (CheckedImport(one, is_checked) for one in imports_among([node]))
         elif isinstance(node, ast.If):
             is_second = _is_second(node.test)
             yield from _of_block(node.body, is_checked or is_second in (None, False))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from sys import intern
 from types import MappingProxyType
@@ -169,7 +169,7 @@ def outline(source: Source) -> Outline | None:
     rest.append(_between(lines, done, (len(lines) + 1, 0)))
     body = _words("\n".join(rest))
     by_name = _by_name(tree) if _BY_NAME.search(source.text) else ()
-    imports = (*_imports(statements), *by_name)
+    imports = (*imports_among(statements), *by_name)
     words = body.union(*(one.all_words for one in definitions.values()))
     paths = tuple(dict.fromkeys(folders(tree))) if "sys.path" in source.text else ()
     return Outline(imports, definitions, body, words, paths)
@@ -268,7 +268,8 @@ def _words(text: str) -> frozenset[str]:
 _NUMPY_RANDOM = re.compile(r"\b(?:np|numpy)\.random\b")
 
 
-def _imports(statements: list[ast.stmt]) -> Iterator[Imported]:
+def imports_among(statements: Iterable[ast.AST]) -> Iterator[Imported]:
+    """What those of some statements import that are imports."""
     for one in statements:
         if isinstance(one, ast.Import):
             for alias in one.names:

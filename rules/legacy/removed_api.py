@@ -103,9 +103,7 @@ class RemovedApi(Rule):
         if _KERAS_ITSELF.search(text):
             owned = (name.split(".")[-2:] for name in removed.only_tf())
             found |= words & {name for module, name in owned if module in present}
-        passed = removed.passed_to()
-        for called in words & passed.keys():
-            found |= passed[called] & _keywords_of(called, text)
+        found |= _passed(text, words)
         for module, name in _PAIR.findall(text):
             if module not in kept and (_TOP.get(module, module), name) in removed.telling_pairs():
                 found.add(name)
@@ -246,21 +244,29 @@ _TENSORFLOW_2 = frozenset({"keras", "GradientTape", "distribute", "list_physical
 """Without one of these a file with a name of TensorFlow 1 is a TensorFlow 1 file."""
 
 
-def _keywords_of(called: str, text: str) -> frozenset[str]:
-    """What a text gives by keyword to whatever has that name, as far as its parentheses show; with `**` any word."""
+def _passed(text: str, words: frozenset[str]) -> frozenset[str]:
+    """Arguments that a text gives by keyword to what does not take them any more, as far as names and parentheses show;
+    with `**` any word may be one."""
+    passed = removed.passed_to()
+    gone_of = {name: passed[name] for name in words & passed.keys()}
     found: set[str] = set()
-    for call in re.finditer(rf"\b{called}\s*\(", text):
+    for call in _CALL.finditer(text) if gone_of else ():
+        if (gone := gone_of.get(call[1])) is None:
+            continue
         depth = 1
         for piece in _PIECE.finditer(text, call.end(), call.end() + MAX_CALL):
             if piece[0] == "**" and depth == 1:
-                return frozenset(re.findall(r"\w+", text))
-            if piece[1] is not None and depth == 1:
+                found |= gone.intersection(re.findall(r"\w+", text))
+                break
+            if piece[1] in gone and depth == 1:
                 found.add(piece[1])
             depth += (piece[0] in "([{") - (piece[0] in ")]}")
             if not depth:
                 break
     return frozenset(found)
 
+
+_CALL = re.compile(r"\b(\w+)\s*\(")
 
 MAX_CALL = 2_000
 """Characters of a call in which its keywords are looked for."""
