@@ -42,8 +42,8 @@ class RemovedApi(Rule):
     longer since it is Keras 3, though `tf.keras` still has them.
 
     ## Why is this bad
-    It raises AttributeError, ImportError or TypeError when the program gets there, often after hours. The table is
-    read off the wheels of 1.15 and 2.0 to 2.21 (`scripts/removed_api.py`); every name in it was tried on 2.21.
+    It raises AttributeError, ImportError, TypeError or ValueError when the program gets there, often after hours. The
+    table is read off the wheels of 1.15 and 2.0 to 2.21 (`scripts/removed_api.py`); every name in it was tried on 2.21.
 
     ## Example
     ```python
@@ -72,7 +72,7 @@ class RemovedApi(Rule):
     dropped has no fix.
 
     ## At run time
-    AttributeError, or TypeError for an argument.
+    AttributeError; for an argument TypeError, or ValueError where a layer is made.
     """
 
     code = "GPU901"
