@@ -13,6 +13,7 @@ from typing import Any
 from gpulint.settings_values import WrongValue, converted
 from gpulint.sources import requirements
 from gpulint.sources.described import described
+from gpulint.sources.reading import read_file
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -64,6 +65,7 @@ class Settings:
     cache_dir: str = ".gpulint_cache"
     max_file_seconds: int = 120
     max_file_memory: int = 8000
+    max_file_size: int = 50
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
@@ -90,6 +92,10 @@ class Settings:
     def cache_directory(self) -> str:
         """The absolute path of the directory in which what was found is remembered."""
         return os.path.abspath(os.path.join(self.root, os.path.expanduser(self.cache_dir)))
+
+    def read(self, path: str) -> bytes:
+        """Content of a file that is checked. Raises OSError, also for one larger than `max_file_size` megabytes."""
+        return read_file(path, self.max_file_size * 1_000_000, "max-file-size")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +138,7 @@ OPTIONS = (
     Option("max-warnings", "", "int", "Exit with 1 only when there are more warnings than this (-1: any)."),
     Option("max-file-seconds", "", "count", "Processor time that one file may take before it is given up (0: any)."),
     Option("max-file-memory", "", "count", "Megabytes that checking a file may take before it is given up (0: any)."),
+    Option("max-file-size", "", "count", "Megabytes of the largest file that is read (0: any)."),
     Option("fix", "", "bool", "Fix what can be fixed, as with `--fix`."),
     Option("unsafe-fixes", "", "bool", "Apply unsafe fixes, too, as with `--unsafe-fixes`."),
     Option("select", "lint", "rules", "Rules to turn on: codes, prefixes, names or ALL."),
@@ -172,12 +179,11 @@ def _load(path: str, seen: tuple[str, ...]) -> Settings | None:
     if path in seen:
         raise SettingsError(f"{path}: `extend` goes round in a circle")
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        data = read_file(path)
         document: dict[str, Any] = tomllib.loads(data.decode())
     except OSError as error:
         raise SettingsError(f"{path}: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, a number too long to convert
         raise SettingsError(f"{path}: {error}") from None
     if os.path.basename(path) == "pyproject.toml":
         tools = document.get("tool", {})
@@ -230,8 +236,7 @@ def _own_lines(path: str, data: bytes) -> Iterator[tuple[int, str]]:
 def row_of(path: str, *parts: str) -> int:
     """The row of a configuration file on which all of some texts stand, 0 for none."""
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        data = read_file(path)
     except OSError:
         return 0
     return next((row for row, line in _own_lines(path, data) if all(part in line for part in parts)), 0)
@@ -279,6 +284,10 @@ def parse_override(text: str) -> Mapping[str, Any]:
         raise SettingsError(f"--config {text}: {error}") from None
 
 
+_Detector = Callable[[str, str, Callable[[str], str]], "str | None"]
+"""Release named in a directory, given the directory, the newest release and how to read a file's text."""
+
+
 class SettingsFinder:
     """The settings of each file: those of the nearest directory that has any.
 
@@ -299,7 +308,8 @@ class SettingsFinder:
         self._fixed = fixed or (Settings(root=self._root) if isolated else None)
         self._overrides = overrides
         self._known: dict[str, Settings] = {}
-        self._told: dict[tuple[Callable[[str, str], str | None], str], str | None] = {}
+        self._told: dict[tuple[str, str], str | None] = {}
+        self._notes: dict[str, None] = {}
 
     def within(self, root: str, fixed: Settings | None, table: Mapping[str, Any]) -> SettingsFinder:
         """One of the same kind for another root, with `fixed` in place of its own and a table on top of the others."""
@@ -323,6 +333,21 @@ class SettingsFinder:
         known = self._known.get(os.path.dirname(path))  # whose keys are absolute
         return known or self.of_directory(os.path.dirname(os.path.abspath(path)))
 
+    @property
+    def notes(self) -> list[str]:
+        """Files of the project, beside those that are checked, that were ignored, one line each with the reason."""
+        return list(self._notes)
+
+    def text(self, path: str) -> str:
+        """Text of a file that describes the project, "" for one that is missing or cannot be read: `notes` says why."""
+        try:
+            return read_file(path).decode("utf-8", "replace")
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return ""
+        except OSError as error:
+            self._notes[f"{path}: ignored: {error.strerror or error}"] = None
+            return ""
+
     def _target(self, directory: str) -> str:
         """The release that a project's requirements pin or, if they leave it open, that it names elsewhere."""
         pinned = self._nearest(requirements.pinned, directory)
@@ -330,11 +355,11 @@ class SettingsFinder:
             pinned = self._nearest(described, directory)
         return pinned or NEWEST_TENSORFLOW
 
-    def _nearest(self, told: Callable[[str, str], str | None], directory: str) -> str | None:
+    def _nearest(self, told: _Detector, directory: str) -> str | None:
         """What a directory tells of the release, or the nearest of those above it in the project."""
-        key = (told, directory)
+        key = (told.__name__, directory)
         if key not in self._told:
-            found = told(directory, NEWEST_TENSORFLOW)
+            found = told(directory, NEWEST_TENSORFLOW, self.text)
             parent = os.path.dirname(directory)
             is_top = parent == directory or os.path.exists(os.path.join(directory, ".git"))
             self._told[key] = self._nearest(told, parent) if found is None and not is_top else found

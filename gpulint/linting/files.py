@@ -82,8 +82,7 @@ class Files:
 
     def _bytes(self, path: str) -> bytes:
         if (data := self.given.get(path)) is None:
-            with open(path, "rb") as file:
-                data = file.read()
+            data = self._finder.of_file(path).read(path)
         self.states.note(path, data)
         self.kept += len(data)
         return data

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 
-from gpulint.sources.requirements import listed, newest_asked, numbers, older, text_of
+from gpulint.sources.requirements import listed, newest_asked, numbers, older
 
 _IMAGES = re.compile(
     r"(?:.*[-_.])?(?:dockerfile|containerfile)(?:[-_.].*)?|(?:docker-)?compose(?:[-_.].*)?\.ya?ml|.*\.def",
@@ -44,7 +45,7 @@ _ARGUMENT = re.compile(r"^[ \t]*(?:ARG|ENV)[ \t]+(\w+)[= ][ \t]*[\"']?([\w.-]+)"
 _USED = re.compile(r"\$\{?(\w+)\}?")
 
 
-def described(directory: str, newest: str) -> str | None:
+def described(directory: str, newest: str, text_of: Callable[[str], str]) -> str | None:
     """The newest release, such as "2.12", that is named in a directory: "" where `newest` or a later one may do.
 
     What an image has installed goes before what a README says. None where neither names one.

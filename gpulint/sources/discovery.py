@@ -123,24 +123,20 @@ class _Search:
         if directory not in self._ignores:
             top = os.path.exists(os.path.join(directory, ".git"))
             names = (".gitignore", os.path.join(".git", "info", "exclude")) if top else (".gitignore",)
-            own = [(directory, spec) for name in names if (spec := _ignore_file(os.path.join(directory, name)))]
+            own = [(directory, spec) for name in names if (spec := self._ignore_file(os.path.join(directory, name)))]
             parent = os.path.dirname(directory)
             above = () if top or parent == directory else self._ignoring(parent)
             self._ignores[directory] = (*own, *above)
         return self._ignores[directory]
 
+    def _ignore_file(self, path: str) -> pathspec.GitIgnoreSpec | None:
+        text = self._finder.text(path)
+        return pathspec.GitIgnoreSpec.from_lines(text.splitlines()) if text else None
+
     def _spec(self, lines: tuple[str, ...]) -> pathspec.GitIgnoreSpec:
         if lines not in self._patterns:
             self._patterns[lines] = pathspec.GitIgnoreSpec.from_lines(lines)
         return self._patterns[lines]
-
-
-def _ignore_file(path: str) -> pathspec.GitIgnoreSpec | None:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return pathspec.GitIgnoreSpec.from_lines(file)
-    except OSError:
-        return None
 
 
 def _relative(path: str, root: str) -> str:

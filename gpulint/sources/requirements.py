@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 
 FILES = re.compile(
     r"(?:(?:.*requirement|constraint).*\.(?:txt|in|pip)|.*\.ya?ml|pyproject\.toml|pipfile|pkg-info|setup\.(?:py|cfg))",
@@ -47,7 +48,7 @@ _KERAS_3 = (2, 16)
 """The first release that comes with Keras 3."""
 
 
-def pinned(directory: str, newest: str) -> str | None:
+def pinned(directory: str, newest: str, text_of: Callable[[str], str]) -> str | None:
     """The newest release, such as "2.12", that the files in a directory allow: "" where that is `newest` or later.
 
     Keras 2 has the numbers of the releases that it goes with: where only its release is named, that is taken. A file
@@ -56,7 +57,7 @@ def pinned(directory: str, newest: str) -> str | None:
     """
     names = _files(directory)
     present = numbers(newest)
-    asked = {name: wanted for name in names if (wanted := _wanted(directory, name))}
+    asked = {name: wanted for name in names if (wanted := _wanted(directory, name, text_of))}
     if not any(one for wanted in asked.values() for one in wanted):
         return ANY if asked else None
     found = {name: max(newest_asked(one) or present for one in wanted) for name, wanted in asked.items()}
@@ -95,23 +96,14 @@ def listed(directory: str) -> list[str]:
         return []
 
 
-def text_of(path: str) -> str:
-    """What a file holds, nothing where it cannot be read."""
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read()
-    except OSError:
-        return ""
-
-
-def _wanted(directory: str, name: str) -> list[str]:
+def _wanted(directory: str, name: str, text_of: Callable[[str], str]) -> list[str]:
     """What a file asks of TensorFlow's version, for each time that it names it; "" for any."""
     path = os.path.join(directory, name)
     text = text_of(path)
     if path.lower().endswith((".yml", ".yaml")) and not _ENVIRONMENT.search(text):
         return []
     if path.endswith(".py"):
-        read = [wanted for other in _NAMED.findall(text) for wanted in _wanted(directory, other)]
+        read = [wanted for other in _NAMED.findall(text) for wanted in _wanted(directory, other, text_of)]
         constants = dict(_CONSTANT.findall(text))
         text = _PLACE.sub(lambda place: constants.get(place[1], place[0]), text)
         return _asked(text) + read

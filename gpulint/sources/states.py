@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
@@ -41,9 +40,7 @@ class States:
         if path not in self._known:
             self._known[path] = f"unreadable {self.of_settings(path)}"
             with suppress(OSError):
-                if os.path.isfile(path):  # a pipe could keep us waiting
-                    with open(path, "rb") as file:
-                        self.note(path, file.read())
+                self.note(path, self._finder.of_file(path).read(path))
         return self._known[path]
 
     def note(self, path: str, data: bytes) -> None:

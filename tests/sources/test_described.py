@@ -32,7 +32,7 @@ NEWEST = "2.21"
 )
 def test_an_image(text: str, expected: str | None, tmp_path: Path) -> None:
     (tmp_path / "Dockerfile").write_text(text)
-    assert described(str(tmp_path), NEWEST) == expected
+    assert described(str(tmp_path), NEWEST, SettingsFinder().text) == expected
 
 
 def test_the_image_of_a_service(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_the_image_of_a_service(tmp_path: Path) -> None:
     (tmp_path / "docker" / "docker-compose.yml").write_text(
         "services:\n  train:\n    image: lab:5000/tf-2.3.0-gpu:latest\n"
     )
-    assert described(str(tmp_path), NEWEST) == "2.3"
+    assert described(str(tmp_path), NEWEST, SettingsFinder().text) == "2.3"
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_the_image_of_a_service(tmp_path: Path) -> None:
 )
 def test_a_readme(text: str, expected: str | None, tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text(text)
-    assert described(str(tmp_path), NEWEST) == expected
+    assert described(str(tmp_path), NEWEST, SettingsFinder().text) == expected
 
 
 @pytest.mark.parametrize(
@@ -101,4 +101,4 @@ def test_any_text_is_read(text: str, tmp_path_factory: pytest.TempPathFactory) -
     directory = tmp_path_factory.mktemp("project")
     for name in ("README.md", "Dockerfile"):
         (directory / name).write_text("FROM tensorflow " + text)
-    described(str(directory), NEWEST)
+    described(str(directory), NEWEST, SettingsFinder().text)

@@ -1,0 +1,47 @@
+"""Reading a project's files safely: regular files only, and no more of each than a limit.
+
+A repository can hold anything: pipes that nobody writes to, links to endless devices, files of terabytes.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+PROJECT_FILE_BYTES = 1_000_000
+"""Largest configuration file, requirements list, README, Dockerfile or `.gitignore` that is read."""
+
+
+def read_file(path: str | os.PathLike[str], limit: int = PROJECT_FILE_BYTES, setting: str = "") -> bytes:
+    """Content of the regular file at `path`, links followed.
+
+    `limit` is in bytes, 0 for any; `setting` names the setting that it comes from. Raises OSError, whose `strerror`
+    says why, for anything else than a regular file and for a larger one.
+    """
+    try:
+        _require_regular(os.stat(path))  # opening a device can already do something
+        handle = os.open(path, os.O_RDONLY | _FLAGS)
+    except ValueError as error:  # a NUL in the path
+        raise OSError(errno.EINVAL, str(error)) from None
+    with open(handle, "rb") as file:
+        _require_regular(os.fstat(handle))
+        data = file.read(limit + 1 if limit else -1)
+    if limit and len(data) > limit:
+        raise OSError(errno.EFBIG, f"larger than {_in_words(limit)}" + (f" (`{setting}`)" if setting else ""))
+    return data
+
+
+_FLAGS = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"))
+"""A file that becomes a pipe between the two checks must not block either."""
+
+
+def _require_regular(status: os.stat_result) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "not a regular file")
+
+
+def _in_words(size: int) -> str:
+    return f"{size // 1_000_000} MB" if size >= 1_000_000 else f"{size:,} bytes"
