@@ -13,11 +13,13 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
 
 from gpulint.caching import records
+from gpulint.caching.key import NoKey, secret
 from gpulint.caching.present import Present
+from gpulint.caching.recalled import RecalledTexts
 from gpulint.caching.store import Store
 from gpulint.linting.examined import Examined
 from gpulint.linting.result import CheckResult
-from gpulint.settings import SettingsError, SettingsFinder
+from gpulint.settings import CacheOutside, SettingsError, SettingsFinder
 from gpulint.sources.states import MadeFrom, digest
 
 T = TypeVar("T")
@@ -27,62 +29,93 @@ class Cache:
     """The records of a run's projects, each below the root of its settings.
 
     `identity` stands for gpulint itself, its rules and Python. `directory` is that of all records, "" for the one that
-    the settings of each file name. No method raises: what cannot be read or written is not there.
+    the settings of each file name. With `edits` the run needs the edits of fixes, which no record has. No method
+    raises: what cannot be read or written is not there.
     """
 
-    def __init__(self, finder: SettingsFinder, identity: str, directory: str = "") -> None:
+    def __init__(self, finder: SettingsFinder, identity: str, directory: str = "", edits: bool = False) -> None:
         self._finder = finder
         self._identity = identity
         self._directory = directory
+        self._edits = edits
         self._stores: dict[str, Store] = {}
         self._present = Present(finder)
+        self._key = b""
+        self._without_key = ""
+        self._outside: dict[str, None] = {}
+        try:
+            self._key = secret()
+        except NoKey as error:
+            self._without_key = str(error)
+
+    @property
+    def refusals(self) -> list[str]:
+        """Directories that must not be used as a cache, one line each."""
+        return [*self._outside, *(store.refusal for store in self._stores.values() if store.refusal)]
 
     @property
     def troubles(self) -> list[str]:
         """Why records could not be written, one line each."""
-        return [store.trouble for store in self._stores.values() if store.trouble]
+        written = [store.trouble for store in self._stores.values() if store.trouble]
+        return [self._without_key, *written] if self._without_key else written
 
-    def result(self, files: Sequence[str]) -> CheckResult | None:
-        """What a run over these files, named as they are shown, would find. It begins the check: files are looked at
-        anew, as some may have been written since the one before."""
+    def result(self, files: Sequence[str]) -> tuple[CheckResult, RecalledTexts] | None:
+        """What a run over these files, named as they are shown, would find, and their texts. It begins the check: files
+        are looked at again, as some may have been written since the one before."""
         self._present = Present(self._finder)
-        return self._current(_here(), _of_run(files), records.to_result)
+        texts = RecalledTexts(self._finder)
+
+        def decode(plain: Any, made_from: MadeFrom) -> CheckResult | None:
+            found = records.to_result(plain, files)
+            findings = [*found.findings, *(one.finding for one in found.suppressed)]
+            if self._edits and any(one.fix is not None for one in findings):
+                return None
+            return found if texts.hold(findings, made_from) else None
+
+        found = self._current(_here(), self._of_run(files), decode)
+        return (found, texts) if found is not None else None
 
     def examined(self, path: str, shown: Collection[str]) -> Examined | None:
         """What the programs in a file would give where the files in `shown` are checked. Paths are absolute."""
-        found = self._current(path, _of_file(path), records.to_examined)
+
+        def decode(plain: Any, made_from: MadeFrom) -> Examined | None:
+            found = records.to_examined(plain, made_from.files)
+            found.made_from, found.readings = made_from, made_from.files
+            return found
+
+        found = self._current(path, _of_file(path), decode)
         if found is None or found.path != path or not found.elsewhere.isdisjoint(shown):
             return None
-        return found
+        return None if self._edits and any(one.offer is not None for one in found.candidates) else found
 
     def keep(
         self, files: Sequence[str], result: CheckResult, made_from: MadeFrom | None, fresh: Sequence[Examined]
     ) -> None:
         """Remember what a run came to, and what the files gave that were not known; then prune."""
         for part in fresh:
-            if part.made_from is not None and part.analysed and not part.errors:  # the others are read as fast
+            if part.made_from is not None and not part.errors and all(one.fault is None for one in part.candidates):
                 self._put(part.path, _of_file(part.path), part.made_from, records.of_examined, part)
         if made_from is not None:
-            self._put(_here(), _of_run(files), made_from, records.of_result, result)
+            self._put(_here(), self._of_run(files), made_from, records.of_result, result)
         for store in self._stores.values():
             store.prune()
 
-    def _current(self, path: str, name: tuple[str, ...], decode: Callable[[Any], T]) -> T | None:
+    def _current(self, path: str, name: tuple[str, ...], decode: Callable[[Any, MadeFrom], T | None]) -> T | None:
         """What a record of a file's project holds where that is current."""
         try:
-            found = self._store(path).get(self._name(path, name))
-            made_from, content = found if found is not None else (None, None)
-            if made_from is not None and self._present.agrees_with(records.to_made_from(made_from)):
-                return decode(content)
-        except (SettingsError, TypeError, ValueError, AttributeError):
-            pass  # a foreign record, or settings that are wrong, which is said where they are read
-        return None
+            if (store := self._store(path)) is None or (found := store.get(self._name(path, name))) is None:
+                return None
+            made_from = records.to_made_from(found[0])
+            return decode(found[1], made_from) if self._present.agrees_with(made_from) else None
+        except (SettingsError, TypeError, ValueError, LookupError):
+            return None  # a record with a fault, or settings that are wrong, which is said where they are read
 
     def _put(
         self, path: str, name: tuple[str, ...], made_from: MadeFrom, encode: Callable[[T], Any], content: T
     ) -> None:
         try:
-            self._store(path).put(self._name(path, name), [records.of_made_from(made_from), encode(content)])
+            if (store := self._store(path)) is not None:
+                store.put(self._name(path, name), [records.of_made_from(made_from), encode(content)])
         except (SettingsError, TypeError, ValueError, AttributeError):
             pass  # a rule of the user's reports what is no text
 
@@ -91,21 +124,26 @@ class Cache:
         parts = (*name, self._present.states.of_settings(path))
         return digest("\0".join(parts).encode(errors="surrogatepass"))
 
-    def _store(self, path: str) -> Store:
-        settings = self._finder.of_file(path)
-        directory = self._directory or settings.cache_directory
+    def _store(self, path: str) -> Store | None:
+        """The store for a file; None where nothing may be cached for it. Raises SettingsError."""
+        if not self._key:
+            return None
+        try:
+            directory = self._directory or self._finder.of_file(path).cache_directory
+        except CacheOutside as error:
+            self._outside[str(error)] = None
+            return None
         if directory not in self._stores:
-            self._stores[directory] = Store(directory, self._identity)
+            self._stores[directory] = Store(directory, self._identity, self._key)
         return self._stores[directory]
+
+    def _of_run(self, files: Sequence[str]) -> tuple[str, ...]:
+        return "run with edits" if self._edits else "run", os.getcwd(), *files
 
 
 def _here() -> str:
     """A path in the working directory, the settings of which are those of a run."""
     return os.path.abspath("*")
-
-
-def _of_run(files: Sequence[str]) -> tuple[str, ...]:
-    return "run", os.getcwd(), *files
 
 
 def _of_file(path: str) -> tuple[str, ...]:

@@ -1,110 +1,100 @@
-"""Findings, and what files gave, as plain lists for JSON, and back."""
+"""Findings, and what files gave, as plain lists for JSON, and back.
+
+Reading checks every value: a record with a fault anywhere raises `Malformed` and counts as absent. Edits of fixes are
+not stored: a fix is only ever applied to the text that it was computed from.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from typing import Any
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from enum import Enum
+from typing import Any, TypeVar
 
 from gpulint.confidence import Confidence
 from gpulint.linting.examined import Candidate, Examined
 from gpulint.linting.finding import Finding, Related, Severity, Silenced
 from gpulint.linting.result import CheckResult
 from gpulint.places import Site, Span
-from gpulint.rewriting.fix import Applicability, Edit, Fix
+from gpulint.rewriting.fix import Applicability, Fix
 from gpulint.sources.modules import Lookup
 from gpulint.sources.states import MadeFrom
+from gpulint.sources.suppressions import Comments, Suppression, Trouble
 
 Plain = Any
-"""What JSON can hold."""
+"""Anything that JSON can hold."""
+
+T = TypeVar("T")
+E = TypeVar("E", bound=Enum)
 
 
-def of_result(result: CheckResult) -> Plain:
-    return [
-        [_of_finding(one) for one in result.findings],
-        [[_of_finding(finding), reason] for finding, reason in result.suppressed],
-        {path: sorted(programs) for path, programs in result.programs.items()},
-        result.files,
-        result.analysed,
-        sorted(result.stopped),
-    ]
+class Malformed(ValueError):
+    """A record that does not have the form that gpulint writes."""
 
 
-def to_result(plain: Plain) -> CheckResult:
-    found, silenced, programs, files, analysed, stopped = plain
-    return CheckResult(
-        [_to_finding(one) for one in found],
-        [Silenced(_to_finding(one), reason) for one, reason in silenced],
-        programs={path: set(several) for path, several in programs.items()},
-        files=files,
-        analysed=analysed,
-        remembered=analysed,
-        stopped=_to_stopped(stopped),
-    )
+# ----------------------------------------------------------------------------------- checked values
 
 
-def of_examined(one: Examined) -> Plain:
-    return [
-        one.path,
-        [
-            [
-                _of_finding(candidate.finding),
-                candidate.site,
-                candidate.places,
-                candidate.supersedes,
-                candidate.is_all,
-                candidate.entry,
-                candidate.fault,
-                candidate.is_answer,
-            ]
-            for candidate in one.candidates
-        ],
-        sorted(one.called),
-        _of_places(one.passed),
-        sorted(one.reached),
-        sorted(one.elsewhere),
-        [_of_finding(finding) for finding in one.unreadable],
-        one.analysed,
-        sorted(one.stopped),
-    ]
+def _text(plain: Plain) -> str:
+    if type(plain) is not str:
+        raise Malformed
+    return plain
 
 
-def to_examined(plain: Plain) -> Examined:
-    path, candidates, called, passed, reached, elsewhere, unreadable, analysed, stopped = plain
-    return Examined(
-        path,
-        [
-            Candidate(
-                _to_finding(finding),
-                Site(*site),
-                tuple(Site(*place) for place in places),
-                tuple(Site(*other) for other in supersedes),
-                is_all,
-                Site(*entry) if entry is not None else None,
-                tuple(fault) if fault is not None else None,
-                is_answer,
-            )
-            for finding, site, places, supersedes, is_all, entry, fault, is_answer in candidates
-        ],
-        {Site(*site) for site in called},
-        {Site(path, node) for path, nodes in passed for node in nodes},
-        set(reached),
-        set(elsewhere),
-        [_to_finding(finding) for finding in unreadable],
-        analysed=analysed,
-        stopped=_to_stopped(stopped),
-    )
+def _matching(pattern: str) -> Callable[[Plain], str]:
+    compiled = re.compile(pattern)
+
+    def read(plain: Plain) -> str:
+        if compiled.fullmatch(_text(plain)) is None:
+            raise Malformed
+        return str(plain)
+
+    return read
 
 
-def _of_places(places: set[Site]) -> Plain:
-    """Places, by their file."""
-    nodes: dict[str, list[int]] = defaultdict(list)
-    for path, node in sorted(places):
-        nodes[path].append(node)
-    return list(nodes.items())
+_code = _matching(r"[A-Z]{1,4}[0-9]{3}")
+_rule_name = _matching(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_fingerprint = _matching(r"(?:[0-9a-f]{16})?")
+_kind = _matching("ignore|disable|enable|file-ignore|noqa")
+_trouble = _matching("unknown|malformed|unmatched")
 
 
-def _to_stopped(plain: Plain) -> set[tuple[str, Site]]:
-    return {(bound, Site(*site)) for bound, site in plain}
+def _integer(plain: Plain, least: int = 0) -> int:
+    if type(plain) is not int or plain < least:
+        raise Malformed
+    return plain
+
+
+def _flag(plain: Plain) -> bool:
+    if type(plain) is not bool:
+        raise Malformed
+    return plain
+
+
+def _list(plain: Plain, length: int | None = None) -> list[Plain]:
+    if type(plain) is not list or (length is not None and len(plain) != length):
+        raise Malformed
+    return plain
+
+
+def _several(plain: Plain, read: Callable[[Plain], T]) -> list[T]:
+    return [read(one) for one in _list(plain)]
+
+
+def _member(kind: type[E], plain: Plain) -> E:
+    try:
+        return kind(plain)
+    except ValueError:
+        raise Malformed from None
+
+
+def _optional(plain: Plain, read: Callable[[Plain], T]) -> T | None:
+    return None if plain is None else read(plain)
+
+
+# ------------------------------------------------------------------------------------ what was read
 
 
 def of_made_from(made_from: MadeFrom) -> Plain:
@@ -118,11 +108,176 @@ def of_made_from(made_from: MadeFrom) -> Plain:
 
 
 def to_made_from(plain: Plain) -> MadeFrom:
-    files, lookups = plain
-    return MadeFrom(
-        files,
-        {tuple(roots): {Lookup(name, directory): found for name, directory, found in one} for roots, one in lookups},
+    """Raises Malformed."""
+    files, several = _list(plain, 2)
+    if type(files) is not dict:
+        raise Malformed
+    lookups: dict[tuple[str, ...], dict[Lookup, str | None]] = {}
+    for one in _list(several):
+        roots, found = _list(one, 2)
+        lookups[tuple(_several(roots, _text))] = {
+            Lookup(_text(name), _text(directory)): _optional(path, _text)
+            for name, directory, path in (_list(each, 3) for each in _list(found))
+        }
+    return MadeFrom({_text(path): _text(state) for path, state in files.items()}, lookups)
+
+
+# --------------------------------------------------------------------------------------- a whole run
+
+
+def of_result(result: CheckResult) -> Plain:
+    return [
+        [_of_finding(one) for one in result.findings],
+        [[_of_finding(finding), reason] for finding, reason in result.suppressed],
+        {path: sorted(programs) for path, programs in result.programs.items()},
+        result.files,
+        result.analysed,
+        sorted(result.stopped),
+    ]
+
+
+def to_result(plain: Plain, files: Collection[str]) -> CheckResult:
+    """A run over `files`, as they are shown. Raises Malformed, also for a finding in another file."""
+    found, silenced, programs, number, analysed, stopped = _list(plain, 6)
+    if type(programs) is not dict:
+        raise Malformed
+    result = CheckResult(
+        _several(found, _to_finding),
+        [Silenced(_to_finding(one), _text(reason)) for one, reason in (_list(each, 2) for each in _list(silenced))],
+        programs={_text(path): set(_several(several, _text)) for path, several in programs.items()},
+        files=_integer(number),
+        analysed=_integer(analysed),
+        remembered=_integer(analysed),
+        stopped=_to_stopped(stopped),
     )
+    reported = {one.span.path for one in (*result.findings, *(finding for finding, _ in result.suppressed))}
+    if not set(files).issuperset(reported.union(result.programs, *result.programs.values())):
+        raise Malformed
+    return result
+
+
+# ---------------------------------------------------------------------------------------- one file
+
+
+def of_examined(one: Examined) -> Plain:
+    return [
+        one.path,
+        [
+            [
+                _of_finding(replace(candidate.finding, fix=candidate.offer)),
+                candidate.site,
+                candidate.places,
+                candidate.supersedes,
+                candidate.is_all,
+                candidate.entry,
+                candidate.is_answer,
+            ]
+            for candidate in one.candidates
+        ],
+        sorted(one.called),
+        _of_places(one.passed),
+        sorted(one.reached),
+        sorted(one.elsewhere),
+        [_of_finding(finding) for finding in one.unreadable],
+        one.analysed,
+        sorted(one.stopped),
+        [[path, *(list(map(_of_fields, each)) for each in comments)] for path, comments in one.comments.items()],
+    ]
+
+
+def to_examined(plain: Plain, known: Collection[str]) -> Examined:
+    """Paths are absolute; a finding or comment in a file that is not in `known`, which the answer was made from, raises
+    Malformed."""
+    path, candidates, called, passed, reached, elsewhere, unreadable, analysed, stopped, comments = _list(plain, 10)
+    made = Examined(
+        _text(path),
+        _several(candidates, _to_candidate),
+        set(_several(called, _to_site)),
+        {
+            Site(_text(file), _integer(node))
+            for file, nodes in (_list(each, 2) for each in _list(passed))
+            for node in _list(nodes)
+        },
+        set(_several(reached, _text)),
+        set(_several(elsewhere, _text)),
+        _several(unreadable, _to_finding),
+        analysed=_integer(analysed),
+        stopped=_to_stopped(stopped),
+        comments={
+            _text(file): Comments(tuple(_several(several, _to_suppression)), tuple(_several(troubles, _to_trouble)))
+            for file, several, troubles in (_list(each, 3) for each in _list(comments))
+        },
+    )
+    reported = {one.span.path for one in (*made.unreadable, *(candidate.finding for candidate in made.candidates))}
+    if not set(known).issuperset(reported.union(made.comments)):
+        raise Malformed
+    return made
+
+
+def _to_candidate(plain: Plain) -> Candidate:
+    reported, site, places, supersedes, is_all, entry, is_answer = _list(plain, 7)
+    finding = _to_finding(reported)
+    return Candidate(
+        finding,
+        _to_site(site),
+        tuple(_several(places, _to_site)),
+        tuple(_several(supersedes, _to_site)),
+        _flag(is_all),
+        _optional(entry, _to_site),
+        is_answer=_flag(is_answer),
+        offer=finding.fix,
+    )
+
+
+def _of_places(places: set[Site]) -> Plain:
+    """Places, by their file."""
+    nodes: dict[str, list[int]] = defaultdict(list)
+    for path, node in sorted(places):
+        nodes[path].append(node)
+    return list(nodes.items())
+
+
+def _to_site(plain: Plain) -> Site:
+    path, node = _list(plain, 2)
+    return Site(_text(path), _integer(node))
+
+
+def _to_stopped(plain: Plain) -> set[tuple[str, Site]]:
+    return {(_text(bound), _to_site(site)) for bound, site in (_list(each, 2) for each in _list(plain))}
+
+
+def _of_fields(one: Suppression | Trouble) -> Plain:
+    return [getattr(one, name) for name in type(one).__dataclass_fields__]
+
+
+def _to_suppression(plain: Plain) -> Suppression:
+    row, column, end_column, kind, codes, first, last, reason, cell = _list(plain, 9)
+    return Suppression(
+        _integer(row, 1),
+        _integer(column, 1),
+        _integer(end_column, 1),
+        _kind(kind),
+        _optional(codes, lambda several: tuple(_several(several, _code))),
+        _integer(first, 1),
+        _integer(last, 1),
+        _text(reason),
+        _optional(cell, _integer),
+    )
+
+
+def _to_trouble(plain: Plain) -> Trouble:
+    row, column, end_column, what, message, cell = _list(plain, 6)
+    return Trouble(
+        _integer(row, 1),
+        _integer(column, 1),
+        _integer(end_column, 1),
+        _trouble(what),
+        _text(message),
+        _optional(cell, _integer),
+    )
+
+
+# --------------------------------------------------------------------------------------- a finding
 
 
 def _of_finding(one: Finding) -> Plain:
@@ -140,29 +295,46 @@ def _of_finding(one: Finding) -> Plain:
         one.context,
         one.fingerprint,
         one.noqa_row,
-        fix and [fix.applicability.value, fix.message, [[edit.span, edit.content] for edit in fix.edits], fix.group],
+        fix and [fix.applicability.value, fix.message, fix.group],
     ]
 
 
 def _to_finding(plain: Plain) -> Finding:
-    code, name, severity, span, message, why, instead, confidence, related, context, fingerprint, row, fix = plain
+    code, name, severity, span, message, why, instead, confidence, related, context, fingerprint, row, fix = _list(
+        plain, 13
+    )
     return Finding(
-        code,
-        name,
-        Severity(severity),
-        Span(*span),
-        message,
-        why,
-        instead,
-        Confidence(confidence),
-        tuple(Related(Span(*place), text) for place, text in related),
-        context,
-        fingerprint,
-        row,
-        _to_fix(*fix) if fix is not None else None,
+        _code(code),
+        _rule_name(name),
+        _member(Severity, severity),
+        _to_span(span),
+        _text(message),
+        _text(why),
+        _text(instead),
+        _member(Confidence, confidence),
+        tuple(Related(_to_span(place), _text(text)) for place, text in (_list(each, 2) for each in _list(related))),
+        _text(context),
+        _fingerprint(fingerprint),
+        _integer(row),
+        _optional(fix, _to_fix),
     )
 
 
-def _to_fix(applicability: str, message: str, edits: Plain, group: str) -> Fix:
-    written = tuple(Edit(Span(*span), content) for span, content in edits)
-    return Fix(Applicability(applicability), message, written, group)
+def _to_fix(plain: Plain) -> Fix:
+    applicability, message, group = _list(plain, 3)
+    return Fix(_member(Applicability, applicability), _text(message), (), _text(group))
+
+
+def _to_span(plain: Plain) -> Span:
+    path, row, column, end_row, end_column, cell = _list(plain, 6)
+    span = Span(
+        _text(path),
+        _integer(row, 1),
+        _integer(column, 1),
+        _integer(end_row, 1),
+        _integer(end_column, 1),
+        _optional(cell, _integer),
+    )
+    if (span.end_row, span.end_column) < (span.row, span.column):
+        raise Malformed
+    return span

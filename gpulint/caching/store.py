@@ -1,85 +1,103 @@
-"""Records on disk that may vanish, be torn or be written by somebody else at any moment.
+"""Records on disk that may vanish, be torn or be forged at any moment.
 
-A record is a file of its own: the digest of its content, a line feed, the content in JSON. It is written beside its
-place and renamed over it, so that a reader finds a whole record or none, whoever is killed; what does not match its
-digest counts as absent. JSON, and nothing that could run code when it is read: whoever wrote a project can have put
-files into its cache.
+A record is a file of its own: a keyed digest of its name and content, a line feed, the content in JSON. It is written
+beside its place and renamed over it, so that a reader finds a whole record or none, whoever is killed. What does not
+match its digest counts as absent; without the user's key nobody can write one that does.
+
+The files of a cache directory:
+
+    CACHEDIR.TAG   tells backup programs to skip the directory
+    .gitignore     tells git to
+    pruned         time of the last pruning
+    SERIES/        records of one gpulint, Python and set of rules
+        NAME.json
+
+Only files of this form are ever deleted, links are never followed, and a directory with anything else in it is refused.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
+import re
+import stat
 import time
 from collections.abc import Iterator
 from typing import Any
 
-from gpulint.sources.states import digest
+from gpulint.sources.reading import read_file
 
 MAX_BYTES = 256 * 1024 * 1024
-"""Size of a cache above which the records that were used longest ago are deleted."""
+"""Size of a cache above which the least recently used records are deleted."""
 
 MAX_AGE = 30 * 86_400
-"""Seconds after which a record that nobody used is deleted."""
+"""Seconds after which an unused record is deleted."""
 
 BETWEEN_PRUNINGS = 86_400
 """Seconds in which a cache is pruned, and a record's use noted, once at most."""
 
-_IGNORE = b"# Made by gpulint.\n*\n"
+_IGNORE = b"# Created by gpulint.\n*\n"
 _TAG = b"""Signature: 8a477f597d28d172789f06886806bc55
-# This file says that the directory is a cache, which gpulint made.
-# See https://bford.info/cachedir/
+# This file is a cache directory tag created by gpulint.
+# For information about cache directory tags, see https://bford.info/cachedir/
 """
 _MARKERS = {".gitignore": _IGNORE, "CACHEDIR.TAG": _TAG}
 _PRUNED = "pruned"
 
+_TEMPORARY = r"(?:\.[0-9a-f]{16})?"
+_OWN_FILE = re.compile(rf"(?:{'|'.join(map(re.escape, (*_MARKERS, _PRUNED)))}){_TEMPORARY}")
+_SERIES = re.compile(r"[0-9][0-9A-Za-z.+]*-[0-9a-f]{32}")
+_RECORD = re.compile(rf"[0-9a-f]{{32}}\.json{_TEMPORARY}")
+
 
 class Store:
-    """Records by name below a directory. `series` stands for everything that makes records of one name comparable.
+    """Records by name, 32 hexadecimal digits, below a directory.
 
-    Once writing failed nothing more is written; `trouble` says why.
+    `series` stands for everything that makes records of one name comparable, `key` is the user's secret. A directory
+    that is refused (`refusal` says why) is neither read nor written. Once writing failed nothing more is written;
+    `trouble` says why.
     """
 
-    def __init__(self, directory: str, series: str) -> None:
+    def __init__(self, directory: str, series: str, key: bytes) -> None:
         self.directory = directory
+        self.refusal = refusal(directory)
         self.trouble = ""
+        self._key = key
         self._records = os.path.join(directory, series)
         self._is_ready = False
 
     def get(self, name: str) -> Any:
-        """The content of a record, None where there is none."""
+        """Content of a record, None if there is none."""
+        if self.refusal:
+            return None
         path = self._path(name)
         try:
-            with open(path, "rb") as file:
-                written, _, content = file.read().partition(b"\n")
-                used = os.fstat(file.fileno()).st_mtime
-            if written.decode() != digest(content):
+            written, _, content = read_file(path, MAX_BYTES).partition(b"\n")
+            if written != self._digest(name, content):
                 return None
             found = json.loads(content)
+            if time.time() - os.stat(path).st_mtime > BETWEEN_PRUNINGS:
+                os.utime(path)
         except (OSError, ValueError, RecursionError):
             return None
-        if time.time() - used > BETWEEN_PRUNINGS:
-            with contextlib.suppress(OSError):
-                os.utime(path)
         return found
 
     def put(self, name: str, content: Any) -> None:
         """Write a record. Raises TypeError and ValueError for what JSON cannot hold."""
         data = json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
-        if self.trouble:
+        if self.refusal or self.trouble:
             return
         try:
             if not self._is_ready:
                 self._make_ready()
-            path = self._path(name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            _replace(path, b"%b\n%b" % (digest(data).encode(), data))
+            _replace(self._path(name), b"%b\n%b" % (self._digest(name, data), data))
         except OSError as error:
             self.trouble = f"{self.directory}: {error.strerror or error}"
 
     def prune(self) -> None:
-        """Delete what nobody used for long, and what is too much; once a day at most, and only after a `put`."""
+        """Delete unused records, and the oldest of too many; once a day at most, and only after a `put`."""
         marker = os.path.join(self.directory, _PRUNED)
         if not self._is_ready or self.trouble or time.time() - _modified(marker) < BETWEEN_PRUNINGS:
             return
@@ -88,22 +106,51 @@ class Store:
             prune(self.directory)
 
     def _path(self, name: str) -> str:
-        return os.path.join(self._records, name[:2], f"{name}.json")
+        return os.path.join(self._records, f"{name}.json")
+
+    def _digest(self, name: str, content: bytes) -> bytes:
+        made = hashlib.blake2b(f"{os.path.basename(self._records)}/{name}\n".encode(), digest_size=16, key=self._key)
+        made.update(content)
+        return made.hexdigest().encode()
 
     def _make_ready(self) -> None:
         os.makedirs(self._records, exist_ok=True)
         for name, content in _MARKERS.items():
             path = os.path.join(self.directory, name)
-            if not os.path.exists(path):
+            if not os.path.lexists(path):
                 _replace(path, content)
         self._is_ready = True
 
 
+def refusal(directory: str) -> str:
+    """Why gpulint leaves a directory alone that is to be its cache, "" if it may use it.
+
+    It may use one that does not exist, is empty or holds nothing but what gpulint writes.
+    """
+    try:
+        if stat.S_ISLNK(os.lstat(directory).st_mode):
+            return f"{directory} is a link; nothing is cached there"
+        with os.scandir(directory) as entries:
+            foreign = next((entry.name for entry in entries if not _is_own(entry)), None)
+    except (FileNotFoundError, NotADirectoryError):  # the first `put` says what is in the way
+        return ""
+    except (OSError, ValueError) as error:
+        return f"{directory}: {getattr(error, 'strerror', None) or error}; nothing is cached there"
+    if foreign is not None:
+        return f"{directory} holds `{foreign}`, which is not gpulint's; nothing is cached there"
+    return ""
+
+
+def is_cache(directory: str) -> bool:
+    """Whether a directory holds gpulint's files and no others."""
+    return os.path.isdir(directory) and not refusal(directory) and bool(os.listdir(directory))
+
+
 def prune(directory: str, max_bytes: int = MAX_BYTES, max_age: float = MAX_AGE) -> None:
-    """Delete records below a cache's directory: those unused for `max_age` seconds, then, beginning with those that
-    were used longest ago, what exceeds `max_bytes`. Files that a killed run left go with the first."""
+    """Delete records of a cache: those unused for `max_age` seconds, then the least recently used ones of those that
+    exceed `max_bytes`. Files that a killed run left behind go with the first."""
     now = time.time()
-    files = sorted(((status.st_mtime, status.st_size, path) for path, status in _files(directory)), reverse=True)
+    files = sorted(((status.st_mtime, status.st_size, path) for path, status in _records(directory)), reverse=True)
     reached = 0
     for used, size, path in files:
         reached += size
@@ -111,40 +158,57 @@ def prune(directory: str, max_bytes: int = MAX_BYTES, max_age: float = MAX_AGE) 
         if now - used > max_age or reached > max_bytes or is_torn:
             with contextlib.suppress(OSError):
                 os.unlink(path)
-    for folder, _, _ in os.walk(directory, topdown=False):
-        if folder != directory:
+    for series in _all_series(directory):
+        with contextlib.suppress(OSError):  # it is not empty
+            os.rmdir(series)
+
+
+def clean(directory: str) -> None:
+    """Delete a cache. Whatever is not gpulint's stays, and with it the directories that hold it."""
+    if refusal(directory):
+        return
+    with contextlib.suppress(OSError):
+        for path, _ in _records(directory):
+            os.unlink(path)
+        for series in _all_series(directory):
             with contextlib.suppress(OSError):  # it is not empty
-                os.rmdir(folder)
+                os.rmdir(series)
+        for entry in os.scandir(directory):
+            if _OWN_FILE.fullmatch(entry.name) and _is_own(entry):
+                os.unlink(entry.path)
+        os.rmdir(directory)
 
 
-def is_cache(directory: str) -> bool:
-    """Whether a directory is one that gpulint made for its records."""
-    try:
-        with open(os.path.join(directory, ".gitignore"), "rb") as file:
-            return file.read() == _IGNORE
-    except OSError:
-        return False
+def _is_own(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry of a cache directory has a name and type that gpulint writes."""
+    if _OWN_FILE.fullmatch(entry.name):
+        return entry.is_file(follow_symlinks=False)
+    return _SERIES.fullmatch(entry.name) is not None and entry.is_dir(follow_symlinks=False)
 
 
-def _files(directory: str) -> Iterator[tuple[str, os.stat_result]]:
-    for folder, _, names in os.walk(directory):
-        for name in names:
-            if folder == directory and name in (*_MARKERS, _PRUNED):
-                continue
-            path = os.path.join(folder, name)
-            with contextlib.suppress(OSError):
-                yield path, os.stat(path, follow_symlinks=False)
+def _all_series(directory: str) -> list[str]:
+    with os.scandir(directory) as entries:
+        return [one.path for one in entries if _SERIES.fullmatch(one.name) and one.is_dir(follow_symlinks=False)]
+
+
+def _records(directory: str) -> Iterator[tuple[str, os.stat_result]]:
+    """Records of a cache directory, those that a killed run left half-written included."""
+    for series in _all_series(directory):
+        for entry in os.scandir(series):
+            if _RECORD.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with contextlib.suppress(OSError):
+                    yield entry.path, entry.stat(follow_symlinks=False)
 
 
 def _modified(path: str) -> float:
     try:
-        return os.stat(path).st_mtime
+        return os.lstat(path).st_mtime
     except OSError:
         return 0
 
 
 def _replace(path: str, data: bytes) -> None:
-    """Put a file in place of another. It need not last through a power cut: a torn one is no record."""
+    """Put a file in place of another. It need not survive a power cut: a torn one is no record."""
     temporary = f"{path}.{os.urandom(8).hex()}"
     try:
         with open(temporary, "xb") as file:

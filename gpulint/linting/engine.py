@@ -38,18 +38,19 @@ from gpulint.linting.portions import portions
 from gpulint.linting.prose import Prose
 from gpulint.linting.result import CheckResult
 from gpulint.linting.selection import Catalogue, Selection
-from gpulint.linting.silence import silence
+from gpulint.linting.silence import names_us, silence
 from gpulint.places import Site, Span
-from gpulint.rewriting.fix import Edit
+from gpulint.rewriting.fix import Edit, Fix
 from gpulint.rewriting.in_blocks import in_blocks
 from gpulint.settings import Settings, SettingsFinder
 from gpulint.sources.decoding import Undecodable
 from gpulint.sources.source import Source
 from gpulint.sources.states import MadeFrom
+from gpulint.sources.suppressions import Comments, comments_in
 from gpulint.syntax import ir
 from gpulint.syntax.embedded import Programs
 from gpulint.syntax.enclosing import contexts, enclosing
-from gpulint.syntax.parse import CannotParse
+from gpulint.syntax.parse import CannotParse, syntax_error
 from gpulint.syntax.stack import ProcessSetting, on_stack
 
 TOO_DEEP = "the program is nested too deeply to analyse"
@@ -98,33 +99,48 @@ def _sets_up(data: bytes) -> bool:
     return named and any(word in data for word in (b"environ", b"putenv", b"%env", b"export"))
 
 
-class Checker:
-    """One run over a set of files. `outlines` are those of files that others have looked at."""
+Examine = Callable[[Sequence[tuple[str, ...]], Collection[str], Mapping[str, bytes]], Iterable[Examined]]
+"""What the files of portions give, given all that are checked and the content of those that are not as on disk."""
 
-    def __init__(self, finder: SettingsFinder, catalogue: Catalogue, outlines: Outlines | None = None) -> None:
+
+class Checker:
+    """One run over a set of files.
+
+    `outlines` are those of files that others have looked at. With `edits` the fixes of findings have their edits.
+    """
+
+    def __init__(
+        self, finder: SettingsFinder, catalogue: Catalogue, outlines: Outlines | None = None, edits: bool = True
+    ) -> None:
         self._outlines = outlines if outlines is not None else {}
         self._finder = finder
         self._catalogue = catalogue
+        self._edits = edits
         self._selections: dict[Settings, Selection] = {}
-        self._projects: dict[tuple[str, ...], Project] = {}
-        self.files = Files(finder)
         self._result = CheckResult()
         self._raised: list[tuple[Examined, Raised]] = []
-        self._prose = Prose(self.files.read, self._syntax)
         self._present = ""
         self._parsing: Callable[[str], None] = lambda path: None
+        self._open({})
+
+    def _open(self, given: Mapping[str, bytes]) -> None:
+        """Forget all files that were read; `given` is the content of those that are not as on disk."""
+        self._projects: dict[tuple[str, ...], Project] = {}
+        self.files = Files(self._finder)
+        self.files.given = given
+        self._prose = Prose(self.files.read, self._syntax)
 
     def check(
         self,
         files: Sequence[str],
         given: Mapping[str, bytes] | None = None,
-        examine: Callable[[Sequence[tuple[str, ...]], Collection[str]], Iterable[Examined]] | None = None,
+        examine: Examine | None = None,
         memory: Memory | None = None,
     ) -> CheckResult:
         """Check files by path; `given` is the content, by path, of those that are not on disk as they are.
 
-        `examine` says what the files of portions give, given all that are checked; without it that is found out here.
-        `memory` knows what some of the files on disk give. Raises SettingsError.
+        Without `examine` the files are examined here. `memory` knows what some of the files on disk give. All findings
+        come from one content of each file, whatever happens to it meanwhile. Raises SettingsError.
         """
         shown = {os.path.abspath(path): path for path in files}
         contents = {os.path.abspath(path): data for path, data in (given or {}).items()}
@@ -133,11 +149,15 @@ class Checker:
             self._selection(path)
         known = [part for path in shown if memory and (part := memory.examined(path, shown.keys())) is not None]
         remembered = {part.path for part in known}
-        split = portions([path for path in shown if path not in remembered])
-        if examine is not None:
-            fresh = list(examine(split, shown.keys()))
-        else:
-            fresh = [part for portion in split for part in self.examine(portion, shown, contents)]
+        fresh = self._examined_by(examine, [path for path in shown if path not in remembered], shown, contents)
+        while torn := self._torn([*known, *fresh], shown):
+            contents = {**contents, **torn}
+            self._open(contents)
+            known = [part for part in known if torn.keys().isdisjoint(part.readings)]
+            kept = [part for part in fresh if torn.keys().isdisjoint(part.readings)]
+            settled = {part.path for part in (*known, *kept)}
+            again = [path for path in shown if path not in settled]
+            fresh = [*kept, *self._examined_by(examine, again, shown, contents)]
         parts = [*known, *fresh]
         result = self._settled(shown, parts)
         for part in fresh:  # what was given up by one process may have been read by another
@@ -148,14 +168,39 @@ class Checker:
             memory.keep(files, result, self._all_made_from(shown, parts), fresh)
         return result
 
+    def _examined_by(
+        self, examine: Examine | None, paths: Sequence[str], shown: Collection[str], given: Mapping[str, bytes]
+    ) -> list[Examined]:
+        split = portions(paths)
+        if examine is not None:
+            return list(examine(split, shown, given))
+        return [part for portion in split for part in self.examine(portion, shown, given)]
+
+    def _torn(self, parts: Sequence[Examined], shown: Collection[str]) -> dict[str, bytes]:
+        """Files that were read with different contents, by several processes or here, where their rows are shown: the
+        content that counts for the whole run. A file that has vanished counts as empty."""
+        states: dict[str, set[str]] = defaultdict(set)
+        for part in parts:
+            for path, state in part.readings.items():
+                states[path].add(state)
+        lost = {part.path for part in parts if part.lost}
+        for path in states.keys() & {path for part in parts for path in _reported_in(part)} - lost:
+            if path in shown:
+                self.files.read(path)
+                states[path].add(self.files.states.of(path))
+        torn: dict[str, bytes] = {}
+        for path in (path for path, several in states.items() if len(several) > 1):
+            try:
+                torn[path] = self._finder.of_file(path).read(path)
+            except OSError:
+                torn[path] = b""
+        return torn
+
     def _all_made_from(self, shown: Collection[str], parts: Iterable[Examined]) -> MadeFrom | None:
-        """What the present result was made from: what the parts were, and the files as they were set beside each
-        other. None where one of them changed in the meantime, or something went wrong."""
+        """What the present result was made from. None where something went wrong."""
         made_from = {part.path: part.made_from for part in parts}
         known = [one for path in shown if (one := made_from.get(path)) is not None]
-        if len(known) < len(shown) or self._result.errors:
-            return None
-        return MadeFrom.all_of([*known, MadeFrom({path: self.files.states.of(path) for path in shown})])
+        return MadeFrom.all_of(known) if len(known) == len(shown) and not self._result.errors else None
 
     def examine(
         self,
@@ -234,8 +279,10 @@ class Checker:
         forget_conditions()
         part = Examined(path)
         try:
-            if self._check_file(path, part):
-                part.made_from = self._made_from(path)
+            is_final = self._check_file(path, part)
+            part.readings = self._readings(path)
+            if is_final:
+                part.made_from = self._made_from(path, part.readings)
         except RecursionError:
             self._unreadable(part, _point(path), TOO_DEEP)
         except MemoryError:
@@ -270,10 +317,15 @@ class Checker:
         for source, broken in programs.broken:
             what = "block" if source.cells is None else "cell"
             self._cannot_parse(part, source, broken, f"nothing in this {what} was checked", f"mend the {what}")
+        if names_us(programs.all):
+            part.comments[path] = comments_in(programs.all, self._catalogue.code)
         if speaks_of_tensorflow(programs.main.data) or self._uses_tensorflow(programs.main):
             part.analysed = 1
             for source in programs.all:
                 self._check_program(part, source)
+        elif programs.main.cells is None and programs.main.blocks is None:
+            if (unparsed := syntax_error(programs.main)) is not None:
+                self._cannot_parse(part, programs.main, unparsed)
         return True
 
     def _uses_tensorflow(self, source: Source) -> bool:
@@ -314,18 +366,21 @@ class Checker:
                 part.passed |= {event.site for event in plan.events if event.site.path != plan.path}
         plan.release()
 
-    def _made_from(self, path: str) -> MadeFrom | None:
+    def _readings(self, path: str) -> dict[str, str]:
+        """States of the files that the present file was examined with, its own included."""
+        files = {path}
+        for consulted in self._project(self._finder.of_file(path)).consulted:
+            source = self.files.read(consulted)
+            files.add(source.file if source is not None else consulted)
+        return {one: self.files.states.of(one) for one in files}
+
+    def _made_from(self, path: str, readings: dict[str, str]) -> MadeFrom | None:
         """What the present file was examined with; None where that is not all that it could be."""
         settings = self._finder.of_file(path)
         project = self._project(settings)
         if not project.consulted.isdisjoint(self.files.given_up):
             return None
-        files = {path}
-        for consulted in project.consulted:
-            source = self.files.read(consulted)
-            files.add(source.file if source is not None else consulted)
-        states = self.files.states
-        return MadeFrom({one: states.of(one) for one in files}, {_roots(settings): dict(project.finder.asked)})
+        return MadeFrom(readings, {_roots(settings): dict(project.finder.asked)})
 
     def _cannot_parse(
         self, part: Examined, source: Source, error: CannotParse, why: str = "", instead: str = ""
@@ -362,15 +417,22 @@ class Checker:
         spans = self._spans([site for _, one in raised for site in one.sites])
         in_cells = {site: self.files.in_cell(span) for site, span in spans.items()}
         writer = Writer(source)
+        for part in {id(part): part for part, _ in raised}.values():
+            if source.file not in part.comments:
+                part.comments[source.file] = comments_in(self.files.programs(source.file), self._catalogue.code)
         for part, one in raised:
             report, said = one.report, one.report.unless
             if one.rule.code in off or report.site not in spans:
                 continue
             if said is not None and self._prose.has(said, spans):
                 continue
-            finding, fault = _finding(one, in_cells, contexts, selection), None
+            finding = _finding(one, in_cells, contexts, selection)
+            offer: Fix | None = None
+            fault: tuple[str, str] | None = None
             if report.fix is not None and one.rule.code in selection.fixable:
-                fix, fault = writer.written(report.fix, one.rule.code)
+                offer = fix = report.fix.unwritten
+                if self._edits:
+                    fix, fault = writer.written(report.fix, one.rule.code)
                 finding = replace(finding, fix=fix)
             part.candidates.append(
                 Candidate(
@@ -382,6 +444,7 @@ class Checker:
                     one.entry,
                     fault,
                     report.is_answer,
+                    offer,
                 )
             )
 
@@ -392,6 +455,7 @@ class Checker:
         called: set[Site] = set()
         passed: set[Site] = set()
         found: list[Finding] = []
+        comments: dict[str, Comments] = {}
         lost = {part.path: part.lost for part in parts if part.lost}
         answered = {part.path for part in parts}
         lost |= dict.fromkeys(shown.keys() - answered, "nobody said what came of it; it was not checked")
@@ -412,16 +476,14 @@ class Checker:
             self._result.errors += part.errors
             self._result.analysed += part.analysed
             self._result.stopped |= part.stopped
+            comments |= part.comments
         candidates = self._asked_for(without_answered(candidates), shown)
         told = without_explained(without_guessed(candidates, called, passed, self._catalogue), self._catalogue)
         for candidate in without_repeated(told, self._catalogue):
             by_file[candidate.finding.span.path].append(candidate)
         for path in shown:
-            silenced_before = len(self._result.suppressed)
-            if kept := self._kept(path, by_file[path], shown):
-                found += kept
-            elif len(self._result.suppressed) == silenced_before:
-                self.files.let_go(path)
+            if path in by_file or path in comments:
+                found += self._kept(path, by_file[path], comments.get(path, Comments()), shown)
         silenced = self._result.suppressed
         digests = self._fingerprints(sorted((*found, *(one.finding for one in silenced)), key=_order))
         self._result.findings = [replace(one, fingerprint=digests[one]) for one in sorted(found, key=_order)]
@@ -437,14 +499,14 @@ class Checker:
         importers = Importers(
             shown, self.files.data, self.files.source, lambda path: self._project(self._finder.of_file(path))
         )
-        elsewhere = importers.only_on_check({one.site.path for one in about})
+        elsewhere = on_deep_stack(lambda: importers.only_on_check({one.site.path for one in about}))
         return [
             one
             for one in candidates
             if one.site.path not in elsewhere or not self._catalogue.asks_release(one.finding.code)
         ]
 
-    def _kept(self, path: str, candidates: list[Candidate], shown: dict[str, str]) -> list[Finding]:
+    def _kept(self, path: str, candidates: list[Candidate], comments: Comments, shown: dict[str, str]) -> list[Finding]:
         """The findings of one file, each once, after suppressions."""
         sources = self.files.programs(path)
         if not sources:
@@ -458,7 +520,7 @@ class Checker:
             if key not in found or found[key].finding.confidence.value > finding.confidence.value:
                 found[key] = candidate
         findings = [one.finding for one in found.values()]
-        kept, suppressed = silence(findings, sources, selection, self._catalogue)
+        kept, suppressed = silence(findings, comments, sources, selection, self._catalogue)
         self._result.suppressed += [Silenced(self._shown(finding, shown), reason) for finding, reason in suppressed]
         result = []
         for finding in kept:
@@ -466,7 +528,7 @@ class Checker:
             if chosen is not None and chosen.fault is not None:
                 self._result.errors.append(chosen.fault)
             fix = finding.fix if finding.code in selection.fixable else None
-            if chosen is None:  # it is about a comment: other fixes were written for their blocks
+            if chosen is None and self._edits:  # it is about a comment: other fixes were written for their blocks
                 fix = on_deep_stack(partial(in_blocks, fix, sources[0]))
             if finding.code not in off:
                 result.append(self._shown(replace(finding, fix=fix), shown))
@@ -546,6 +608,13 @@ def unreadable(catalogue: Catalogue, span: Span, message: str, why: str = "", in
     assert rule is not None, "the shipped pack has it"
     why, instead = why or rule.why, instead or rule.instead
     return Finding(rule.code, rule.name, rule.severity, span, message, why, instead, noqa_row=span.row)
+
+
+def _reported_in(part: Examined) -> Iterator[str]:
+    """The files whose rows are shown with what a part gave."""
+    yield from part.comments
+    yield from (candidate.finding.span.path for candidate in part.candidates)
+    yield from (finding.span.path for finding in part.unreadable)
 
 
 def _roots(settings: Settings) -> tuple[str, ...]:

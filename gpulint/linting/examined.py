@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from gpulint.linting.finding import Finding
 from gpulint.linting.result import CheckResult
 from gpulint.places import Site
+from gpulint.rewriting.fix import Fix
 from gpulint.sources.states import MadeFrom
+from gpulint.sources.suppressions import Comments
 
 
 class Candidate(NamedTuple):
-    """A report that has its place. The finding's path is absolute, its fix is written; `entry` is the function that was
+    """A report that has its place. The finding's path is absolute; `entry` is the function that was
     run without a known caller to find it, `places` those of the events that it is about, `is_all` says that nothing
     else is to be said of its file, `fault` says (message, traceback) why the fix could not be written, `is_answer` that
-    what its rule reports at the place does not hold."""
+    what its rule reports at the place does not hold. `offer` is the fix without its edits, whether or not that can be
+    written; the finding has it too, unless the run needs edits."""
 
     finding: Finding
     site: Site
@@ -26,6 +29,7 @@ class Candidate(NamedTuple):
     entry: Site | None = None
     fault: tuple[str, str] | None = None
     is_answer: bool = False
+    offer: Fix | None = None
 
 
 @dataclass(slots=True)
@@ -50,6 +54,10 @@ class Examined:
     analysed: int = 0
     stopped: set[tuple[str, Site]] = field(default_factory=set)
     """Bounds of the analysis that were reached, each with the function in which that was, or the start of the file."""
+    comments: dict[str, Comments] = field(default_factory=dict)
+    """Suppression comments of the file, if they name gpulint, and of all files that it is reported in."""
+    readings: Mapping[str, str] = field(default_factory=dict)
+    """States, by path, of the files that were read for it."""
     lost: str = ""
     """Why nobody may read the file any more, which need not be one that was to be examined; "" where anybody may."""
     made_from: MadeFrom | None = None

@@ -74,6 +74,7 @@ class Files:
 
     def let_go(self, path: str) -> None:
         """Read a file once more where it is asked for again."""
+        self._notebooks.pop(path, None)
         if path not in self.given_up:
             for source in self.programs(path):
                 self._sources.pop(source.path, None)
@@ -126,6 +127,15 @@ class Files:
                 if piece.cell == cell:
                     return piece.lines
         return ()
+
+    def has(self, span: Span) -> bool:
+        """Whether a span is in its file, or in the cell that it names: a place behind the last row or column, to which
+        an error can point, counts."""
+        lines = self.lines(os.path.abspath(span.path), span.cell)
+        return span.end_row <= max(len(lines), 1) + 1 and all(
+            column <= len(lines[row - 1] if row <= len(lines) else "") + 2
+            for row, column in ((span.row, span.column), (span.end_row, span.end_column))
+        )
 
     def in_cell(self, span: Span) -> Span:
         """A span of a program as a person knows it: in its cell, where it stands in a notebook."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from gpulint.linting.finding import Finding, Silenced
@@ -16,18 +16,24 @@ from gpulint.sources.source import Source
 from gpulint.syntax.parse import unix_text
 
 
+def names_us(sources: Iterable[Source]) -> bool:
+    """Whether a comment in a file may be of interest though it silences nothing."""
+    return any("gpu" in source.text.lower() for source in sources)
+
+
 def silence(
-    found: list[Finding], sources: Sequence[Source], selection: Selection, catalogue: Catalogue
+    found: list[Finding],
+    read: suppressions.Comments,
+    sources: Sequence[Source],
+    selection: Selection,
+    catalogue: Catalogue,
 ) -> tuple[list[Finding], list[Silenced]]:
-    """(findings that stay, findings that a comment silences), of the programs that stand in one file."""
-    if not found and not any(_NAMES_US in source.text.lower() for source in sources):
-        return found, []
-    comments: list[suppressions.Suppression] = []
-    troubles: list[suppressions.Trouble] = []
-    for source in sources:
-        more, wrong = suppressions.read_source(source, catalogue.code)
-        comments += more
-        troubles += wrong
+    """(findings that stay, findings that a comment silences) of one file, whose programs are `sources`."""
+    comments, troubles = read
+    withheld: set[tuple[int, int, int | None]] = set()
+    if not catalogue.is_complete:  # an unknown rule may be one that was not loaded
+        withheld = {(one.row, one.column, one.cell) for one in troubles if one.what == "unknown"}
+        troubles = tuple(one for one in troubles if one.what != "unknown")
     if not comments and not troubles:
         return found, []
     used: set[suppressions.Suppression] = set()
@@ -47,15 +53,13 @@ def silence(
     ]
     if UNUSED in selection.codes:
         for comment in comments:
+            if (comment.row, comment.column, comment.cell) in withheld:
+                continue
             if comment not in used and comment.codes is not None and selection.codes.issuperset(comment.codes):
                 message = f"suppresses nothing: no finding of {', '.join(comment.codes)} here"
                 finding = _about(sources[0].file, comment, UNUSED, message, selection, catalogue)
                 kept.append(replace(finding, fix=_removal(sources, comment)))
     return kept, silenced
-
-
-_NAMES_US = "gpu"
-"""What a comment must have that is of interest where it silences nothing."""
 
 
 def _covers(comment: suppressions.Suppression, finding: Finding) -> bool:

@@ -35,6 +35,7 @@ class Edit:
 class Fix:
     """Edits of one file that take a finding away; `message` says in one line what changes.
 
+    A run that nobody asked for edits computes none: then `edits` is empty.
     Of the fixes of a file with the same `group`, which is not "", only one is applied at a time: the next one is
     written for the text that the first has made.
     """
@@ -67,6 +68,11 @@ class Offer:
     write: Callable[..., list[Edit]]
     arguments: tuple[Any, ...] = ()
     group: str = field(default="", kw_only=True)
+
+    @property
+    def unwritten(self) -> Fix | None:
+        """The fix without its edits."""
+        return Fix(self.applicability, self.message, (), self.group)
 
     def one_at_a_time(self, group: str) -> Offer:
         """It, applied in another round than others of the group: they would change the same rows, or those beside."""

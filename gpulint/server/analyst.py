@@ -119,8 +119,10 @@ class Analyst:
             if not is_wanted():
                 raise Superseded
 
-        def examine(portions: Sequence[tuple[str, ...]], among: Collection[str]) -> list[Examined]:
-            return [part for portion in portions for part in checker.examine(portion, among, given, begun)]
+        def examine(
+            portions: Sequence[tuple[str, ...]], among: Collection[str], contents: Mapping[str, bytes]
+        ) -> list[Examined]:
+            return [part for portion in portions for part in checker.examine(portion, among, contents, begun)]
 
         return checker.check(programs, given, examine)
 

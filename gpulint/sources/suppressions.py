@@ -8,13 +8,16 @@ one; `disable[…]` covers from there to the matching `enable[…]`, or to the e
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+from typing import NamedTuple
 
 from gpulint.sources.comments import Comment, comments_of
 from gpulint.sources.source import Source
 
-MENTIONS = re.compile(r"#[^\n]*\b(?:gpulint\s*:|noqa)", re.IGNORECASE)
+_MENTIONS = re.compile(r"\b(?:gpulint\s*:|noqa)", re.IGNORECASE)
 """Text without a match has no suppression, and need not be tokenized."""
 
 DIRECTIVE = re.compile(r"#\s*gpulint\s*:\s*(?P<rest>.*)", re.IGNORECASE)
@@ -52,6 +55,22 @@ class Trouble:
     cell: int | None = None
 
 
+class Comments(NamedTuple):
+    """Suppression comments of a file, and those that mean to suppress and cannot."""
+
+    suppressions: tuple[Suppression, ...] = ()
+    troubles: tuple[Trouble, ...] = ()
+
+
+def comments_in(sources: Iterable[Source], resolve: Callable[[str], str | None]) -> Comments:
+    """Suppression comments of the programs in a file; `resolve` as for `read`."""
+    found = [read_source(source, resolve) for source in sources]
+    return Comments(
+        tuple(one for suppressions, _ in found for one in suppressions),
+        tuple(one for _, troubles in found for one in troubles),
+    )
+
+
 def read_source(source: Source, resolve: Callable[[str], str | None]) -> tuple[list[Suppression], list[Trouble]]:
     """All suppressions of a file. Those of a notebook's cell end with it, but for `file-ignore`."""
     if source.cells is None:
@@ -72,12 +91,12 @@ def read_source(source: Source, resolve: Callable[[str], str | None]) -> tuple[l
 
 def read(text: str, resolve: Callable[[str], str | None]) -> tuple[list[Suppression], list[Trouble]]:
     """All suppressions of a text; `resolve` turns a code or name into a code, None where there is no such rule."""
-    if not MENTIONS.search(text):
+    if "#" not in text or not _MENTIONS.search(text):
         return [], []
     found: list[Suppression] = []
     troubles: list[Trouble] = []
-    open_blocks: list[tuple[Comment, tuple[str, ...], str]] = []
-    comments, dedents, last_row = comments_of(text)
+    open_blocks: dict[frozenset[str], list[_Block]] = {}
+    comments, starts, last_row = comments_of(text)
     for comment in comments:
         if (directive := DIRECTIVE.search(comment.text)) is not None:
             _directive(comment, directive["rest"].strip(), resolve, found, troubles, open_blocks)
@@ -85,14 +104,36 @@ def read(text: str, resolve: Callable[[str], str | None]) -> tuple[list[Suppress
             listed = re.findall(r"[A-Za-z]+[0-9]+", noqa["codes"] or "")
             ours = tuple(code.upper() for code in listed if code.upper().startswith("GPU"))
             if ours or not listed:
-                found.append(_made(comment, "noqa", ours or None, *comment.statement))
-    for comment, codes, reason in open_blocks:
-        end = min(
-            (row - 1 for row, indent in dedents if row > comment.row and indent < comment.indent),
-            default=None,
-        )
-        found.append(_made(comment, "disable", codes, comment.row, end or last_row, reason))
+                found.append(_made(comment, "noqa", tuple(dict.fromkeys(ours)) or None, *comment.statement))
+    blocks = sorted((block for same in open_blocks.values() for block in same), key=lambda block: block.comment.row)
+    ends = _ends_of_blocks([block.comment for block in blocks], starts)
+    for block in blocks:
+        last = ends.get(block.comment.row, last_row)
+        found.append(_made(block.comment, "disable", block.codes, block.comment.row, last, block.reason))
     return found, troubles
+
+
+class _Block(NamedTuple):
+    """A `disable` comment."""
+
+    comment: Comment
+    codes: tuple[str, ...]
+    reason: str
+
+
+def _ends_of_blocks(comments: Iterable[Comment], starts: Iterable[tuple[int, int]]) -> dict[int, int]:
+    """The last row of the indented block that each comment is in, by the comment's row; none in a block that the text
+    ends with. `starts` are the rows and indents of logical lines."""
+    ends: dict[int, int] = {}
+    inside: list[tuple[int, int]] = []  # a heap, the deepest first: (-indent, row)
+    pending = deque(comments)
+    for row, indent in starts:
+        while pending and pending[0].row < row:
+            comment = pending.popleft()
+            heappush(inside, (-comment.indent, comment.row))
+        while inside and -inside[0][0] > indent:
+            ends[heappop(inside)[1]] = row - 1
+    return ends
 
 
 def _directive(
@@ -101,7 +142,7 @@ def _directive(
     resolve: Callable[[str], str | None],
     found: list[Suppression],
     troubles: list[Trouble],
-    open_blocks: list[tuple[Comment, tuple[str, ...], str]],
+    open_blocks: dict[frozenset[str], list[_Block]],
 ) -> None:
     form = FORM.match(rest)
     names = [name.strip() for name in form["codes"].split(",") if name.strip()] if form else []
@@ -109,29 +150,28 @@ def _directive(
         message = "write `# gpulint: ignore[GPU101] reason`; there is no form without codes"
         troubles.append(_trouble(comment, "malformed", message))
         return
-    codes: list[str] = []
-    for name in names:
+    known: dict[str, None] = {}
+    for name in dict.fromkeys(names):
         code = resolve(name)
         if code is None:
             troubles.append(_trouble(comment, "unknown", f"there is no rule `{name}`"))
         else:
-            codes.append(code)
-    if not codes:
+            known[code] = None
+    if not known:
         return
+    codes = tuple(known)
     kind, reason = form["kind"], form["reason"].strip()
     if kind == "ignore":
-        found.append(_made(comment, kind, tuple(codes), *comment.statement, reason))
+        found.append(_made(comment, kind, codes, *comment.statement, reason))
     elif kind == "file-ignore":
-        found.append(_made(comment, kind, tuple(codes), 1, 1 << 30, reason))
+        found.append(_made(comment, kind, codes, 1, 1 << 30, reason))
     elif kind == "disable":
-        open_blocks.append((comment, tuple(codes), reason))
+        open_blocks.setdefault(frozenset(codes), []).append(_Block(comment, codes, reason))
+    elif same := open_blocks.get(frozenset(codes)):
+        block = same.pop()
+        found.append(_made(block.comment, "disable", block.codes, block.comment.row, comment.row, block.reason))
     else:
-        match = next((block for block in reversed(open_blocks) if set(block[1]) == set(codes)), None)
-        if match is None:
-            troubles.append(_trouble(comment, "unmatched", "`enable` without a `disable` of the same rules before it"))
-        else:
-            open_blocks.remove(match)
-            found.append(_made(match[0], "disable", match[1], match[0].row, comment.row, match[2]))
+        troubles.append(_trouble(comment, "unmatched", "`enable` without a `disable` of the same rules before it"))
 
 
 def _made(

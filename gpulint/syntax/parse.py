@@ -82,6 +82,20 @@ def with_tree(source: Source, use: Callable[[libcst.Module], T]) -> T:
     return _with_tree(text, shape, use)
 
 
+def syntax_error(source: Source) -> CannotParse | None:
+    """Why neither the running Python nor LibCST can read a file, None if one of them can. A fraction of `parse`."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(source.text, "<unknown>", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # LibCST knows newer syntax and has other bounds
+        try:
+            with_tree(source, lambda tree: None)
+        except CannotParse as error:
+            return error
+    return None
+
+
 def unix_text(source: Source) -> str:
     """The text as Python's tokenizer sees it: lines end in a line feed. Rows and columns are the same."""
     text = source.text

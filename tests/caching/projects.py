@@ -100,6 +100,7 @@ def check(
     paths: Sequence[str] = (),
     catalogue: Catalogue = CATALOGUE,
     overrides: Mapping[str, Any] = MappingProxyType({}),
+    edits: bool = False,
 ) -> CheckResult:
     """What the command finds in a directory, or in some of its files."""
     finder = SettingsFinder(root=str(root))
@@ -107,7 +108,7 @@ def check(
     if overrides:
         finder = SettingsFinder(apply(settings, overrides))
         settings = finder.of_directory(str(root))
-    checking = Checking(finder, settings, cache_directory="" if remembers else None)
+    checking = Checking(finder, settings, cache_directory="" if remembers else None, edits=edits)
     checking.__dict__["catalogue"] = catalogue
     found = discover([str(path) for name in paths or (".",) if (path := root / name).exists()], finder)
     return checking(found, {}).result

@@ -175,3 +175,13 @@ def test_what_one_program_answers_for_another_is_remembered(tmp_path: Path) -> N
     assert check(tmp_path, True).findings == []
     write(tmp_path, "worker.py", "from helpers import main\n\nmain()\n")
     assert [finding.code for finding in check(tmp_path, True).findings] == ["GPU701"]
+
+
+@pytest.mark.parametrize("order", [(False, True), (True, False)])
+def test_what_has_edits_and_what_has_none_are_remembered_apart(tmp_path: Path, order: tuple[bool, bool]) -> None:
+    make(tmp_path, MAIN)
+    for edits in (*order, *order):
+        remembering = check(tmp_path, True, edits=edits)
+        assert essence(remembering) == essence(check(tmp_path, False, edits=edits))
+        fixes = [finding.fix for finding in remembering.findings if finding.fix is not None]
+        assert fixes and all(bool(fix.edits) == edits for fix in fixes)

@@ -15,30 +15,36 @@ import pytest
 from gpulint.caching import store
 from gpulint.caching.store import BETWEEN_PRUNINGS, MAX_AGE, Store, is_cache, prune
 
-NAME = "ab12"
+NAME = "ab12" * 8
+SERIES = "0.1.0-" + "5" * 32
+KEY = b"k" * 32
+
+
+def opened(directory: Path, series: str = SERIES) -> Store:
+    return Store(str(directory), series, KEY)
 
 
 def file_of(directory: Path) -> Path:
-    (path,) = directory.glob("series/*/*.json")
+    (path,) = directory.glob("*/*.json")
     return path
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
-    Store(str(tmp_path / "cache"), "series").put(NAME, ["é\udc80", {"a": [1, None]}])
-    assert Store(str(tmp_path / "cache"), "series").get(NAME) == ["é\udc80", {"a": [1, None]}]
-    assert Store(str(tmp_path / "cache"), "another series").get(NAME) is None
+    opened(tmp_path / "cache").put(NAME, ["é\udc80", {"a": [1, None]}])
+    assert opened(tmp_path / "cache").get(NAME) == ["é\udc80", {"a": [1, None]}]
+    assert opened(tmp_path / "cache", SERIES.replace("5", "6")).get(NAME) is None
 
 
 def test_the_directory_says_what_it_is_to_version_control_and_backups(tmp_path: Path) -> None:
     directory = tmp_path / "cache"
-    Store(str(directory), "series").put(NAME, [])
+    opened(directory).put(NAME, [])
     assert (directory / ".gitignore").read_text().splitlines()[-1] == "*"
     assert (directory / "CACHEDIR.TAG").read_bytes().startswith(b"Signature: 8a477f597d28d172789f06886806bc55\n")
     assert is_cache(str(directory)) and not is_cache(str(tmp_path))
 
 
 def test_a_record_torn_at_any_byte_is_absent(tmp_path: Path) -> None:
-    made = Store(str(tmp_path), "series")
+    made = opened(tmp_path)
     made.put(NAME, ["content"])
     path = file_of(tmp_path)
     whole = path.read_bytes()
@@ -52,16 +58,16 @@ def test_a_record_torn_at_any_byte_is_absent(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"\xff\xfe\n[]", b"[" * 100_000])
 def test_a_foreign_file_is_absent(tmp_path: Path, content: bytes) -> None:
-    made = Store(str(tmp_path), "series")
+    made = opened(tmp_path)
     made.put(NAME, [])
     file_of(tmp_path).write_bytes(content)
     assert made.get(NAME) is None
-    file_of(tmp_path).write_bytes(f"{store.digest(content)}\n".encode() + content)
+    file_of(tmp_path).write_bytes(made._digest(NAME, content) + b"\n" + content)
     assert made.get(NAME) is None
 
 
 def test_a_directory_in_place_of_a_record_is_a_trouble_that_is_said_and_not_raised(tmp_path: Path) -> None:
-    made = Store(str(tmp_path), "series")
+    made = opened(tmp_path)
     made.put(NAME, [])
     path = file_of(tmp_path)
     path.unlink()
@@ -73,7 +79,7 @@ def test_a_directory_in_place_of_a_record_is_a_trouble_that_is_said_and_not_rais
 
 def test_a_file_in_place_of_the_directory_is_a_trouble(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("")
-    made = Store(str(tmp_path / "cache"), "series")
+    made = opened(tmp_path / "cache")
     assert made.get(NAME) is None
     made.put(NAME, [])
     assert made.trouble
@@ -82,7 +88,7 @@ def test_a_file_in_place_of_the_directory_is_a_trouble(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
 def test_a_full_disk_is_a_trouble_that_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Store(str(tmp_path), "series")
+    made = opened(tmp_path)
     made.put(NAME, ["old"])
     real = open
 
@@ -94,28 +100,29 @@ def test_a_full_disk_is_a_trouble_that_leaves_nothing_behind(tmp_path: Path, mon
     assert "No space left" in made.trouble
     monkeypatch.undo()
     assert made.get(NAME) == ["old"]
-    assert len(list(tmp_path.glob("series/*/*"))) == 1
+    assert len(list(tmp_path.glob("*/*.json*"))) == 1
 
 
 def test_what_nobody_used_for_long_and_what_is_too_much_is_deleted(tmp_path: Path) -> None:
-    made = Store(str(tmp_path), "series")
+    made = opened(tmp_path)
     now = time.time()
-    for number, name in enumerate(("aa", "bb", "cc", "dd")):
+    names = [letter * 32 for letter in "abcd"]
+    for number, name in enumerate(names):
         made.put(name, ["x" * 1000])
-        path = tmp_path / "series" / name / f"{name}.json"
+        path = tmp_path / SERIES / f"{name}.json"
         os.utime(path, (now, now - number * 60))
-    left_by_a_killed_run = tmp_path / "series" / "aa" / "aa.json.0123"
+    left_by_a_killed_run = tmp_path / SERIES / f"{names[0]}.json.0123456789abcdef"
     left_by_a_killed_run.write_text("half")
     os.utime(left_by_a_killed_run, (now, now - BETWEEN_PRUNINGS - 60))
-    os.utime(tmp_path / "series" / "bb" / "bb.json", (now, now - MAX_AGE - 60))
+    os.utime(tmp_path / SERIES / f"{names[1]}.json", (now, now - MAX_AGE - 60))
     prune(str(tmp_path), max_bytes=2500)
-    assert [name for name in ("aa", "bb", "cc", "dd") if made.get(name)] == ["aa", "cc"]
+    assert [name for name in names if made.get(name)] == [names[0], names[2]]
     assert not left_by_a_killed_run.exists()
     assert is_cache(str(tmp_path))
 
 
 def test_a_record_that_is_used_counts_as_young(tmp_path: Path) -> None:
-    made = Store(str(tmp_path), "series")
+    made = opened(tmp_path)
     made.put(NAME, [])
     long_ago = time.time() - MAX_AGE - 60
     os.utime(file_of(tmp_path), (long_ago, long_ago))
@@ -124,20 +131,20 @@ def test_a_record_that_is_used_counts_as_young(tmp_path: Path) -> None:
     assert made.get(NAME) == []
 
 
-WRITER = """
+WRITER = f"""
 import sys
 from gpulint.caching.store import Store
 
-made = Store(sys.argv[1], "series")
+made = Store(sys.argv[1], {SERIES!r}, {KEY!r})
 print("ready", flush=True)
 while True:
     for letter in "abc":
-        made.put("ab12", [letter] * 20_000)
+        made.put({NAME!r}, [letter] * 20_000)
 """
 
 
 def test_readers_find_whole_records_while_others_write_and_are_killed(tmp_path: Path) -> None:
-    made = Store(str(tmp_path), "series")
+    made = opened(tmp_path)
     command = [sys.executable, "-c", WRITER, str(tmp_path)]
     for _ in range(4):
         writers = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]

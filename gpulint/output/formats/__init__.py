@@ -1,7 +1,8 @@
 """The output formats of `check`, one module each: `render(result, view)` gives the text.
 
 A new format is a new module here. Its name, with `-` for `_`, is the name of the format, and the first line of its
-docstring what `check --help` and the documentation say of it.
+docstring what `check --help` and the documentation say of it. One that shows the edits of fixes has
+`CARRIES_EDITS = True`: for the others no edits are computed.
 """
 
 from __future__ import annotations
@@ -26,6 +27,11 @@ def module_of(name: str) -> ModuleType:
     if name not in NAMES:
         raise KeyError(name)
     return import_module(f"{__name__}.{name.replace('-', '_')}")
+
+
+def carries_edits(name: str) -> bool:
+    """Whether a format shows the edits of fixes."""
+    return bool(getattr(module_of(name), "CARRIES_EDITS", False))
 
 
 def summary_of(name: str) -> str:

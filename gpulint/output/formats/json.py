@@ -7,6 +7,8 @@ from gpulint.output.escapes import json_text
 from gpulint.output.record import record
 from gpulint.output.view import View
 
+CARRIES_EDITS = True
+
 
 def render(result: CheckResult, view: View) -> str:
     """One array, sorted by path, row, column and code."""

@@ -7,6 +7,8 @@ from gpulint.output.escapes import json_text
 from gpulint.output.record import record
 from gpulint.output.view import View
 
+CARRIES_EDITS = True
+
 
 def render(result: CheckResult, view: View) -> str:
     """A line for each finding, nothing where there is none."""

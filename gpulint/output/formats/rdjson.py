@@ -11,6 +11,8 @@ from gpulint.output.site import SITE, url
 from gpulint.output.view import View
 from gpulint.places import Span
 
+CARRIES_EDITS = True
+
 
 def render(result: CheckResult, view: View) -> str:
     """One object. Reviewdog counts columns in bytes of UTF-8, from 1."""

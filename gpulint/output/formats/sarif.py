@@ -16,6 +16,8 @@ from gpulint.output.view import View
 from gpulint.places import Span
 from gpulint.rewriting.fix import Edit
 
+CARRIES_EDITS = True
+
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
