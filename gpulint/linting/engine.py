@@ -147,7 +147,11 @@ class Checker:
         self.files.given = contents
         for path in shown:
             self._selection(path)
-        known = [part for path in shown if memory and (part := memory.examined(path, shown.keys())) is not None]
+        known = [
+            part
+            for path in shown
+            if memory and (part := memory.examined(path, shown.keys())) is not None and self._is_in_place(part)
+        ]
         remembered = {part.path for part in known}
         fresh = self._examined_by(examine, [path for path in shown if path not in remembered], shown, contents)
         while torn := self._torn([*known, *fresh], shown):
@@ -175,6 +179,12 @@ class Checker:
         if examine is not None:
             return list(examine(split, shown, given))
         return [part for portion in split for part in self.examine(portion, shown, given)]
+
+    def _is_in_place(self, part: Examined) -> bool:
+        """Whether all findings that were remembered are in their files."""
+        found = [*part.unreadable, *(one.finding for one in part.candidates)]
+        spans = {span for one in found for span in (one.span, *(related.span for related in one.related))}
+        return all(map(self.files.has, spans))
 
     def _torn(self, parts: Sequence[Examined], shown: Collection[str]) -> dict[str, bytes]:
         """Files that were read with different contents, by several processes or here, where their rows are shown: the
