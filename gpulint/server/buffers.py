@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from pygls.uris import from_fs_path, to_fs_path
 
+from gpulint.settings import Settings
 from gpulint.sources.decoding import Undecodable, decode
 from gpulint.sources.notebook import SUFFIX
 
@@ -96,8 +97,7 @@ class Snapshot:
         """The content of a file. Raises OSError."""
         if (buffer := self.buffers.get(path)) is not None:
             return buffer.data
-        with open(path, "rb") as file:
-            return file.read()
+        return Settings().read(path)
 
     def text(self, path: str, cell: int | None = None) -> str:
         """The text that positions in a file, or in an open notebook's cell, are about; "" where it cannot be read."""
