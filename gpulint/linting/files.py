@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from gpulint.places import Span
 from gpulint.settings import SettingsFinder
@@ -35,6 +35,7 @@ class Files:
         self.kept = 0
         """Bytes of the files that were read."""
         self._notebooks: dict[str, Notebook] = {}
+        self._lines: dict[str, dict[int | None, Sequence[str]]] = {}
         self.written: dict[str, set[str]] = defaultdict(set)
         """For each notebook that writes files, and each folder below it: the names in it."""
 
@@ -75,6 +76,7 @@ class Files:
     def let_go(self, path: str) -> None:
         """Read a file once more where it is asked for again."""
         self._notebooks.pop(path, None)
+        self._lines.pop(path, None)
         if path not in self.given_up:
             for source in self.programs(path):
                 self._sources.pop(source.path, None)
@@ -118,15 +120,22 @@ class Files:
 
     def lines(self, path: str, cell: int | None = None) -> Sequence[str]:
         """The lines of a file, or of a cell of it as they were written; () where there are none."""
-        for source in self.programs(path):
-            if source.cells is None:
-                return _LINE_END.split(source.text if source.blocks is None else decode(path, source.data).text)
-            if cell is None:
-                return self._notebook(path).text.split("\n")
-            for piece in source.cells.pieces:
-                if piece.cell == cell:
-                    return piece.lines
-        return ()
+        if path not in self._lines:
+            self._lines[path] = dict(self._split(path))
+        return self._lines[path].get(cell, ())
+
+    def _split(self, path: str) -> Iterator[tuple[int | None, Sequence[str]]]:
+        """The lines of a file, by None, and those of its cells."""
+        programs = self.programs(path)
+        if not programs:
+            return
+        main = programs[0]
+        if main.cells is None:
+            text = main.text if main.blocks is None else decode(path, main.data).text
+            yield None, _LINE_END.split(text)
+            return
+        yield None, self._notebook(path).text.split("\n")
+        yield from ((piece.cell, piece.lines) for one in reversed(programs) if one.cells for piece in one.cells.pieces)
 
     def has(self, span: Span) -> bool:
         """Whether a span is in its file, or in the cell that it names: a place behind the last row or column, to which

@@ -12,6 +12,8 @@ from gpulint.analysis.reach import paths_of
 from gpulint.sources.source import Source
 from gpulint.syntax.checked_imports import checked_imports, may_have_checked
 
+_WORD = re.compile(rb"[\w\x80-\xff]+")
+
 _MAIN = b"__main__"
 """What a file has that is a program of its own."""
 
@@ -57,20 +59,18 @@ class Importers:
 
     def _without_imported(self, below: set[str]) -> frozenset[str]:
         """Those of some files that no other file imports on no condition."""
-        names = re.compile(b"|".join(sorted(re.escape(_name(path)) for path in below)))
-        importing = [path for path in self._files if path in below or names.search(self._data(path))]
+        names = {_name(path) for path in below}
+        importing = [
+            path for path in self._files if path in below or not names.isdisjoint(_WORD.findall(self._data(path)))
+        ]
         kept = {path for path in below if _MAIN not in self._data(path)}
-        while True:
-            imported = {
-                one
-                for path in importing
-                if path not in kept
-                for one, is_checked in self._imports_of(path).items()
-                if not is_checked
-            }
-            if kept.isdisjoint(imported):
-                return frozenset(kept)
-            kept -= imported
+        pending = [path for path in importing if path not in kept]
+        while pending:
+            for imported, is_checked in self._imports_of(pending.pop()).items():
+                if not is_checked and imported in kept:
+                    kept.remove(imported)
+                    pending.append(imported)
+        return frozenset(kept)
 
     def _imports_of(self, path: str) -> dict[str, bool]:
         """The files that a file imports, and the packages that they are in, each with whether it always does so behind
