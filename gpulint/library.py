@@ -6,13 +6,14 @@ Nothing is kept between calls, and arguments and results can be pickled. The nam
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from gpulint.linting import pack
 from gpulint.linting.engine import Checker, on_deep_stack
 from gpulint.linting.examined import Examined
+from gpulint.linting.pack import Sources
 from gpulint.linting.result import CheckResult
 from gpulint.linting.selection import Catalogue
 from gpulint.linting.workers import Task, Workers, examine
@@ -20,6 +21,7 @@ from gpulint.output.plan_text import Placed, place
 from gpulint.places import Site
 from gpulint.settings import Settings, SettingsFinder
 from gpulint.sources.discovery import discover
+from gpulint.trust import Trust
 
 
 class Map(Protocol):
@@ -42,7 +44,8 @@ def check_source(text: str, path: str = "<source>", settings: Settings | None = 
     where there are none; no configuration file is read. Raises SettingsError, and PackError where rules do not load.
     """
     finder = SettingsFinder(settings or Settings(root=os.getcwd()))
-    return Checker(finder, _catalogue(finder)).check([path], {path: text.encode("utf-8", "surrogatepass")})
+    catalogue = Catalogue.load(Sources.of(finder.of_directory(".")))
+    return Checker(finder, catalogue).check([path], {path: text.encode("utf-8", "surrogatepass")})
 
 
 def check_paths(
@@ -51,19 +54,27 @@ def check_paths(
     *,
     jobs: int = 1,
     map: Map | None = None,
+    trust: bool = False,
 ) -> CheckResult:
     """Check files, directories and glob patterns, as `gpulint check` does; the result is the same for any `jobs`.
 
     Without `settings` each file has those of its nearest configuration file. With `map` the work is done by whatever
     that is, otherwise by `jobs` processes. Raises MissingPath, SettingsError, and PackError where rules do not load.
+
+    Rules that a configuration file names are loaded, which runs their code, only if the user trusts its folder, or with
+    `trust`; otherwise a UserWarning says so. The same goes for limits above the defaults. `settings` are trusted.
     """
-    finder = SettingsFinder(settings)
+    finder = SettingsFinder(settings, trust=Trust(trust))
     files = discover([os.fspath(path) for path in paths], finder)
-    catalogue = _catalogue(finder)
+    present = finder.of_directory(".")
+    for line in ([str(present.withheld)] if present.withheld is not None else []) + finder.notes:
+        warnings.warn(line, stacklevel=2)
+    rules = Sources.of(present)
+    catalogue = Catalogue.load(rules)
     checker = Checker(finder, catalogue)
     if map is not None:
-        return checker.check(files, examine=_Mapped(map, finder, _rule_paths(finder)))
-    return checker.check(files, examine=Workers(jobs, finder, catalogue, _rule_paths(finder)) if jobs > 1 else None)
+        return checker.check(files, examine=_Mapped(map, finder, rules))
+    return checker.check(files, examine=Workers(jobs, finder, catalogue, rules) if jobs > 1 else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +109,10 @@ class _Mapped:
 
     map: Map
     finder: SettingsFinder
-    rule_paths: tuple[str, ...]
+    rules: Sources
 
-    def __call__(self, portions: Sequence[tuple[str, ...]], shown: Collection[str]) -> list[Examined]:
-        tasks = [Task(paths, self.finder, self.rule_paths, True, frozenset(shown)) for paths in portions]
+    def __call__(
+        self, portions: Sequence[tuple[str, ...]], shown: Collection[str], given: Mapping[str, bytes]
+    ) -> list[Examined]:
+        tasks = [Task(paths, self.finder, self.rules, frozenset(shown), given) for paths in portions]
         return [part for parts in self.map(examine, tasks) for part in parts]
-
-
-def _catalogue(finder: SettingsFinder) -> Catalogue:
-    return Catalogue(pack.load(_rule_paths(finder)))
-
-
-def _rule_paths(finder: SettingsFinder) -> tuple[str, ...]:
-    settings = finder.of_directory(".")
-    return tuple(os.path.join(settings.root, path) for path in settings.rule_paths)

@@ -6,14 +6,16 @@ import difflib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any
 
 from gpulint.settings_values import WrongValue, converted
 from gpulint.sources import requirements
 from gpulint.sources.described import described
 from gpulint.sources.reading import read_file
+from gpulint.trust import Trust, Withheld, not_trusted
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -39,17 +41,25 @@ class SettingsError(Exception):
     """A configuration that gpulint does not understand. The message names file, place and remedy."""
 
 
+class CacheOutside(Exception):
+    """A cache directory that a configuration file puts outside its own folder. The message is one line."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What the user wants. Field names are those of the file, with `_` for `-`; those of the table `probe` begin so.
 
     `root` is the directory that globs and paths of the settings are relative to; `source` the file they came
-    from ("" for the defaults). `target_asked` says that somebody asked for the `target_tensorflow`.
+    from ("" for the defaults). `target_asked` says that somebody asked for the `target_tensorflow`. `folders` are those
+    of the configuration files, that of `source` first: what runs code or lifts limits counts if all are trusted. A
+    SettingsFinder has applied that; it leaves rules that it must not load in `withheld`.
     """
 
     root: str = "."
     source: str = ""
     target_asked: bool = field(default=False, compare=False)
+    folders: tuple[str, ...] = field(default=(), compare=False)
+    withheld: Withheld | None = None
     include: tuple[str, ...] = ("*.py", "*.ipynb")
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
     extend_exclude: tuple[str, ...] = ()
@@ -90,12 +100,26 @@ class Settings:
 
     @property
     def cache_directory(self) -> str:
-        """The absolute path of the directory in which what was found is remembered."""
-        return os.path.abspath(os.path.join(self.root, os.path.expanduser(self.cache_dir)))
+        """Absolute path of the directory that keeps results. Raises CacheOutside for one that is not below `root`."""
+        directory = os.path.abspath(os.path.join(self.root, os.path.expanduser(self.cache_dir)))
+        if not os.path.realpath(directory).startswith(os.path.join(os.path.realpath(self.root), "")):
+            raise CacheOutside(
+                f"cache-dir: {directory} is not below {os.path.abspath(self.root)}; nothing is cached there, "
+                "unless --cache-dir names it"
+            )
+        return directory
 
     def read(self, path: str) -> bytes:
         """Content of a file that is checked. Raises OSError, also for one larger than `max_file_size` megabytes."""
         return read_file(path, self.max_file_size * 1_000_000, "max-file-size")
+
+
+LIMITS = ("max_file_seconds", "max_file_memory", "max_file_size")
+"""Fields with what a file may take, 0 for any amount."""
+
+_GUARDED = frozenset({"rule_paths", *LIMITS})
+_DEFAULTS = Settings()
+_OF_EDITOR = "gpulint.settings of the editor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +149,7 @@ OPTIONS = (
     Option("respect-gitignore", "", "bool", "Leave out what git ignores."),
     Option("force-exclude", "", "bool", "Leave out excluded files even when they are named on the command line."),
     Option("src", "", "strings", "Directories that the project's imports are looked for in."),
-    Option("rule-paths", "", "strings", "Directories with rules of your own."),
+    Option("rule-paths", "", "strings", "Directories with rules of your own; loaded only from trusted folders."),
     Option(
         "target-tensorflow",
         "",
@@ -175,15 +199,39 @@ def load(path: str) -> Settings | None:
     return _load(os.path.abspath(path), ())
 
 
+MAX_EXTENDED = 50
+"""Configuration files that extend each other."""
+
+MAX_DOTS = 1_000
+"""Dots in a key of a configuration file: the time that tomllib takes grows with their square."""
+
+
+def _has_endless_key(text: str) -> bool:
+    rows = (row.split("=") for row in text.split("\n"))
+    return any(part.count(".") > MAX_DOTS for parts in rows for part in parts[:-1] or parts)
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    """A document of TOML. Raises ValueError."""
+    if _has_endless_key(text):
+        raise ValueError(f"a key has more than {MAX_DOTS} parts")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("arrays or tables are nested too deeply") from None
+
+
 def _load(path: str, seen: tuple[str, ...]) -> Settings | None:
     if path in seen:
         raise SettingsError(f"{path}: `extend` goes round in a circle")
+    if len(seen) == MAX_EXTENDED:
+        raise SettingsError(f"{seen[0]}: `extend` leads through more than {MAX_EXTENDED} files")
     try:
         data = read_file(path)
-        document: dict[str, Any] = tomllib.loads(data.decode())
+        document = _parsed(data.decode())
     except OSError as error:
         raise SettingsError(f"{path}: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, a number too long to convert
+    except ValueError as error:  # no TOML, or no UTF-8
         raise SettingsError(f"{path}: {error}") from None
     if os.path.basename(path) == "pyproject.toml":
         tools = document.get("tool", {})
@@ -191,7 +239,7 @@ def _load(path: str, seen: tuple[str, ...]) -> Settings | None:
         if table is None:
             return None
         if not isinstance(table, dict):
-            raise SettingsError(f"{_place(path, data, 'gpulint')}: `tool.gpulint` must be a table, not {table!r}")
+            raise SettingsError(f"{_place(path, data, 'gpulint')}: `tool.gpulint` must be a table, not {_shown(table)}")
     else:
         table = document
     base = Settings()
@@ -201,7 +249,9 @@ def _load(path: str, seen: tuple[str, ...]) -> Settings | None:
         parent = os.path.join(os.path.dirname(path), os.path.expanduser(extended))
         base = _load(os.path.abspath(parent), (*seen, path)) or base
     place = _Place(path, data)
-    return replace(apply(base, table, place), root=os.path.dirname(path), source=path)
+    folder = os.path.dirname(path)
+    folders = dict.fromkeys((folder, os.path.dirname(os.path.realpath(path)), *base.folders))
+    return replace(apply(base, table, place), root=folder, source=path, folders=tuple(folders))
 
 
 class _Place:
@@ -261,10 +311,20 @@ def apply(settings: Settings, table: Mapping[str, Any], place: _Place | None = N
         try:
             values[option.field] = converted(option.kind, value)
         except WrongValue as wanted:
-            raise SettingsError(f"{place.of(option.key)}: `{full}` must be {wanted}, not {value!r}") from None
+            raise SettingsError(f"{place.of(option.key)}: `{full}` must be {wanted}, not {_shown(value)}") from None
     if "target_tensorflow" in values:
         values["target_asked"] = True
+    if "rule_paths" in values:
+        values["withheld"] = None
     return replace(settings, **values)
+
+
+def _shown(value: object) -> str:
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # a number of thousands of digits, thousands of tables in each other
+        return "a value too long to show"
+    return text if len(text) <= 80 else f"{text[:80]}…"
 
 
 def _unknown(full: str, place: _Place) -> str:
@@ -279,21 +339,28 @@ def _unknown(full: str, place: _Place) -> str:
 def parse_override(text: str) -> Mapping[str, Any]:
     """A `--config KEY=VALUE` as a table; dotted keys name tables. Raises SettingsError."""
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"--config {text}: {error}") from None
+        return _parsed(text)
+    except ValueError as error:
+        raise SettingsError(f"--config {_shown(text)}: {error}") from None
 
 
 _Detector = Callable[[str, str, Callable[[str], str]], "str | None"]
 """Release named in a directory, given the directory, the newest release and how to read a file's text."""
 
 
+MAX_DESCRIBED = 50_000_000
+"""Bytes of the files that describe a project which are read in a run: thousands of names can be links to one file."""
+
+
 class SettingsFinder:
     """The settings of each file: those of the nearest directory that has any.
 
-    `fixed` are used for every file; with `isolated` no file is read. `overrides` are tables put on top. `root` is that
-    of settings that come from no file, by default the working directory. Where nobody asks for a TensorFlow it is the
-    one that the nearest directory pins in which requirements stand.
+    `fixed` are used for every file; with `isolated` no file is read. `overrides` are the user's own tables, put on top.
+    `root` is that of settings that come from no file, by default the working directory. Where nobody asks for a
+    TensorFlow it is the one that the nearest directory pins in which requirements stand.
+
+    What configuration files and `editor` say of `rule-paths` and limits counts as far as the user's `trust` goes;
+    `editor` is a table of an editor that has `root` open, between the files and the user's own.
     """
 
     def __init__(
@@ -302,31 +369,85 @@ class SettingsFinder:
         isolated: bool = False,
         overrides: tuple[Mapping[str, Any], ...] = (),
         root: str = "",
+        trust: Trust | None = None,
+        editor: Mapping[str, Any] | None = None,
     ) -> None:
         self._root = root or os.getcwd()
+        self._trust = trust or Trust()
+        self._editor = editor or {}
         self._isolated = isolated
         self._fixed = fixed or (Settings(root=self._root) if isolated else None)
         self._overrides = overrides
         self._known: dict[str, Settings] = {}
+        self._searched: dict[str, Settings] = {}
+        self._trusted: dict[str, Settings] = {}
+        """What counts of the settings of each configuration file."""
         self._told: dict[tuple[str, str], str | None] = {}
         self._notes: dict[str, None] = {}
+        self._described = 0
+        """Bytes of the files that describe the project."""
 
     def within(self, root: str, fixed: Settings | None, table: Mapping[str, Any]) -> SettingsFinder:
-        """One of the same kind for another root, with `fixed` in place of its own and a table on top of the others."""
+        """One of the same kind for a folder that an editor has open, and whose settings of that editor name a file with
+        `fixed`, in place of its own, and have a table."""
+        if fixed is not None:
+            fixed = replace(fixed, folders=(*fixed.folders, root))
         own = None if self._isolated else self._fixed
-        return SettingsFinder(fixed or own, self._isolated, (*self._overrides, table), root)
+        return SettingsFinder(fixed or own, self._isolated, self._overrides, root, self._trust, table)
+
+    def trusting(self, folder: str) -> SettingsFinder:
+        """One of the same kind for a user who trusts a folder, too."""
+        trust = self._trust.accepting(folder)
+        return SettingsFinder(self._fixed, self._isolated, self._overrides, self._root, trust, self._editor)
+
+    @property
+    def asked(self) -> Settings:
+        """What the user's own tables say, over the defaults. Raises SettingsError."""
+        return reduce(apply, self._overrides, Settings(source="command line"))
 
     def of_directory(self, directory: str) -> Settings:
         """Raises SettingsError."""
         directory = os.path.abspath(directory)
         if directory not in self._known:
-            settings = self._fixed or self._search(directory)
+            settings = self._within_trust(self._fixed or self._search(directory))
             for table in self._overrides:
                 settings = apply(settings, table)
             if not self._isolated and not settings.target_asked and settings.target_tensorflow == NEWEST_TENSORFLOW:
                 settings = replace(settings, target_tensorflow=self._target(directory))
             self._known[directory] = settings
         return self._known[directory]
+
+    def _within_trust(self, settings: Settings) -> Settings:
+        """Settings of a file with the editor's on top, as far as the user trusts both. Raises SettingsError."""
+        if settings.source not in self._trusted:
+            trusted = settings
+            if settings.folders:
+                trusted = self._as_trusted(trusted, settings.source, settings.folders, _GUARDED)
+            if self._editor:
+                trusted = apply(trusted, self._editor, _Place(_OF_EDITOR))
+                guarded = _GUARDED.intersection(key.replace("-", "_") for key in self._editor)
+                trusted = self._as_trusted(trusted, _OF_EDITOR, [self._root], guarded)
+            self._trusted[settings.source] = replace(trusted, folders=())
+        return self._trusted[settings.source]
+
+    def _as_trusted(
+        self, settings: Settings, source: str, folders: Sequence[str], guarded: Collection[str]
+    ) -> Settings:
+        """Settings as far as the user trusts where their `guarded` fields come from: `folders` and those of rules."""
+        changes: dict[str, Any] = {}
+        for name in LIMITS:
+            default, value = getattr(_DEFAULTS, name), getattr(settings, name)
+            if name in guarded and not 0 < value <= default and (folder := self._trust.uncovered(folders)) is not None:
+                changes[name] = default
+                key = name.replace("_", "-")
+                self._notes[f"{source}: {key} = {value} not applied, it stays {default}: {not_trusted(folder)}"] = None
+        if "rule_paths" in guarded and settings.rule_paths:
+            needed = [*folders, *(os.path.join(settings.root, path) for path in settings.rule_paths)]
+            if (folder := self._trust.uncovered(needed)) is not None:
+                is_enough = self._trust.accepting(folders[0]).uncovered(needed) is None
+                remedy = os.path.realpath(folders[0]) if is_enough else ""
+                changes |= {"rule_paths": (), "withheld": Withheld(source, settings.rule_paths, folder, remedy)}
+        return replace(settings, **changes)
 
     def of_file(self, path: str) -> Settings:
         """Raises SettingsError."""
@@ -340,13 +461,23 @@ class SettingsFinder:
 
     def text(self, path: str) -> str:
         """Text of a file that describes the project, "" for one that is missing or cannot be read: `notes` says why."""
+        if self._described > MAX_DESCRIBED:
+            limit = f"only {MAX_DESCRIBED // 1_000_000} MB of .gitignore files, requirements and READMEs are read"
+            self._notes[f"{limit}; the others are ignored"] = None
+            return ""
         try:
-            return read_file(path).decode("utf-8", "replace")
+            data = read_file(path)
+            self._described += len(data)
+            return data.decode("utf-8", "replace")
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return ""
         except OSError as error:
-            self._notes[f"{path}: ignored: {error.strerror or error}"] = None
+            self.note(path, error.strerror or str(error))
             return ""
+
+    def note(self, path: str, reason: str) -> None:
+        """Record that a file or a directory is ignored."""
+        self._notes[f"{path}: ignored: {reason}"] = None
 
     def _target(self, directory: str) -> str:
         """The release that a project's requirements pin or, if they leave it open, that it names elsewhere."""
@@ -357,22 +488,29 @@ class SettingsFinder:
 
     def _nearest(self, told: _Detector, directory: str) -> str | None:
         """What a directory tells of the release, or the nearest of those above it in the project."""
-        key = (told.__name__, directory)
-        if key not in self._told:
+        passed = []
+        while (key := (told.__name__, directory)) not in self._told:
+            passed.append(key)
             found = told(directory, NEWEST_TENSORFLOW, self.text)
             parent = os.path.dirname(directory)
-            is_top = parent == directory or os.path.exists(os.path.join(directory, ".git"))
-            self._told[key] = self._nearest(told, parent) if found is None and not is_top else found
+            if found is not None or parent == directory or os.path.exists(os.path.join(directory, ".git")):
+                self._told[key] = found
+            else:
+                directory = parent
+        self._told |= dict.fromkeys(passed, self._told[key])
         return self._told[key]
 
     def _search(self, directory: str) -> Settings:
-        present = directory
-        while True:
-            for name in FILE_NAMES:
-                path = os.path.join(present, name)
-                if os.path.isfile(path) and (settings := load(path)) is not None:
-                    return settings
-            parent = os.path.dirname(present)
-            if parent == present:
-                return Settings(root=self._root)
-            present = parent
+        """Settings of the nearest directory that has any. Raises SettingsError."""
+        passed = []
+        while (settings := self._searched.get(directory)) is None:
+            passed.append(directory)
+            paths = [os.path.join(directory, name) for name in FILE_NAMES]
+            settings = next((own for path in paths if os.path.isfile(path) and (own := load(path)) is not None), None)
+            parent = os.path.dirname(directory)
+            if settings is not None or parent == directory:
+                break
+            directory = parent
+        settings = settings or Settings(root=self._root)
+        self._searched |= dict.fromkeys(passed, settings)
+        return settings

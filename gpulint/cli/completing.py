@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 from click.shell_completion import CompletionItem
 
 from gpulint.linting import pack
+from gpulint.linting.selection import Catalogue
 from gpulint.output.rule_page import summary
 from gpulint.settings import OPTIONS, SettingsError, SettingsFinder
 
@@ -37,9 +36,8 @@ def setting(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
 
 
 def _rules() -> pack.Pack:
-    """The rules of this directory; those that ship where its settings or its rules cannot be read."""
+    """The rules of this directory that the user trusts; the shipped ones where settings or rules cannot be read."""
     try:
-        settings = SettingsFinder().of_directory(".")
-        return pack.load([os.path.join(settings.root, path) for path in settings.rule_paths])
+        return Catalogue.load(pack.Sources.of(SettingsFinder().of_directory("."))).pack
     except (SettingsError, pack.PackError):
         return pack.load(installed=False)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import click
 
 from gpulint.output.escapes import printable
 from gpulint.settings import Settings, SettingsError, SettingsFinder, load, parse_override
+from gpulint.trust import Trust
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,10 +30,17 @@ def say(text: str) -> None:
     click.echo(f"gpulint: {printable(text)}", err=True)
 
 
+def say_each(lines: Iterable[str]) -> None:
+    """Several lines on standard error."""
+    for line in lines:
+        say(line)
+
+
 def configuration(function: F) -> F:
-    """`--config`, `--isolated`, `--target-tensorflow`."""
+    """`--config`, `--isolated`, `--trust`, `--target-tensorflow`."""
     for option in (
         click.option("--target-tensorflow", metavar="X.Y", help="The TensorFlow release the program runs on."),
+        click.option("--trust", is_flag=True, help="Run the rules and raise the limits that configurations name."),
         click.option("--isolated", is_flag=True, help="Read no configuration file."),
         click.option(
             "--config",
@@ -47,7 +55,11 @@ def configuration(function: F) -> F:
 
 
 def finder(
-    configs: tuple[str, ...], isolated: bool, overrides: Mapping[str, Any], target_tensorflow: str | None
+    configs: tuple[str, ...],
+    isolated: bool,
+    overrides: Mapping[str, Any],
+    target_tensorflow: str | None,
+    trust: bool,
 ) -> SettingsFinder:
     """The settings that the options ask for. Raises UserError."""
     fixed: Settings | None = None
@@ -65,7 +77,7 @@ def finder(
         if target_tensorflow is not None:
             tables.append({"target-tensorflow": target_tensorflow})
         tables.append(overrides)
-        found = SettingsFinder(fixed, isolated, tuple(tables))
+        found = SettingsFinder(fixed, isolated, tuple(tables), trust=Trust(trust))
         found.of_directory(".")
     except SettingsError as error:
         raise UserError(str(error)) from None

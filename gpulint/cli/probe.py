@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 from collections.abc import Callable
@@ -121,6 +120,7 @@ def command(
     configs: tuple[str, ...],
     isolated: bool,
     target_tensorflow: str | None,
+    trust: bool,
     color: str,
 ) -> None:
     """Run a program and hold what its devices did against what its code says.
@@ -133,7 +133,7 @@ def command(
     """
     chosen = {"timeout": timeout, "hang-after": hang_after, "steps": steps, "warmup": warmup, "strict": strict}
     overrides = {"probe": {key: value for key, value in chosen.items() if value is not None}}
-    finder = options.finder(configs, isolated, overrides, target_tensorflow)
+    finder = options.finder(configs, isolated, overrides, target_tensorflow, trust)
     settings = finder.of_directory(".")
     catalogue = _catalogue(finder, isolated)
     expected = _expected(settings, expect)
@@ -239,9 +239,11 @@ def _profile(log_directory: str, steps: int) -> Profile:
 
 def _catalogue(finder: SettingsFinder, isolated: bool) -> Catalogue:
     settings = finder.of_directory(".")
+    if settings.withheld is not None:
+        options.say(str(settings.withheld))
+    options.say_each(finder.notes)
     try:
-        paths = [os.path.join(settings.root, path) for path in settings.rule_paths]
-        catalogue = Catalogue(pack.load(paths, installed=not isolated))
+        catalogue = Catalogue.load(pack.Sources.of(settings, installed=not isolated))
         Selection(catalogue, settings)
     except (SettingsError, pack.PackError) as error:
         raise UserError(str(error)) from None

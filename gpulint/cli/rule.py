@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import Any
 
 import click
@@ -28,23 +27,27 @@ def command(
     configs: tuple[str, ...],
     isolated: bool,
     target_tensorflow: str | None,
+    trust: bool,
 ) -> None:
     """Explain a rule, by its code or name."""
-    settings = options.finder(configs, isolated, {}, target_tensorflow).of_directory(".")
+    settings = options.finder(configs, isolated, {}, target_tensorflow, trust).of_directory(".")
     try:
-        paths = [os.path.join(settings.root, path) for path in settings.rule_paths]
-        catalogue = Catalogue(pack.load(paths, installed=not isolated))
+        catalogue = Catalogue.load(pack.Sources.of(settings, installed=not isolated))
     except pack.PackError as error:
         raise UserError(str(error)) from None
+    withheld = f"; {settings.withheld}" if settings.withheld is not None else ""
     if everything:
         click.echo(_all(catalogue, output_format))
+        if withheld:
+            options.say(str(settings.withheld))
         return
     if word is None:
         raise UserError("name a rule, or list them with --all")
     rule = catalogue.rule(word)
     if rule is None:
         near = catalogue.nearest(word)
-        raise UserError(f"there is no rule `{word}`" + (f"; did you mean `{near}`?" if near else ""))
+        hint = f"; did you mean `{near}`?" if near else ""
+        raise UserError(f"there is no rule `{word}`{withheld or hint}")
     click.echo(json.dumps(_data(rule), indent=2) if output_format == "json" else page(rule))
 
 

@@ -19,7 +19,13 @@ from gpulint.cli.options import UserError
 @click.option("--verbose", "-v", is_flag=True, help="Log the protocol to standard error.")
 @options.configuration
 def command(
-    stdio: bool, tcp: str | None, verbose: bool, configs: tuple[str, ...], isolated: bool, target_tensorflow: str | None
+    stdio: bool,
+    tcp: str | None,
+    verbose: bool,
+    configs: tuple[str, ...],
+    isolated: bool,
+    target_tensorflow: str | None,
+    trust: bool,
 ) -> None:
     """Serve an editor by the Language Server Protocol.
 
@@ -33,7 +39,8 @@ def command(
     from gpulint.server.handlers import server
 
     logging.basicConfig(level=logging.DEBUG if verbose else logging.ERROR, stream=sys.stderr)
-    made = server(options.finder(configs, isolated, {}, target_tensorflow), installed=not isolated)
+    finder = options.finder(configs, isolated, {}, target_tensorflow, trust)
+    made = server(finder, installed=not isolated)
     if tcp is not None:
         made.start_tcp(*_address(tcp))
         return

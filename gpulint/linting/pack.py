@@ -9,9 +9,11 @@ import pkgutil
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from types import ModuleType
 
 from gpulint.linting.rule import Rule
+from gpulint.settings import Settings
 
 SHIPPED = "gpulint.rules"
 ENTRY_POINTS = "gpulint.rules"
@@ -27,6 +29,24 @@ class PackError(Exception):
 
 Pack = tuple[type[Rule], ...]
 """All rules, by code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where the rules of a run come from, besides the shipped pack: `folders`, by absolute path, and `installed` packs.
+
+    With `withheld` the configuration names more folders, which the user does not trust.
+    """
+
+    folders: tuple[str, ...] = ()
+    installed: bool = True
+    withheld: bool = False
+
+    @classmethod
+    def of(cls, settings: Settings, installed: bool = True) -> Sources:
+        """The sources that settings name; those from a SettingsFinder name only what the user trusts."""
+        folders = (os.path.abspath(os.path.join(settings.root, path)) for path in settings.rule_paths)
+        return cls(tuple(folders), installed, settings.withheld is not None)
 
 
 def load(rule_paths: Iterable[str] = (), installed: bool = True) -> Pack:

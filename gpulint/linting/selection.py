@@ -6,24 +6,30 @@ import difflib
 import os
 from collections.abc import Iterable
 
-import pathspec
-
 from gpulint.analysis.questions import is_test
 from gpulint.analysis.relevance import Subject
 from gpulint.knowledge.releases import release
+from gpulint.linting import pack
 from gpulint.linting.finding import Severity
 from gpulint.linting.pack import Pack
 from gpulint.linting.rule import Rule
 from gpulint.settings import Settings, SettingsError
+from gpulint.sources.globs import MAX_WEIGHT, TOO_HEAVY, Globs
 
 
 class Catalogue:
-    """The rules of a pack by code and name."""
+    """The rules of a pack by code and name. Without `is_complete` there may be others, which were not loaded."""
 
-    def __init__(self, pack: Pack) -> None:
+    def __init__(self, pack: Pack, is_complete: bool = True) -> None:
         self.pack = pack
+        self.is_complete = is_complete
         self._by_name = {rule.name: rule.code for rule in pack}
         self._by_code = {rule.code: rule for rule in pack}
+
+    @classmethod
+    def load(cls, sources: pack.Sources) -> Catalogue:
+        """The rules of all sources. Raises PackError."""
+        return cls(pack.load(sources.folders, sources.installed), not sources.withheld)
 
     def code(self, word: str) -> str | None:
         """The code that a code or name stands for."""
@@ -67,7 +73,10 @@ class Catalogue:
         return next((one for one in shorter if any(code.startswith(one) for code in self._by_code)), None)
 
     def expand(self, words: Iterable[str], origin: str) -> dict[str, int]:
-        """Codes that codes, prefixes, names or ALL select, with how exact the selector was. Raises SettingsError."""
+        """Codes that codes, prefixes, names or ALL select, with how exact the selector was.
+
+        Raises SettingsError for a word that selects nothing, unless the catalogue is incomplete.
+        """
         chosen: dict[str, int] = {}
         for word in words:
             if word.upper() == "ALL":
@@ -77,7 +86,7 @@ class Catalogue:
             else:
                 matches = [code for code in self._by_code if word and code.startswith(word.upper())]
                 weight = 1 + len(word)
-            if not matches:
+            if not matches and self.is_complete:
                 near = self._longest_prefix(word) or self.nearest(word)
                 hint = f"; did you mean `{near}`?" if near else ""
                 raise SettingsError(f"{origin}: there is no rule `{word}`{hint}")
@@ -109,12 +118,11 @@ class Selection:
         unfixable = catalogue.expand(settings.unfixable, f"{origin}: unfixable")
         self.fixable = frozenset(code for code, weight in fixable.items() if unfixable.get(code, -1) < weight)
         """Codes of the rules whose findings may be fixed."""
-        self._per_file = [
-            (
-                pathspec.GitIgnoreSpec.from_lines([pattern]),
-                frozenset(catalogue.expand(words, f"{origin}: per-file-ignores")),
-            )
-            for pattern, words in settings.per_file_ignores
+        self._per_file = Globs(pattern for pattern, _ in settings.per_file_ignores)
+        if self._per_file.weight > MAX_WEIGHT:
+            raise SettingsError(f"{origin}: per-file-ignores: {TOO_HEAVY}")
+        self._off = [
+            frozenset(catalogue.expand(words, f"{origin}: per-file-ignores")) for _, words in settings.per_file_ignores
         ]
         self._root = settings.root
         self.rules_of_tests = tuple(rule for rule in self.rules if not (rule.about_cost or rule.raises))
@@ -138,10 +146,10 @@ class Selection:
 
     def ignored_in(self, path: str) -> frozenset[str]:
         """Codes that are off in one file."""
-        if not self._per_file:
+        if not self._off:
             return frozenset()
         relative = os.path.relpath(path, self._root).replace(os.sep, "/")
-        return frozenset(code for spec, codes in self._per_file if spec.match_file(relative) for code in codes)
+        return frozenset().union(*(self._off[number] for number in self._per_file.matching(relative)))
 
     def severity(self, rule: type[Rule]) -> Severity:
         return Severity(self._severity.get(rule.code, rule.severity.value))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import tempfile
@@ -12,11 +13,13 @@ from urllib.parse import unquote
 
 from lsprotocol import types
 from pygls.capabilities import get_capability
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from gpulint import __version__
 from gpulint.linting.selection import Catalogue
+from gpulint.output.escapes import printable
 from gpulint.output.rule_page import page
 from gpulint.rewriting.fix import is_wanted
 from gpulint.server import actions, hover
@@ -30,8 +33,12 @@ from gpulint.server.positions import overlaps
 from gpulint.server.session import Session
 from gpulint.server.views import Published, Told, View
 from gpulint.settings import SettingsError, SettingsFinder
+from gpulint.trust import CannotTrust, Withheld, remember
 
 logger = logging.getLogger(__name__)
+
+TRUST, NOT_NOW = "Trust this folder", "Not now"
+"""Answers to the question whether a folder's own rules are loaded."""
 
 
 class Server(LanguageServer):
@@ -50,6 +57,9 @@ class Server(LanguageServer):
         self._view: View | None = None
         self._published = Published()
         self._problems: tuple[str, ...] = ()
+        self._notes: set[str] = set()
+        self._asked: set[str] = set()
+        self._questions: set[asyncio.Task[None]] = set()
         self.pulls = False
         """Whether the client asks for diagnostics: then none are published."""
         self._pages: tempfile.TemporaryDirectory[str] | None = None
@@ -103,6 +113,8 @@ class Server(LanguageServer):
     def stop(self) -> None:
         """End the session."""
         self.session.close()
+        for question in self._questions:
+            question.cancel()
         if self._pages is not None:
             self._pages.cleanup()
 
@@ -118,8 +130,8 @@ class Server(LanguageServer):
         roots = [path for uri in uris if (path := to_fs_path(uri))]
         return Folders(self._finder, self._installed, roots, self._options)
 
-    def _say(self, message: str) -> None:
-        self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"gpulint: {message}"))
+    def _say(self, message: str, kind: types.MessageType = types.MessageType.Error) -> None:
+        self.window_show_message(types.ShowMessageParams(kind, f"gpulint: {_plain(message)}"))
 
     def snapshot(self, number: int) -> Snapshot:
         """The open Python files and notebooks as they are now."""
@@ -158,6 +170,43 @@ class Server(LanguageServer):
                 self._tell(one)
         elif news:
             self.workspace_diagnostic_refresh(None)
+        self._look_into_folders()
+
+    def _look_into_folders(self) -> None:
+        """Log what of the folders is ignored, and ask for trust where one has rules that must not be loaded."""
+        for folder in self._folders.known:
+            for note in folder.finder.notes:
+                if note not in self._notes:
+                    self._notes.add(note)
+                    said = types.LogMessageParams(types.MessageType.Warning, f"gpulint: {_plain(note)}")
+                    self.window_log_message(said)
+            withheld = folder.withheld
+            if withheld is not None and (subject := withheld.remedy or withheld.folder) not in self._asked:
+                self._asked.add(subject)
+                question = asyncio.get_running_loop().create_task(self._ask(withheld))
+                self._questions.add(question)
+                question.add_done_callback(self._questions.discard)
+
+    async def _ask(self, withheld: Withheld) -> None:
+        """Ask whether to trust a configuration's folder; say what is wrong where that is not enough or not possible."""
+        answer: types.MessageActionItem | None = None
+        can_ask = get_capability(self.client_capabilities, "window.show_message", None) is not None
+        if withheld.remedy and can_ask:
+            actions = [types.MessageActionItem(TRUST), types.MessageActionItem(NOT_NOW)]
+            params = types.ShowMessageRequestParams(types.MessageType.Warning, _question(withheld), actions)
+            try:
+                answer = await self.window_show_message_request_async(params)
+            except JsonRpcException:
+                can_ask = False
+        if not (withheld.remedy and can_ask):
+            self._say(str(withheld), types.MessageType.Warning)
+        elif answer is not None and answer.title == TRUST:
+            try:
+                remember(withheld.remedy)
+            except CannotTrust as error:
+                self._say(f"{error}; {withheld.remedy} is trusted in this session only")
+            self._finder = self._finder.trusting(withheld.remedy)
+            self.reread()
 
     def _is_gone(self, uri: str, report: Report) -> bool:
         """Whether nothing is to be said of a document any more: it is not there, or told of cell by cell."""
@@ -291,3 +340,14 @@ class Server(LanguageServer):
             await self.window_show_document_async(types.ShowDocumentParams(file.as_uri(), take_focus=True))
         else:
             self.window_show_message(types.ShowMessageParams(types.MessageType.Info, page(rule)))
+
+
+def _question(withheld: Withheld) -> str:
+    named = ", ".join(path[:80] for path in withheld.paths[:3]) + (", …" if len(withheld.paths) > 3 else "")
+    source = os.path.basename(withheld.source)
+    return _plain(f"{source} in {withheld.remedy} names rules of its own in {named}. Loading them runs their code.")
+
+
+def _plain(text: str) -> str:
+    """Text of a message without control characters, and without links, which some editors follow to commands."""
+    return printable(text).replace("](", "] (")

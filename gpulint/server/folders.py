@@ -10,16 +10,18 @@ from gpulint.linting import pack
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.server.options import Options
 from gpulint.settings import SettingsError, SettingsFinder, load
+from gpulint.trust import Withheld
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A workspace folder, or the directory of a file that is in none."""
+    """A workspace folder, or the directory of a file that is in none; `withheld` are rules that it must not load."""
 
     root: str
     finder: SettingsFinder
     catalogue: Catalogue
     is_workspace: bool
+    withheld: Withheld | None = None
 
 
 class Folders:
@@ -34,6 +36,11 @@ class Folders:
         self._roots = sorted({os.path.abspath(root) for root in roots}, key=len, reverse=True)
         self._options = options
         self._known: dict[str, Folder] = {}
+
+    @property
+    def known(self) -> Sequence[Folder]:
+        """The folders that were read."""
+        return tuple(self._known.values())
 
     @property
     def roots(self) -> Sequence[str]:
@@ -55,11 +62,10 @@ class Folders:
                     raise SettingsError(f"{file} has no [tool.gpulint] table")
             finder = self._finder.within(root, fixed, self._options.settings)
             settings = finder.of_directory(root)
-            paths = [os.path.join(settings.root, one) for one in settings.rule_paths]
             try:
-                catalogue = Catalogue(pack.load(paths, self._installed))
+                catalogue = Catalogue.load(pack.Sources.of(settings, self._installed))
             except pack.PackError as error:
                 raise SettingsError(str(error)) from None
             Selection(catalogue, settings)
-            self._known[root] = Folder(root, finder, catalogue, root in self._roots)
+            self._known[root] = Folder(root, finder, catalogue, root in self._roots, settings.withheld)
         return self._known[root]

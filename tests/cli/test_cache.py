@@ -167,6 +167,7 @@ def test_the_code_of_the_users_rules_and_of_what_they_import_counts(
     (project / "words").mkdir()
     (project / "words" / "tensorflow_words.py").write_text("WORD = 'one'\n")
     monkeypatch.setenv("PYTHONPATH", str(project / "words"), prepend=":")
+    monkeypatch.setenv("GPULINT_TRUST", str(project))
     (project / "gpulint.toml").write_text("rule-paths = ['own']\nexclude = ['own', 'words']\n")
     assert "one RULE" in run().stdout
     assert analysed(run("-v")) == 0

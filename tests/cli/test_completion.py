@@ -99,6 +99,7 @@ def test_rules_of_the_project_are_offered_while_they_can_be_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GPULINT_TRUST", str(tmp_path))
     (tmp_path / "gpulint.toml").write_text('rule-paths = ["lint"]\n')
     (tmp_path / "lint").mkdir()
     (tmp_path / "lint" / "small.py").write_text(

@@ -49,6 +49,7 @@ FILLER = ("# " + "x" * 98 + "\n") * 1500
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GPULINT_TRUST", str(tmp_path))
     (tmp_path / "deadly_rules").mkdir()
     (tmp_path / "deadly_rules" / "deadly.py").write_text(DEADLY)
     (tmp_path / "gpulint.toml").write_text("rule-paths = ['deadly_rules']\nexclude = ['deadly_rules']\n")

@@ -29,6 +29,9 @@ class Editor:
         self.messages: list[str] = []
         self.registered: list[str] = []
         self.shown: list[str] = []
+        self.logged: list[str] = []
+        self.questions: list[types.ShowMessageRequestParams] = []
+        self.answers: asyncio.Queue[str] = asyncio.Queue()
         self.refreshes = 0
         self.configuration: Any = None
         self._cells = 0
@@ -47,6 +50,17 @@ class Editor:
         @client.feature(types.WINDOW_SHOW_MESSAGE)
         def message(params: types.ShowMessageParams) -> None:
             self.messages.append(params.message)
+            self._news.set()
+
+        @client.feature(types.WINDOW_SHOW_MESSAGE_REQUEST)
+        async def question(params: types.ShowMessageRequestParams) -> types.MessageActionItem:
+            self.questions.append(params)
+            self._news.set()
+            return types.MessageActionItem(await self.answers.get())
+
+        @client.feature(types.WINDOW_LOG_MESSAGE)
+        def log(params: types.LogMessageParams) -> None:
+            self.logged.append(params.message)
             self._news.set()
 
         @client.feature(types.CLIENT_REGISTER_CAPABILITY)

@@ -173,7 +173,7 @@ class Broken(Rule):
         editor.type(uri, PINNED)
         assert [one.code for one in await editor.diagnostics(uri)] == ["GPU101"]
 
-    edit(test, tmp_path)
+    edit(test, tmp_path, arguments=("--trust",))
 
 
 def test_the_server_watches_settings_where_the_client_can(tmp_path: Path) -> None:
