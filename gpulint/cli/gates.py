@@ -62,7 +62,7 @@ class Gates:
             named = os.path.join(settings.root, settings.baseline)
         if (choices["write_baseline"] or choices["prune_baseline"]) and named is None:
             raise UserError("name the baseline with --baseline FILE, or in the settings")
-        changes = _changes_since(choices["since"]) if choices["since"] is not None else None
+        changes = _changes_since(choices["since"], settings) if choices["since"] is not None else None
         reason = _reason(choices["add_ignore"]) if choices["add_ignore"] is not None else None
         return cls(named, choices["write_baseline"], choices["prune_baseline"], changes, reason)
 
@@ -139,11 +139,11 @@ class Gates:
         return any(written)
 
 
-def _changes_since(revision: str) -> Changes:
+def _changes_since(revision: str, settings: Settings) -> Changes:
     from gpulint.sources.changes import NoChanges, changes_since
 
     try:
-        return changes_since(revision)
+        return changes_since(revision, read=settings.read)
     except NoChanges as error:
         raise UserError(f"--since: {error}") from None
 
@@ -158,11 +158,16 @@ def _reason(text: str) -> str:
 
 
 def _is_new(finding: Finding, changes: Changes, in_file: Callable[[Span], Span]) -> bool:
-    """Whether what changed is what is reported, or what explains it."""
-    if finding.code == SYNTAX_ERROR:
-        return changes.has_file(finding.span.path)
-    spans = [in_file(span) for span in (finding.span, *(one.span for one in finding.related))]
-    return any(changes.has_rows(span.path, span.row, span.end_row) for span in spans)
+    """Whether what changed is what is reported, or what explains it. Raises UserError."""
+    from gpulint.sources.changes import NoChanges
+
+    try:
+        if finding.code == SYNTAX_ERROR:
+            return changes.has_file(finding.span.path)
+        spans = [in_file(span) for span in (finding.span, *(one.span for one in finding.related))]
+        return any(changes.has_rows(span.path, span.row, span.end_row) for span in spans)
+    except NoChanges as error:
+        raise UserError(f"--since: {error}") from None
 
 
 def _ignore(path: str, places: list[tuple[int, str]], reason: str) -> int:

@@ -236,7 +236,81 @@ def test_since_reports_a_file_that_stopped_parsing(repository: Path) -> None:
     assert [line.split(" ")[1] for line in found(check("--since", "HEAD"))] == ["GPU001"]
 
 
-@pytest.mark.parametrize("revision", ["nothing", "--help", "HEAD..HEAD", ""])
+def test_since_ignores_line_ends(repository: Path) -> None:
+    text = (repository / "pinned.py").read_bytes()
+    (repository / "pinned.py").write_bytes(text.replace(b"\n", b"\r\n"))
+    assert check("--since", "HEAD").exit_code == 0
+    (repository / "pinned.py").write_bytes(
+        text.replace(b"\n", b"\r\n") + b"with tf.device('/gpu:1'):\r\n    tf.zeros(3)\r\n"
+    )
+    assert found(check("--since", "HEAD")) == ["pinned.py:18:6: GPU101"]
+
+
+def test_since_compares_the_file_whatever_the_index_has(repository: Path) -> None:
+    git(repository, "rm", "-q", "--cached", "pinned.py")
+    assert check("--since", "HEAD").exit_code == 0
+    (repository / "moved.py").write_text(PINNED)
+    git(repository, "add", "moved.py")
+    (repository / "moved.py").write_text(functions("third") + "# a\n" * 40 + PINNED)
+    assert found(check("--since", "HEAD")) == ["moved.py:52:6: GPU101"]
+
+
+def test_since_works_during_a_merge(repository: Path) -> None:
+    git(repository, "checkout", "-qb", "other")
+    (repository / "pinned.py").write_text(functions("other", "second"))
+    git(repository, "commit", "-qam", "other")
+    git(repository, "checkout", "-q", "-")
+    (repository / "pinned.py").write_text(functions("ours", "second"))
+    git(repository, "commit", "-qam", "ours")
+    with pytest.raises(subprocess.CalledProcessError):
+        git(repository, "merge", "other")
+    (repository / "pinned.py").write_text(functions("both", "second"))
+    assert found(check("--since", "HEAD")) == []
+    assert found(check("--since", "HEAD~1")) == []
+    (repository / "pinned.py").write_text(functions("both", "second") + PINNED)
+    assert found(check("--since", "HEAD")) == ["pinned.py:20:6: GPU101"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need privileges on Windows")
+def test_since_compares_where_a_link_leads(repository: Path) -> None:
+    (repository / "link.py").symlink_to("pinned.py")
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "second")
+    assert check("--since", "HEAD", "link.py").exit_code == 0
+    (repository / "link.py").unlink()
+    (repository / "link.py").symlink_to("moved.py")
+    assert found(check("--since", "HEAD", "link.py")) == ["link.py:5:10: GPU101"]
+
+
+def test_since_works_in_a_hook_and_in_a_linked_working_tree(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    git(repository, "mv", "moved.py", "renamed.py")
+    monkeypatch.setenv("GIT_DIR", ".git")
+    monkeypatch.setenv("GIT_INDEX_FILE", ".git/index")
+    assert check("--since", "HEAD").exit_code == 0
+    monkeypatch.delenv("GIT_DIR")
+    monkeypatch.delenv("GIT_INDEX_FILE")
+    git(repository, "worktree", "add", "-q", "linked")
+    monkeypatch.chdir(repository / "linked")
+    assert check("--since", "HEAD").exit_code == 0
+    (repository / "linked" / "new.py").write_text(PINNED)
+    assert found(check("--since", "HEAD")) == ["new.py:3:6: GPU101"]
+
+
+def test_since_says_what_a_partial_clone_lacks(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (repository / "pinned.py").write_text(functions("first", "third"))
+    git(repository, "commit", "-qam", "second")
+    git(repository, "config", "uploadpack.allowFilter", "true")
+    git(repository, "clone", "-q", "--filter=blob:none", repository.as_uri(), "partial")
+    monkeypatch.chdir(repository / "partial")
+    assert check("--since", "HEAD").exit_code == 0
+    lacking = check("--since", "HEAD~1")
+    assert (lacking.exit_code, lacking.stderr.count("\n")) == (2, 1)
+    assert "`git diff --stat REV` fetches them" in lacking.stderr
+    git(repository / "partial", "diff", "--stat", "HEAD~1")
+    assert found(check("--since", "HEAD~1")) == []
+
+
+@pytest.mark.parametrize("revision", ["nothing", "--help", "HEAD..HEAD", "^HEAD", "HEAD:pinned.py", ""])
 def test_since_an_unknown_revision_is_an_error(repository: Path, revision: str) -> None:
     result = check(f"--since={revision}")
     assert (result.exit_code, result.stdout) == (2, "")
