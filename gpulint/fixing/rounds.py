@@ -17,6 +17,9 @@ from gpulint.sources.source import Source
 MAX_ROUNDS = 10
 """Times that a file is changed at most: a fix can make room for another."""
 
+MAX_TRIES = 3 * MAX_ROUNDS
+"""Contents of a file that are tried at most: what does not go well is taken back."""
+
 
 @dataclass(slots=True)
 class Fixed:
@@ -51,6 +54,7 @@ class Fixer:
         self._sources: dict[str, Source] = {}
         self._contents: dict[str, bytes] = {}
         self._rounds: Counter[str] = Counter()
+        self._tries: Counter[str] = Counter()
         self._careful: set[str] = set()
         self._refused: set[tuple[str, str]] = set()
         self._fixed: list[Finding] = []
@@ -72,7 +76,8 @@ class Fixer:
             for path in trial:
                 programs |= checked.result.programs.get(path, set())
             before, checked = checked, self._check(sorted(programs), {**self._contents, **trial})
-            good = {path for path in trial if _is_better(path, proposed[path][1], before.result, checked.result)}
+            old, new = _numbers(before.result), _numbers(checked.result)
+            good = {path for path in trial if _is_better(proposed[path][1], old[path], new[path])}
             left = {_key(one) for one in checked.result.findings}
             for path, (content, findings) in proposed.items():
                 kept = [one for one in findings if _key(one) in left]
@@ -112,16 +117,18 @@ class Fixer:
     def _next(self, path: str, source: Source, findings: list[Finding]) -> tuple[bytes, list[Finding]] | None:
         """What a file is with some of its fixes: all that go together, or one where that did not go well."""
         alone = path in self._careful
-        while findings:
+        while findings and self._tries[path] < MAX_TRIES:
+            self._tries[path] += 1
             fixes = chosen(one.fix for one in findings if one.fix is not None)
             fixes = fixes[:1] if alone else fixes
-            mine = [one for one in findings if any(one.fix is fix for fix in fixes)]
+            applied = {id(fix) for fix in fixes}
+            mine = [one for one in findings if id(one.fix) in applied]
             content = with_edits(source, fixes)
             if content is not None and content != source.data and compiles(path, content, source):
                 return content, mine
             if len(fixes) == 1:
                 self._refused.update(_key(one) for one in mine)
-                findings = [one for one in findings if one not in mine]
+                findings = [one for one in findings if id(one.fix) not in applied]
             alone = True
         return None
 
@@ -130,9 +137,15 @@ def _key(finding: Finding) -> tuple[str, str]:
     return finding.span.path, finding.fingerprint
 
 
-def _is_better(path: str, fixed: list[Finding], before: CheckResult, after: CheckResult) -> bool:
+def _numbers(result: CheckResult) -> dict[str, Counter[str]]:
+    """How many findings of each rule there are, by file."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for finding in result.findings:
+        counts[finding.span.path][finding.code] += 1
+    return counts
+
+
+def _is_better(fixed: list[Finding], old: Counter[str], new: Counter[str]) -> bool:
     """Whether of each rule that was fixed in a file there are as many findings fewer, and of all together no more."""
-    old = Counter(one.code for one in before.findings if one.span.path == path)
-    new = Counter(one.code for one in after.findings if one.span.path == path)
     gone = Counter(one.code for one in fixed)
     return new.total() <= old.total() and all(new[code] <= old[code] - count for code, count in gone.items())

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from gpulint.analysis import Plan
 from gpulint.analysis.contexts import entry_point
+from gpulint.analysis.events import Event
 from gpulint.analysis.paths import has_one_replica
 from gpulint.analysis.questions import hides_all_gpus
 from gpulint.linting.examined import Candidate
@@ -47,6 +48,7 @@ def reports_of(plan: Plan, rules: Iterable[type[Rule]]) -> list[Raised]:
         for event_name, name in instance.subscriptions().items():
             listeners[event_name].append((instance, getattr(instance, name)))
     raised: list[Raised] = []
+    happenings = _Happenings(plan)
     for event in plan.events:
         if (listening := listeners.get(type(event).__name__)) is None:
             continue
@@ -55,27 +57,36 @@ def reports_of(plan: Plan, rules: Iterable[type[Rule]]) -> list[Raised]:
             if (instance.in_graph_mode or not graph_mode) and (instance.in_one_replica or not alone):
                 entry = entry_point(event.where, plan.path)
                 for report in method(event, plan) or ():
-                    raised.append(Raised(type(instance), report, _places(report, event.site, plan), entry))
+                    raised.append(Raised(type(instance), report, happenings.places(report, event.site), entry))
     for instance in instances:
         for report in instance.on_end(plan):
             place = report.happens_at or report.site
-            entry = _entry_at(place, plan)
-            places = _places(report, place, plan) if place != entry else ()
+            entry = happenings.entry(place)
+            places = happenings.places(report, place) if place != entry else ()
             raised.append(Raised(type(instance), report, places, entry))
     return raised
 
 
-def _places(report: Report, place: Site, plan: Plan) -> tuple[Site, ...]:
-    """Where something happens that a report is about: what makes it true, and what it says must change."""
-    if report.site == place or all(event.site != report.site for event in plan.events):
-        return (place,)
-    return (place, report.site)
+class _Happenings:
+    """The events of a plan by their place."""
 
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._at: dict[Site, list[Event]] = defaultdict(list)
+        for event in plan.events:
+            self._at[event.site].append(event)
+        self._entries: dict[Site, Site | None] = {}
 
-def _entry_at(place: Site, plan: Plan) -> Site | None:
-    """The one entry point from which a place is reached."""
-    entries = {entry_point(event.where, plan.path) for event in plan.events if event.site == place}
-    return entries.pop() if len(entries) == 1 else None
+    def places(self, report: Report, place: Site) -> tuple[Site, ...]:
+        """Where something happens that a report is about: what makes it true, and what it says must change."""
+        return (place,) if report.site == place or report.site not in self._at else (place, report.site)
+
+    def entry(self, place: Site) -> Site | None:
+        """The one entry point from which a place is reached."""
+        if place not in self._entries:
+            entries = {entry_point(event.where, self._plan.path) for event in self._at.get(place, ())}
+            self._entries[place] = entries.pop() if len(entries) == 1 else None
+        return self._entries[place]
 
 
 def without_guessed(

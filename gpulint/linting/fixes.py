@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
 from functools import cached_property
 
 from gpulint.rewriting.draft import Draft
 from gpulint.rewriting.fix import Fix, Offer
-from gpulint.rewriting.in_blocks import in_blocks
-from gpulint.rewriting.in_cells import in_cells
+from gpulint.rewriting.in_blocks import Blocks
+from gpulint.rewriting.in_cells import Cells
+from gpulint.rewriting.kept import Kept, margins
 from gpulint.rewriting.writing import draft_of, written
 from gpulint.sources.source import Source
 
@@ -19,16 +21,26 @@ class Writer:
     def __init__(self, source: Source) -> None:
         self._source = source
 
+    def written(self, offer: Offer, code: str) -> tuple[Fix | None, tuple[str, str] | None]:
+        """The fix that the rule with a code offers, and the fault of one that failed, with its traceback."""
+        try:
+            fix = written(offer, self._draft) if self._draft is not None else None
+            return self._placed(fix) if fix is not None else None, None
+        except Exception as error:  # a fault of one fix leaves its finding as it is
+            message = f"{self._source.file}: the fix of {code} failed: {type(error).__name__}: {error}"
+            return None, (message, traceback.format_exc())
+
     @cached_property
     def _draft(self) -> Draft | None:
         return draft_of(self._source)
 
-    def written(self, offer: Offer, code: str) -> tuple[Fix | None, tuple[str, str] | None]:
-        """The fix that the rule with a code offers, and the fault of one that failed, with its traceback."""
-        if self._draft is None:
-            return None, None
-        try:
-            return in_blocks(in_cells(written(offer, self._draft), self._source), self._source), None
-        except Exception as error:  # a fault of one fix leaves its finding as it is
-            message = f"{self._source.file}: the fix of {code} failed: {type(error).__name__}: {error}"
-            return None, (message, traceback.format_exc())
+    @cached_property
+    def _placed(self) -> Callable[[Fix], Fix | None]:
+        """The fix of the program as one of its file."""
+        source = self._source
+        kept = Kept(margins(self._draft)) if self._draft is not None else Kept()
+        if source.cells is not None:
+            return Cells(source.text, source.cells, kept).placed
+        if source.blocks is not None:
+            return Blocks(source.text, source.blocks, kept).placed
+        return lambda fix: fix

@@ -2,26 +2,44 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, TypeVar
 
 from gpulint.places import Site, Span
 from gpulint.rewriting.fix import Edit, Refused
 from gpulint.syntax import ir
-from gpulint.syntax.enclosing import enclosing
+from gpulint.syntax.enclosing import Enclosing
 
 if TYPE_CHECKING:
     from gpulint.syntax.spans import Layout
 
 N = TypeVar("N", bound=ir.Node)
+A = TypeVar("A", bound=Hashable)
+T = TypeVar("T")
+
+MAX_WRITTEN = 10_000_000
+"""Maximum size of all edits of a program, in characters; further fixes are refused."""
+
+EDIT_SIZE = 100
+"""Size of an edit without its content, about that of its JSON."""
+
+
+class Place(NamedTuple):
+    """The block that contains a statement, and the statement's index in it."""
+
+    block: ir.Block
+    number: int
 
 
 class Draft:
     """The text and syntax of one file. Places in the text are offsets; line ends are line feeds.
 
     `parts` are the rows at which the cells or fenced blocks begin that the program is put together from, if it is:
-    no statement goes over from one to another.
+    no statement goes over from one to another. All fixes of a program share one draft, which computes what they ask of
+    the program once.
     """
 
     def __init__(self, path: str, layout: Layout, parts: Sequence[int] = ()) -> None:
@@ -31,12 +49,27 @@ class Draft:
         self.module = layout.module
         self._layout = layout
         self._line_starts = [0, *(index + 1 for index, letter in enumerate(layout.text) if letter == "\n")]
+        self._written = 0
+        self._known: dict[Any, Any] = {}
         self._nodes: dict[int, ir.Node] = {}
         self._parents: dict[int, ir.Node] = {}
         for parent, node in _walk(layout.module):
             self._nodes[node.number] = node
             if parent is not None:
                 self._parents[node.number] = parent
+
+    def once(self, work: Callable[[Draft, A], T], about: A) -> T:
+        """The result of `work(draft, about)`, computed on the first call. Raises Refused if `work` did."""
+        key = (work, about)
+        if key not in self._known:
+            try:
+                self._known[key] = work(self, about)
+            except Refused as refused:
+                self._known[key] = Refused(*refused.args)  # without its traceback
+        known: T | Refused = self._known[key]
+        if isinstance(known, Refused):
+            raise Refused(*known.args)
+        return known
 
     # --------------------------------------------------------------------------- nodes
 
@@ -75,20 +108,22 @@ class Draft:
 
     def function(self, node: ir.Node) -> ir.FunctionDef | ir.ClassDef | None:
         """The innermost function or class around a node."""
-        around = enclosing(self.module, [node.number])[node.number]
-        around = tuple(one for one in around if one is not node)
-        return around[-1] if around else None
+        around = self._enclosing.of(node.number)
+        return next((one for one in reversed(around) if one is not node), None)
 
     def block(self, statement: ir.Statement) -> ir.Block:
         """The statements among which a statement stands. Raises Refused for an `elif`."""
         if self.text.startswith("elif", self.start(statement)) and isinstance(statement, ir.If):
             raise Refused("it is an `elif`")
-        owner = self.parent(statement)
-        return next(block for block in blocks(owner or self.module) if any(one is statement for one in block))
+        return self.place(statement).block
+
+    def place(self, statement: ir.Statement) -> Place:
+        """The block around a statement. An `elif` is the only statement of its block."""
+        return self._places[statement.number]
 
     def part(self, node: ir.Node) -> int:
         """Which of the parts a node stands in."""
-        return bisect_right(self._parts, self._position(self.start(node))[0])
+        return bisect_right(self._parts, self.row(self.start(node)))
 
     # --------------------------------------------------------------------------- places
 
@@ -107,25 +142,27 @@ class Draft:
         start, end = self.extent(node)
         return self.text[start:end]
 
+    def row(self, offset: int) -> int:
+        """The row of a place, from 1."""
+        return bisect_right(self._line_starts, offset)
+
     def row_start(self, offset: int) -> int:
         """Where the row of a place begins."""
-        return self.text.rfind("\n", 0, offset) + 1
+        return self._line_starts[self.row(offset) - 1]
 
     def row_end(self, offset: int) -> int:
         """Where the row of a place ends: behind its line feed, if it has one."""
-        found = self.text.find("\n", offset)
-        return len(self.text) if found < 0 else found + 1
+        row = self.row(offset)
+        return self._line_starts[row] if row < len(self._line_starts) else len(self.text)
 
     def indent(self, offset: int) -> str:
         """The blanks that the row of a place begins with."""
-        start = self.row_start(offset)
-        row = self.text[start : self.row_end(start)]
-        return row[: len(row) - len(row.lstrip(" \t"))]
+        blanks = _BLANKS.match(self.text, self.row_start(offset))
+        return blanks.group() if blanks is not None else ""
 
     def quoted(self, text: str) -> str:
         """A string literal in the quotes that the file prefers."""
-        quote = "'" if self.text.count("'") > self.text.count('"') else '"'
-        return f"{quote}{text}{quote}"
+        return f"{self._quote}{text}{self._quote}"
 
     def comments(self, start: int, end: int) -> list[tuple[int, int]]:
         """The comments that begin in a stretch of text."""
@@ -139,7 +176,11 @@ class Draft:
     # ---------------------------------------------------------------------------- edits
 
     def replace(self, start: int, end: int, content: str) -> Edit:
-        """Put `content` in place of a stretch of text. Raises Refused where a comment would be lost."""
+        """Put `content` in place of a stretch of text. Raises Refused where a comment would be lost, and once
+        `MAX_WRITTEN` is exceeded."""
+        self._written += EDIT_SIZE + len(content)
+        if self._written > MAX_WRITTEN:
+            raise Refused("the edits of this file are too many")
         lost = [self.text[first:last] for first, last in self.comments(start, end)]
         if any(comment not in content for comment in lost):
             raise Refused("a comment would be lost")
@@ -157,9 +198,26 @@ class Draft:
         """Put `content` in place of a node."""
         return self.replace(*self.extent(node), content)
 
+    @cached_property
+    def _enclosing(self) -> Enclosing:
+        return Enclosing(self.module)
+
+    @cached_property
+    def _places(self) -> dict[int, Place]:
+        owners = [self.module, *self._nodes.values()]
+        found = (block for owner in owners for block in blocks(owner))
+        return {one.number: Place(block, number) for block in found for number, one in enumerate(block)}
+
+    @cached_property
+    def _quote(self) -> str:
+        return "'" if self.text.count("'") > self.text.count('"') else '"'
+
     def _position(self, offset: int) -> tuple[int, int]:
-        row = bisect_right(self._line_starts, offset)
+        row = self.row(offset)
         return row, offset - self._line_starts[row - 1] + 1
+
+
+_BLANKS = re.compile(r"[ \t]*")
 
 
 def is_always(node: ir.Node | None) -> TypeGuard[ir.If]:

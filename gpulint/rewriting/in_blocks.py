@@ -2,62 +2,118 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 
 from gpulint.places import Span
 from gpulint.rewriting.fix import Edit, Fix
+from gpulint.rewriting.kept import Kept
 from gpulint.rewriting.text import edited
 from gpulint.sources.markdown import Block
 from gpulint.sources.source import Source
-from gpulint.syntax.embedded import is_kept
 
 
 def in_blocks(fix: Fix | None, source: Source) -> Fix | None:
-    """The fix with what a quotation puts in front of the rows of a block in front of new rows, too.
-
-    None where an edit is not of one block, or not of rows as their author wrote them, or where a block would not be a
-    piece of program of its own any more. A fix of a file that is not Markdown is as it was.
-    """
+    """The fix as edits of the blocks of a Markdown file; that of another file as it was."""
     if fix is None or source.blocks is None:
         return fix
-    rows = source.text.split("\n")
-    edits: list[Edit] = []
-    pending = list(fix.edits)
-    for block in source.blocks:
-        own = [edit for edit in pending if block.row <= edit.span.row <= block.behind]
-        placed = _in_block(own, block, rows) if own else []
-        if placed is None:
+    return Blocks(source.text, source.blocks, Kept()).placed(fix)
+
+
+class Blocks:
+    """The blocks of a program whose text is `text`."""
+
+    def __init__(self, text: str, blocks: Sequence[Block], kept: Kept) -> None:
+        self._rows = text.split("\n")
+        self._blocks = blocks
+        self._kept = kept
+
+    def placed(self, fix: Fix) -> Fix | None:
+        """The fix with what a quotation puts in front of the rows of a block in front of new rows, too.
+
+        None where an edit is not of one block, or not of rows as their author wrote them, or where a block would not be
+        a piece of program of its own any more.
+        """
+        edits: list[Edit] = []
+        by_block: dict[int, list[Edit]] = {}
+        for edit in fix.edits:
+            index = bisect_right(self._blocks, edit.span.row, key=lambda block: block.row) - 1
+            if index < 0 or edit.span.row > self._blocks[index].behind:
+                return None
+            by_block.setdefault(index, []).append(edit)
+        for index in sorted(by_block):
+            placed = self._in_block(by_block[index], self._blocks[index])
+            if placed is None:
+                return None
+            edits += placed
+        return replace(fix, edits=tuple(edits))
+
+    def _in_block(self, edits: Sequence[Edit], block: Block) -> list[Edit] | None:
+        """Edits of the program as edits of a block of the file; None where that cannot be."""
+        if block.prefix is None or not all(_is_as_written(edit.span, block, self._rows) for edit in edits):
             return None
-        pending = [edit for edit in pending if edit not in own]
-        edits += placed
-    return replace(fix, edits=tuple(edits)) if not pending else None
+        moved = [_moved(edit, 1 - block.row) for edit in edits]
+        if not self._kept.is_kept(block.lines, block.row, moved):
+            return None
+        return _quoted(moved, block, block.prefix) if block.prefix.strip() else list(edits)
 
 
-def _in_block(edits: Sequence[Edit], block: Block, rows: list[str]) -> list[Edit] | None:
-    """Edits of the program as edits of a block of the file; None where that cannot be."""
-    if block.prefix is None or not all(_is_as_written(edit.span, block, rows) for edit in edits):
-        return None
-    before = "".join(f"{line}\n" for line in block.lines)
-    after = edited(before, [_moved(edit, 1 - block.row) for edit in edits])
-    if not is_kept(before, after):
-        return None
-    if not block.prefix.strip():
-        return list(edits)
-    old, new = before.split("\n"), after.split("\n")
-    width = len(block.prefix)
-    if any(line.strip() and line[:width].strip() for line in new):
-        return None
-    quoted = [f"{block.prefix}{line[width:]}".rstrip(" ") + "\n" for line in new]
-    return [
-        Edit(Span(edits[0].span.path, block.row + start, 1, block.row + end, 1), "".join(quoted[first:last]))
-        for tag, start, end, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-        if tag != "equal"
-    ]
+def _quoted(edits: Sequence[Edit], block: Block, prefix: str) -> list[Edit] | None:
+    """Edits of whole rows of a quotation, for edits of the program with rows counted from the first of the block."""
+    lines = [*block.lines, ""]
+    path = edits[0].span.path
+    found: list[Edit] = []
+    for group in _beside(edits):
+        first, behind = group[0].span.row - 1, max(edit.span.end_row for edit in group)
+        old = lines[first:behind]
+        text = edited("\n".join(old), [_moved(edit, -first) for edit in group])
+        new = text.split("\n")
+        same = _same(old, new)
+        old, new, row = old[same:], new[same:], block.row + first + same
+        same = _same(old[::-1], new[::-1])
+        old, new = old[: len(old) - same], new[: len(new) - same]
+        if any(line[: len(prefix)].strip() for line in new):
+            return None
+        quoted = [f"{prefix}{line[len(prefix) :]}".rstrip(" ") + "\n" for line in new]
+        found += [
+            Edit(Span(path, row + start, 1, row + end, 1), "".join(quoted[begin:behind]))
+            for start, end, begin, behind in _differences(old, new)
+        ]
+    return found
 
 
-def _is_as_written(span: Span, block: Block, rows: list[str]) -> bool:
+def _beside(edits: Sequence[Edit]) -> Iterator[list[Edit]]:
+    """The edits in order, those together whose rows touch."""
+    group: list[Edit] = []
+    for edit in sorted(edits):
+        if group and edit.span.row > group[-1].span.end_row + 1:
+            yield group
+            group = []
+        group.append(edit)
+    yield group
+
+
+def _differences(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int, int]]:
+    """Stretches of rows that differ: where each begins and ends in the old and the new ones. Many rows count as one."""
+    if len(old) * len(new) > MAX_COMPARED:
+        return [(0, len(old), 0, len(new))]
+    opcodes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return [(start, end, begin, behind) for tag, start, end, begin, behind in opcodes if tag != "equal"]
+
+
+MAX_COMPARED = 900
+"""Product of the numbers of rows that are compared each with each."""
+
+
+def _same(first: Sequence[str], second: Sequence[str]) -> int:
+    """How many rows two texts begin with alike."""
+    pairs = zip(first, second, strict=False)
+    return next((index for index, (one, other) in enumerate(pairs) if one != other), min(len(first), len(second)))
+
+
+def _is_as_written(span: Span, block: Block, rows: Sequence[str]) -> bool:
     """Whether a span is of one block, and no magic is masked in its rows."""
     last = span.end_row - (span.end_column == 1)
     if max(last, span.row - (span.column == 1)) >= block.behind:

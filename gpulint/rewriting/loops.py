@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from typing import NamedTuple
 
 from gpulint.places import Site
 from gpulint.rewriting.draft import Draft, within
@@ -38,10 +39,15 @@ def made_for(draft: Draft, loop: ir.For) -> ir.Call | None:
     if not isinstance(name, ir.Name):
         return None
     makers = bindings(draft, name.id, draft.function(loop))
-    mentions = [one for statement in draft.module.body for one in within(statement) if isinstance(one, ir.Name)]
-    uses = sum(one.id == name.id for one in mentions)
+    uses = draft.once(_mentions, None)[name.id]
     made = makers[0].value if len(makers) == 1 and isinstance(makers[0], ir.Assign) else None
     return made if uses == 2 and isinstance(made, ir.Call) else None
+
+
+def _mentions(draft: Draft, nothing: None) -> Counter[str]:
+    """How often each name is written in a file."""
+    nodes = (one for statement in draft.module.body for one in within(statement))
+    return Counter(one.id for one in nodes if isinstance(one, ir.Name))
 
 
 def compiled(draft: Draft, site: Site) -> list[Edit]:
@@ -51,24 +57,44 @@ def compiled(draft: Draft, site: Site) -> list[Edit]:
     above = draft.text[rows(draft, function)[0] : draft.start(function)]
     if "function" in above:
         raise Refused("a comment or decorator there is about it")
-    if any(_needs_python(node) for node in _reached(draft, function)):
+    here = draft.once(_of_function, function)
+    if here.needs_python or not here.calls.isdisjoint(draft.once(_needing_python, None)):
         raise Refused("it needs values of tensors, or keeps something in Python")
     return decorated(draft, site, "tensorflow.function")
 
 
-def _reached(draft: Draft, function: ir.FunctionDef) -> Iterator[ir.Node]:
-    """What is in the body of a function, and of those of the file that it calls by their names."""
-    defined = {one.name: one for part in draft.module.body for one in within(part) if isinstance(one, ir.FunctionDef)}
-    pending, seen = [function], {function.name}
+class _Function(NamedTuple):
+    """Whether the body of a function needs Python at every step, and the names of what it calls but itself."""
+
+    needs_python: bool
+    calls: frozenset[str]
+
+
+def _of_function(draft: Draft, function: ir.FunctionDef) -> _Function:
+    nodes = [node for statement in function.body for node in within(statement)]
+    called = [node.function for node in nodes if isinstance(node, ir.Call)]
+    names = {
+        one.id if isinstance(one, ir.Name) else one.name for one in called if isinstance(one, ir.Name | ir.Attribute)
+    }
+    return _Function(any(map(_needs_python, nodes)), frozenset(names - {function.name}))
+
+
+def _needing_python(draft: Draft, nothing: None) -> set[str]:
+    """The names of the functions of a file that need Python at every step, or call others of the file that do."""
+    nodes = (one for statement in draft.module.body for one in within(statement))
+    functions = {one.name: draft.once(_of_function, one) for one in nodes if isinstance(one, ir.FunctionDef)}
+    callers: dict[str, list[str]] = defaultdict(list)
+    for name, function in functions.items():
+        for called in function.calls:
+            callers[called].append(name)
+    found = {name for name, function in functions.items() if function.needs_python}
+    pending = [*found]
     while pending:
-        one = pending.pop()
-        for node in (inside for statement in one.body for inside in within(statement)):
-            yield node
-            called = node.function if isinstance(node, ir.Call) else None
-            name = called.id if isinstance(called, ir.Name) else called.name if isinstance(called, ir.Attribute) else ""
-            if name in defined and name not in seen:
-                seen.add(name)
-                pending.append(defined[name])
+        for name in callers[pending.pop()]:
+            if name not in found:
+                found.add(name)
+                pending.append(name)
+    return found
 
 
 def _needs_python(node: ir.Node) -> bool:
@@ -128,8 +154,10 @@ def compiled_call(draft: Draft, site: Site, strategy: Site) -> list[Edit]:
 
 def _rows_missing(draft: Draft, start: int) -> str:
     """The empty rows that a function of a module needs above it."""
-    before = draft.text[:start]
-    return "\n" * max(0, 2 - (len(before) - len(before.rstrip("\n")) - 1)) if before else ""
+    if not start:
+        return ""
+    ends = next((number for number in range(3) if draft.text[start - number - 1 : start - number] != "\n"), 3)
+    return "\n" * max(0, 3 - ends)
 
 
 def _outermost(draft: Draft, loop: ir.For) -> ir.Statement:

@@ -2,39 +2,49 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
 
 from gpulint.places import Site
 from gpulint.rewriting.draft import Draft, children, is_always, within
 from gpulint.rewriting.fix import Edit, Refused
 from gpulint.syntax import ir
 
+Scope: TypeAlias = "ir.FunctionDef | ir.ClassDef | None"
+"""A function, a class, or the module (None)."""
 
-def binds(node: ir.Node) -> set[str]:
+
+def binds(draft: Draft, node: ir.Node) -> frozenset[str]:
     """The names that a statement binds, or whose attributes or elements it sets."""
-    found: set[str] = set()
-    for one in within(node, lambda one: one is node or not isinstance(one, ir.FunctionDef | ir.ClassDef | ir.Lambda)):
-        match one:
-            case ir.Assign():
-                found.update(name for target in one.targets for name in _targets(target))
-            case ir.AugAssign() | ir.For() | ir.Walrus():
-                found.update(_targets(one.target))
-            case ir.Delete():
-                found.update(name for target in one.targets for name in _targets(target))
-            case ir.With():
-                found.update(name for _, target in one.items if target is not None for name in _targets(target))
-            case ir.Import():
-                found.update(alias or dotted.partition(".")[0] for dotted, alias in one.names)
-            case ir.ImportFrom():
-                found.update(alias or name for name, alias in one.names)
-            case ir.Handler():
-                found.update([one.name] if one.name else [])
-            case ir.Case():
-                found.update(one.binds)
-    for one in _definitions(node):
-        found.add(one.name)
-    return found
+    return draft.once(_binds, node)
+
+
+def _binds(draft: Draft, node: ir.Node) -> frozenset[str]:
+    inside = within(node, lambda one: one is node or not isinstance(one, ir.FunctionDef | ir.ClassDef | ir.Lambda))
+    return frozenset([*(name for one in inside for name in _bound(one)), *(one.name for one in _definitions(node))])
+
+
+def _bound(node: ir.Node) -> Iterator[str]:
+    """The names that a node itself binds, or whose attributes or elements it sets."""
+    match node:
+        case ir.Assign() | ir.Delete():
+            for each in node.targets:
+                yield from _targets(each)
+        case ir.AugAssign() | ir.For() | ir.Walrus():
+            yield from _targets(node.target)
+        case ir.With():
+            for _, target in node.items:
+                if target is not None:
+                    yield from _targets(target)
+        case ir.Import():
+            yield from (alias or dotted.partition(".")[0] for dotted, alias in node.names)
+        case ir.ImportFrom():
+            yield from (alias or name for name, alias in node.names)
+        case ir.Handler():
+            if node.name:
+                yield node.name
+        case ir.Case():
+            yield from node.binds
 
 
 def _definitions(node: ir.Node) -> Iterator[ir.FunctionDef | ir.ClassDef]:
@@ -58,29 +68,51 @@ def _targets(target: ir.Expr) -> Iterator[str]:
             yield from _targets(target.value)
 
 
-def reads(node: ir.Node) -> set[str]:
+def reads(draft: Draft, node: ir.Node) -> frozenset[str]:
     """The names that a statement mentions, in functions inside it, too."""
-    return {one.id for one in within(node) if isinstance(one, ir.Name)}
+    return draft.once(_reads, node)
 
 
-def bindings(draft: Draft, name: str, scope: ir.FunctionDef | ir.ClassDef | None) -> list[ir.Statement]:
+def _reads(draft: Draft, node: ir.Node) -> frozenset[str]:
+    return frozenset(one.id for one in within(node) if isinstance(one, ir.Name))
+
+
+def bindings(draft: Draft, name: str, scope: Scope) -> Sequence[ir.Statement]:
     """The simple and compound statements of a function, class or module (None) that bind a name themselves."""
-    body = scope.body if scope is not None else draft.module.body
-    return list(_bindings(body, name))
+    return draft.once(_bindings, scope).get(name, ())
 
 
-def _bindings(body: Iterable[ir.Node], name: str) -> Iterator[ir.Statement]:
-    for statement in body:
-        if isinstance(statement, ir.FunctionDef | ir.ClassDef):
-            if statement.name == name:
-                yield statement
-        elif name in binds(statement):
-            inner = [one for one in children(statement) if isinstance(one, ir.Statement | ir.Handler | ir.Case)]
-            own = list(_bindings(inner, name))
-            if own:
-                yield from own
-            elif isinstance(statement, ir.Statement):
-                yield statement
+def _bindings(draft: Draft, scope: Scope) -> dict[str, list[ir.Statement]]:
+    found: dict[str, list[ir.Statement]] = {}
+    for statement in scope.body if scope is not None else draft.module.body:
+        for name, binding in _binding(statement).items():
+            found.setdefault(name, []).extend(binding)
+    return found
+
+
+def _binding(node: ir.Node) -> dict[str, list[ir.Statement]]:
+    """For each name that a statement, handler or case binds: the innermost statements that do, none if that is the
+    handler or case itself."""
+    if isinstance(node, ir.FunctionDef | ir.ClassDef):
+        return {node.name: [node]}
+    found: dict[str, list[ir.Statement]] = {}
+    for one in within(node, lambda one: one is node or not isinstance(one, _OTHERS)):
+        found.update((name, []) for name in _bound(one))
+    for inner in children(node):
+        if isinstance(inner, _PARTS):
+            for name, binding in _binding(inner).items():
+                found.setdefault(name, []).extend(binding)
+    if isinstance(node, ir.Statement):
+        for binding in found.values():
+            if not binding:
+                binding.append(node)
+    return found
+
+
+_PARTS = ir.Statement | ir.Handler | ir.Case
+
+_OTHERS = _PARTS | ir.Lambda
+"""What binds names of its own inside a statement."""
 
 
 def is_local(draft: Draft, name: str, node: ir.Node) -> bool:
@@ -115,22 +147,48 @@ def variable(draft: Draft, made: Site, user: ir.Node) -> str:
     target = maker.targets[0]
     here, there = draft.function(user), draft.function(maker)
     if isinstance(target, ir.Attribute) and isinstance(target.value, ir.Name) and target.value.id == "self":
-        if here is not there or not _is_before(draft, maker, draft.statement(user)):
+        if here is not there or not _is_after_any(draft, _first(draft, [maker]), user):
             raise Refused("it is an attribute that another method sets")
         return draft.source(target)
     if not isinstance(target, ir.Name):
         raise Refused("what is made there has no name")
     name = target.id
-    makers = bindings(draft, name, there)
+    makers = draft.once(_makers, (name, there))
     if here is there:
-        known = any(_is_before(draft, one, draft.statement(user)) for one in makers) or _in_both_arms(
-            draft, makers, draft.statement(user)
-        )
+        known = _is_after_any(draft, makers.first, user)
     else:
-        known = there is None and not is_local(draft, name, user) and _is_of_module(draft, makers)
-    if not known or not all(isinstance(one, ir.Assign) and _is_made(one.value) for one in makers):
+        known = there is None and not is_local(draft, name, user) and makers.is_of_module
+    if not known or not makers.are_calls:
         raise Refused(f"`{name}` is not made for certain before it")
     return name
+
+
+class _Makers(NamedTuple):
+    """The statements that bind a name in a scope.
+
+    `first` has for each block, by the number of its first statement, the number of the first one in it behind which
+    the name is bound. `are_calls` says that all of them bind it to what a call gives.
+    """
+
+    first: dict[int, int]
+    are_calls: bool
+    is_of_module: bool
+
+
+def _makers(draft: Draft, about: tuple[str, Scope]) -> _Makers:
+    makers = bindings(draft, *about)
+    arms = {one.number: one for maker in makers if isinstance(one := draft.parent(maker), ir.If) and one.orelse}
+    made = {maker.number for maker in makers}
+    both = [
+        one
+        for one in arms.values()
+        if all(not made.isdisjoint(each.number for each in arm) for arm in (one.body, one.orelse))
+    ]
+    return _Makers(
+        _first(draft, [*makers, *both]),
+        all(isinstance(one, ir.Assign) and _is_made(one.value) for one in makers),
+        _is_of_module(draft, makers),
+    )
 
 
 def _options(value: ir.Expr | None) -> list[int]:
@@ -146,30 +204,31 @@ def _is_made(value: ir.Expr | None) -> bool:
     return isinstance(value, ir.Call)
 
 
-def _is_before(draft: Draft, first: ir.Statement, second: ir.Statement) -> bool:
-    """Whether whoever gets to the second statement has been at the first: it stands earlier in a block around it."""
-    block = draft.block(first)
-    around: ir.Node | None = second
-    while around is not None and not any(one is around for one in block):
-        around = draft.parent(around)
-    holder = draft.parent(first)
-    if around is None and is_always(holder):
-        return _is_before(draft, holder, second)
-    return around is not None and around is not first and first.number < around.number
+def _first(draft: Draft, statements: Collection[ir.Statement]) -> dict[int, int]:
+    """For each block, by the number of its first statement, the number of the first of some statements in it. What
+    stands in an `if 1:` counts for the block around it, too."""
+    first: dict[int, int] = {}
+    for statement in statements:
+        one: ir.Node | None = statement
+        while isinstance(one, ir.Statement) and (one is statement or is_always(one)):
+            block = draft.place(one).block[0].number
+            first[block] = min(one.number, first.get(block, one.number))
+            one = draft.parent(one)
+    return first
 
 
-def _in_both_arms(draft: Draft, makers: list[ir.Statement], user: ir.Statement) -> bool:
-    """Whether an `if` and its `else` before a statement both make it."""
-    for one in makers:
-        around = draft.parent(one)
-        if isinstance(around, ir.If) and around.orelse and _is_before(draft, around, user):
-            arms = [any(maker in arm for maker in makers) for arm in (around.body, around.orelse)]
-            if all(arms):
+def _is_after_any(draft: Draft, first: dict[int, int], user: ir.Node) -> bool:
+    """Whether whoever gets to a place has been at one of some statements: it stands earlier in a block around it."""
+    around: ir.Node | None = user
+    while around is not None:
+        if isinstance(around, ir.Statement):
+            if first.get(draft.place(around).block[0].number, around.number) < around.number:
                 return True
+        around = draft.parent(around)
     return False
 
 
-def _is_of_module(draft: Draft, makers: list[ir.Statement]) -> bool:
+def _is_of_module(draft: Draft, makers: Sequence[ir.Statement]) -> bool:
     """Whether a name is bound once, in the module's body itself."""
     if len(makers) != 1:
         return False
@@ -187,19 +246,16 @@ def spelled(draft: Draft, dotted: str, user: ir.Node) -> tuple[str, list[Edit]]:
     that is needed. Raises Refused."""
     if not dotted.startswith("tensorflow"):
         raise Refused(f"`{dotted}` is not TensorFlow's")
-    known: dict[str, str] = {}
-    for statement in _imports(draft, user):
-        for name, of in _imported(statement):
-            known[name] = of
-    best = ""
-    for name, of in known.items():
-        if (dotted == of or dotted.startswith(f"{of}.")) and len(of) > len(known.get(best, "")):
+    prefix = dotted
+    while prefix:
+        for name in _known_as(draft, prefix, user):
             if _is_only_imported(draft, name, user):
-                best = name
-    if best:
-        return best + dotted.removeprefix(known[best]), []
+                return name + dotted.removeprefix(prefix), []
+        prefix = prefix.rpartition(".")[0]
     name = free(draft, "tf")
-    return name + dotted.removeprefix("tensorflow"), [_import(draft, f"import tensorflow as {name}")]
+    place, blank = draft.once(_place_of_imports, None)
+    edit = draft.insert(place, f"{blank}import tensorflow as {name}\n")
+    return name + dotted.removeprefix("tensorflow"), [edit]
 
 
 def whole(draft: Draft, node: ir.Node, dotted: str) -> tuple[ir.Node, str]:
@@ -218,30 +274,64 @@ def is_spelled(draft: Draft, node: ir.Node, dotted: str) -> bool:
         inner = inner.value
     if not isinstance(inner, ir.Name) or not parts or not _is_only_imported(draft, inner.id, node):
         return False
-    known = [of for statement in _imports(draft, node) for name, of in _imported(statement) if name == inner.id]
-    return bool(known) and ".".join((known[-1], *parts)) == dotted
+    of = dotted.removesuffix("." + ".".join(parts))
+    return of != dotted and _is_known_as(draft, inner.id, of, node)
 
 
-def _imports(draft: Draft, user: ir.Node) -> Iterator[ir.Import | ir.ImportFrom]:
-    """The imports that are done before a place is reached: of the module, and of the function around it."""
+def _known_as(draft: Draft, dotted: str, user: ir.Node) -> Iterator[str]:
+    """The names that a dotted name is imported under before a place is reached, by the module and the function around
+    it. Those that mean something else somewhere in the module are left out."""
     around = draft.function(user)
-    for body in (draft.module.body, around.body if around is not None else ()):
-        for statement in body:
-            if statement.number > user.number and around is None:
-                return
-            options = statement.body if isinstance(statement, ir.Try) else (statement,)
-            yield from (one for one in options if isinstance(one, ir.Import | ir.ImportFrom))
+    for name in draft.once(_imports, None).get(dotted, ()):
+        if not _is_known_as(draft, name, dotted, user):
+            break  # it is imported behind the place, as those after it are
+        yield name
+    if around is not None:
+        yield from draft.once(_imports, around).get(dotted, ())
 
 
-def _imported(statement: ir.Import | ir.ImportFrom) -> Iterator[tuple[str, str]]:
-    """(local name, dotted name) pairs."""
+def _is_known_as(draft: Draft, name: str, dotted: str, user: ir.Node) -> bool:
+    """Whether it is one of them."""
+    around = draft.function(user)
+    statement = draft.once(_imports, None).get(dotted, {}).get(name)
+    if statement is not None and (around is not None or statement <= user.number):
+        return True
+    return around is not None and name in draft.once(_imports, around).get(dotted, ())
+
+
+def _imports(draft: Draft, scope: Scope) -> dict[str, dict[str, int]]:
+    """For each dotted name that the body of a scope imports: the names that it is imported under, with the number of
+    the first statement that does."""
+    found: dict[str, dict[str, int]] = {}
+    for statement in scope.body if scope is not None else draft.module.body:
+        for one in statement.body if isinstance(statement, ir.Try) else (statement,):
+            for name, of in _imported(one):
+                if draft.once(_meanings, (name, None)) <= {of}:
+                    found.setdefault(of, {}).setdefault(name, statement.number)
+    return found
+
+
+def _meanings(draft: Draft, about: tuple[str, Scope]) -> frozenset[str]:
+    """The dotted names that a name of a scope is imported for; "" for whatever else it is bound to."""
+    name, scope = about
+    found = {""} if isinstance(scope, ir.FunctionDef) and any(one.name == name for one in scope.parameters) else set()
+    for one in bindings(draft, name, scope):
+        if isinstance(one, ir.Import | ir.ImportFrom):
+            found.update(of for local, of in _imported(one) if local == name)
+        else:
+            found.add("")
+    return frozenset(found)
+
+
+def _imported(statement: ir.Statement) -> Iterator[tuple[str, str]]:
+    """(local name, dotted name) pairs of an import; none of another statement."""
     if isinstance(statement, ir.ImportFrom):
         if statement.level == 0:
             yield from ((alias or name, _public(f"{statement.module}.{name}")) for name, alias in statement.names)
-        return
-    for dotted, alias in statement.names:
-        top = dotted.partition(".")[0]
-        yield (alias, _public(dotted)) if alias else (top, top)
+    elif isinstance(statement, ir.Import):
+        for dotted, alias in statement.names:
+            top = dotted.partition(".")[0]
+            yield (alias, _public(dotted)) if alias else (top, top)
 
 
 def _public(dotted: str) -> str:
@@ -252,22 +342,14 @@ def _public(dotted: str) -> str:
 
 
 def _is_only_imported(draft: Draft, name: str, user: ir.Node) -> bool:
-    """Whether nothing but imports binds a name that is used at a place."""
-    scopes: list[ir.FunctionDef | ir.ClassDef | None] = [None, draft.function(user)]
-    makers = [one for scope in scopes for one in bindings(draft, name, scope)]
-    if not all(isinstance(one, ir.Import | ir.ImportFrom) for one in makers):
-        return False
-    meant = Counter(of for one in makers for local, of in _imported_by(one) if local == name)
-    parameters = [one for one in (draft.function(user),) if isinstance(one, ir.FunctionDef)]
-    return len(meant) == 1 and not any(each.name == name for one in parameters for each in one.parameters)
+    """Whether nothing but imports of one thing binds a name that is used at a place."""
+    meant = draft.once(_meanings, (name, None)) | draft.once(_meanings, (name, draft.function(user)))
+    return len(meant) == 1 and "" not in meant
 
 
-def _imported_by(statement: ir.Statement) -> Iterator[tuple[str, str]]:
-    return _imported(statement) if isinstance(statement, ir.Import | ir.ImportFrom) else iter(())
-
-
-def _import(draft: Draft, line: str) -> Edit:
-    """The edit that adds an import: behind those that the module begins with, else behind its docstring."""
+def _place_of_imports(draft: Draft, nothing: None) -> tuple[int, str]:
+    """Where an import is added, and what stands before it: behind those that the module begins with, else behind its
+    docstring. Raises Refused."""
     last: ir.Statement | None = None
     for index, statement in enumerate(draft.module.body):
         is_docstring = index == 0 and draft.module.docstring is not None
@@ -275,10 +357,8 @@ def _import(draft: Draft, line: str) -> Edit:
             break
         last = statement
     if last is None:
-        first = draft.row_start(draft.start(draft.module.body[0])) if draft.module.body else len(draft.text)
-        return draft.insert(first, f"{line}\n")
-    blank = "" if isinstance(last, ir.Import | ir.ImportFrom) else "\n"
+        return draft.row_start(draft.start(draft.module.body[0])) if draft.module.body else len(draft.text), ""
     end = draft.row_end(draft.end(last))
-    if not draft.text[:end].endswith("\n"):
+    if not draft.text.endswith("\n", 0, end):
         raise Refused("the file ends with its imports")
-    return draft.insert(end, f"{blank}{line}\n")
+    return end, "" if isinstance(last, ir.Import | ir.ImportFrom) else "\n"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection
-from itertools import groupby
+from itertools import accumulate
+from typing import NamedTuple
 
 from gpulint.places import Site
 from gpulint.rewriting.draft import Draft, within
@@ -23,16 +25,22 @@ def in_scope(draft: Draft, place: Site, strategy: Site, makers: Collection[Site]
     statement = draft.statement(draft.node(place))
     if not isinstance(statement, ir.Assign | ir.ExpressionStatement):
         raise Refused("it is made in the middle of another statement")
-    block = list(draft.block(statement))
-    index = block.index(statement)
-    making = [_makes(draft, one, makers) for one in block]
-    first, last = _first_part(block, index, making), _last_part(block, index, making)
-    last = max([last, *(at for at in range(index, len(block)) if _builds(block[at], binds(statement)))])
+    block = draft.block(statement)
+    index = draft.place(statement).number
+    making = draft.once(_making, (block[0], frozenset(makers)))
+    used = [making.called.get(name, index) for name in binds(draft, statement)]
+    first, last = making.first[index], max([_last_part(draft, block, index, making), *used])
     name = variable(draft, strategy, block[first])
-    if any(not _can_be_inside(one) for one in block[first : last + 1]):
+    if making.outside[last + 1] > making.outside[first]:
         raise Refused("other statements stand between its parts")
-    parts = [list(group) for _, group in groupby(range(first, last + 1), lambda at: draft.part(block[at]))]
-    return [edit for part in parts for edit in _wrapped(draft, block, part[0], part[-1], f"{name}.scope()")]
+    if making.crowded[last + 1] > making.crowded[first]:
+        raise Refused("a statement shares its row with another one")
+    edits = []
+    while first <= last:
+        behind = bisect_right(block, draft.part(block[first]), first, last + 1, key=draft.part)
+        edits += _wrapped(draft, block, first, behind - 1, f"{name}.scope()")
+        first = behind
+    return edits
 
 
 def managed(draft: Draft, site: Site) -> list[ir.Statement]:
@@ -49,25 +57,77 @@ def with_entered(draft: Draft, site: Site, makers: Collection[Site]) -> list[Edi
     statement = draft.statement(draft.node(site))
     if not is_whole(draft, draft.node(site)):
         raise Refused("the scope is kept")
-    block = list(draft.block(statement))
-    index = block.index(statement)
+    block = draft.block(statement)
+    index = draft.place(statement).number
     rows(draft, statement)
-    making = [_makes(draft, one, makers) for one in block]
-    last = index
-    for position in range(index + 1, len(block)):
-        if making[position] and _can_be_inside(block[position]):
-            last = position
-        elif not isinstance(block[position], ir.Assign | ir.ExpressionStatement):
-            break
-    last = _last_part(block, last, making) if last > index else last
+    making = draft.once(_making, (block[0], frozenset(makers)))
+    last = making.reach[index]
     if last == index:
         raise Refused("nothing is made behind it")
+    last = _last_part(draft, block, last, making)
+    if making.crowded[last + 1] > making.crowded[index + 1]:
+        raise Refused("a statement shares its row with another one")
     start = rows(draft, block[index + 1])[0]
     end = rows(draft, block[last])[1]
-    for one in block[index + 1 : last + 1]:
-        rows(draft, one)
     header = [draft.insert(draft.start(statement), "with "), draft.insert(draft.end(statement), ":")]
     return [*header, *indented(draft, start, end)]
+
+
+class _Making(NamedTuple):
+    """What the statements of a block, by index, have to do with the making of models, optimizers and variables.
+
+    `first` is where the statements begin that make what one is made of. `reach` is the last one behind it that makes
+    something, with nothing but expressions and assignments between them, or itself. `goes_on` is the first one from it
+    on that is no assignment of a constant or of what is made there. `ends` is for `model.add(…)` and the like the last
+    one for that model with nothing but such assignments between them. `called` is by name the last `model(x)` of the
+    block. `outside` and `crowded` count those before it that cannot be in a scope, or have no rows of their own.
+    """
+
+    first: list[int]
+    reach: list[int]
+    goes_on: list[int]
+    ends: list[int]
+    called: dict[str, int]
+    outside: list[int]
+    crowded: list[int]
+
+
+def _making(draft: Draft, about: tuple[ir.Statement, frozenset[Site]]) -> _Making:
+    """What there is to know of the block with that first statement, given the places that make something."""
+    block = draft.place(about[0]).block
+    makes = [_makes(draft, one, about[1]) for one in block]
+    can_be_inside = [_can_be_inside(one) for one in block]
+    reach, goes_on, ends = (list(range(len(block))) for _ in range(3))
+    goes_on.append(len(block))
+    last: int | None = None
+    for index in reversed(range(len(block))):
+        one, following = block[index], goes_on[index + 1]
+        if isinstance(one, ir.Assign) and (makes[index] or isinstance(one.value, ir.Constant)):
+            goes_on[index] = following
+        if (model := _completed(one)) and following < len(block) and _completed(block[following]) == model:
+            ends[index] = ends[following]
+        reach[index] = index if last is None else last
+        if makes[index] and can_be_inside[index]:
+            last = reach[index]
+        elif not isinstance(one, ir.Assign | ir.ExpressionStatement):
+            last = None
+    return _Making(
+        _first_parts(draft, block, makes),
+        reach,
+        goes_on,
+        ends,
+        {name: index for index, one in enumerate(block) if (name := _called(one))},
+        [0, *accumulate(not each for each in can_be_inside)],
+        [0, *accumulate(_is_crowded(draft, one) for one in block)],
+    )
+
+
+def _is_crowded(draft: Draft, statement: ir.Statement) -> bool:
+    try:
+        rows(draft, statement)
+    except Refused:
+        return True
+    return False
 
 
 def _makes(draft: Draft, statement: ir.Statement, makers: Collection[Site]) -> bool:
@@ -77,55 +137,45 @@ def _makes(draft: Draft, statement: ir.Statement, makers: Collection[Site]) -> b
     return any(Site(draft.path, one.number) in makers for one in within(statement))
 
 
-def _first_part(block: list[ir.Statement], index: int, making: list[bool]) -> int:
-    """Where the statements begin that make what the one at `index` is made of."""
-    wanted = reads(block[index])
-    tensors: set[str] = set()
-    for position in range(index):
-        if making[position] or tensors & reads(block[position]):
-            tensors |= binds(block[position])
-    first = index
-    for position in range(index - 1, -1, -1):
-        statement = block[position]
-        bound = binds(statement)
-        if not wanted & bound or isinstance(statement, ir.FunctionDef | ir.ClassDef):
-            continue
-        if bound & tensors and (making[position] or tensors & reads(statement)):
-            first = position
-            wanted |= reads(statement)
-    return first
+def _first_parts(draft: Draft, block: ir.Block, makes: list[bool]) -> list[int]:
+    """Where the statements begin that make what each one of a block is made of."""
+    made: set[str] = set()
+    begins: dict[str, int] = {}
+    found = []
+    for index, statement in enumerate(block):
+        names = reads(draft, statement)
+        first = min([index, *(begins[name] for name in names if name in begins)])
+        found.append(first)
+        if makes[index] or not made.isdisjoint(names):
+            bound = binds(draft, statement)
+            made |= bound
+            if not isinstance(statement, ir.FunctionDef | ir.ClassDef):
+                begins |= {name: min(first, begins.get(name, first)) for name in bound}
+    return found
 
 
-def _last_part(block: list[ir.Statement], index: int, making: list[bool]) -> int:
+def _last_part(draft: Draft, block: ir.Block, index: int, making: _Making) -> int:
     """Where the statements end that add to what the one at `index` makes, or compile it."""
-    names = binds(block[index])
+    names = binds(draft, block[index])
     last = index
-    for position in range(index + 1, len(block)):
-        statement = block[position]
-        if _completes(statement, names):
-            last = position
-        elif not (isinstance(statement, ir.Assign) and (making[position] or isinstance(statement.value, ir.Constant))):
-            break
+    while (following := making.goes_on[last + 1]) < len(block) and _completed(block[following]) in names:
+        last = making.ends[following]
     return last
 
 
-def _completes(statement: ir.Statement, names: set[str]) -> bool:
-    """Whether a statement is `model.add(…)`, `model.build(…)` or `model.compile(…)`."""
-    if not isinstance(statement, ir.ExpressionStatement) or not isinstance(statement.value, ir.Call):
-        return False
-    function = statement.value.function
-    return (
-        isinstance(function, ir.Attribute)
-        and function.name in ("add", "build", "compile")
-        and isinstance(function.value, ir.Name)
-        and function.value.id in names
-    )
+def _completed(statement: ir.Statement) -> str | None:
+    """The `model` of the statement `model.add(…)`, `model.build(…)` or `model.compile(…)`."""
+    call = statement.value if isinstance(statement, ir.ExpressionStatement) else None
+    function = call.function if isinstance(call, ir.Call) else None
+    if isinstance(function, ir.Attribute) and function.name in ("add", "build", "compile"):
+        return function.value.id if isinstance(function.value, ir.Name) else None
+    return None
 
 
-def _builds(statement: ir.Statement, names: set[str]) -> bool:
-    """Whether a statement is `model(x)` or `_ = model(x)`: variables of a model are made in its first call."""
+def _called(statement: ir.Statement) -> str | None:
+    """The `model` of `model(x)` or `_ = model(x)`: variables of a model are made in its first call."""
     call = statement.value if isinstance(statement, ir.ExpressionStatement | ir.Assign) else None
-    return isinstance(call, ir.Call) and isinstance(call.function, ir.Name) and call.function.id in names
+    return call.function.id if isinstance(call, ir.Call) and isinstance(call.function, ir.Name) else None
 
 
 def _can_be_inside(statement: ir.Statement) -> bool:
@@ -139,13 +189,13 @@ def _can_be_inside(statement: ir.Statement) -> bool:
 _OUTSIDE = frozenset({"fit", "evaluate", "predict", "scope", "run"})
 
 
-def _wrapped(draft: Draft, block: list[ir.Statement], first: int, last: int, manager: str) -> list[Edit]:
+def _wrapped(draft: Draft, block: ir.Block, first: int, last: int, manager: str) -> list[Edit]:
     """Statements of one part of a block in a `with`: that right before or behind them if there is one, or a new one."""
-    places = [rows(draft, statement) for statement in block[first : last + 1]]
-    start, end = places[0][0], places[-1][1]
-    beside = [one for one in block[max(first - 1, 0) : last + 2] if draft.part(one) == draft.part(block[first])]
-    before = beside[0] if first > 0 and beside[0] is block[first - 1] else None
-    behind = beside[-1] if beside[-1] is not block[last] else None
+    start, end = rows(draft, block[first])[0], rows(draft, block[last])[1]
+    before, behind = (
+        block[index] if 0 <= index < len(block) and draft.part(block[index]) == draft.part(block[first]) else None
+        for index in (first - 1, last + 1)
+    )
     header = f"{draft.indent(draft.start(block[first]))}with {manager}:"
     if before is not None and _is_with(draft, before, manager) and _is_open_ended(draft, before, start):
         return indented(draft, start, end)

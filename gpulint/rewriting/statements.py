@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
 from gpulint.places import Site
 from gpulint.rewriting.draft import Draft, is_always, within
 from gpulint.rewriting.fix import Edit, Refused
@@ -12,6 +17,10 @@ from gpulint.syntax import ir
 def rows(draft: Draft, statement: ir.Statement) -> tuple[int, int]:
     """Where the rows of a statement start and end, those of its decorators and of the comments right above it
     included. Raises Refused where it shares a row with another one."""
+    return draft.once(_rows, statement)
+
+
+def _rows(draft: Draft, statement: ir.Statement) -> tuple[int, int]:
     start, end = draft.extent(statement)
     if isinstance(statement, ir.FunctionDef | ir.ClassDef) and statement.decorators:
         start = draft.row_start(draft.start(statement.decorators[0]))
@@ -20,7 +29,7 @@ def rows(draft: Draft, statement: ir.Statement) -> tuple[int, int]:
     behind = draft.text[end:last].strip()
     if draft.text[first:start].strip(" \t") or (behind and not behind.startswith("#")):
         raise Refused("it shares its row with another statement")
-    if not draft.text[:last].endswith("\n"):
+    if not draft.text.endswith("\n", 0, last):
         raise Refused("it is the last row of a file without a line end")
     indent = draft.indent(first)
     while first > 0:
@@ -42,6 +51,10 @@ def is_whole(draft: Draft, call: ir.Node) -> bool:
 
 def unit(draft: Draft) -> str:
     """One step of the file's indentation."""
+    return draft.once(_unit, None)
+
+
+def _unit(draft: Draft, nothing: None) -> str:
     for owner in (draft.module, *(one for statement in draft.module.body for one in within(statement))):
         for body in (getattr(owner, "body", ()),):
             if isinstance(body, tuple) and body and isinstance(owner, ir.Statement) and not is_always(owner):
@@ -104,18 +117,22 @@ def without_manager(draft: Draft, site: Site) -> list[Edit]:
     block moves out by one step."""
     call = draft.node(site)
     statement = draft.statement(call)
-    managers = [manager for manager, _ in statement.items] if isinstance(statement, ir.With) else []
-    if not isinstance(statement, ir.With) or call not in managers:
+    index = draft.once(_managers, statement).get(call) if isinstance(statement, ir.With) else None
+    if not isinstance(statement, ir.With) or index is None:
         raise Refused("it is not the context manager of a `with`")
-    index = managers.index(call)
     if statement.items[index][1] is not None:
         raise Refused("what it gives has a name")
-    if len(managers) > 1:
-        if index + 1 < len(managers):
-            return [draft.delete(draft.start(call), draft.start(managers[index + 1]))]
+    if len(statement.items) > 1:
+        if index + 1 < len(statement.items):
+            return [draft.delete(draft.start(call), draft.start(statement.items[index + 1][0]))]
         before, target = statement.items[index - 1]
         return [draft.delete(draft.end(target or before), draft.end(call))]
     return _without_header(draft, statement)
+
+
+def _managers(draft: Draft, statement: ir.With) -> dict[ir.Node, int]:
+    """The index of each context manager of a `with`."""
+    return {manager: index for index, (manager, _) in enumerate(statement.items)}
 
 
 def _without_header(draft: Draft, statement: ir.With) -> list[Edit]:
@@ -170,15 +187,27 @@ def decorated(draft: Draft, site: Site, decorator: str) -> list[Edit]:
 def exchanged(draft: Draft, late: Site, early: Site) -> list[Edit]:
     """Put `data = data.cache()` before `data = data.shuffle(…)`: statements of one block that change one name."""
     first, second = draft.statement(draft.node(early)), draft.statement(draft.node(late))
-    block = list(draft.block(first))
-    if not any(one is second for one in block):
+    block = draft.block(first)
+    late_place, early_place = draft.place(second), draft.place(first)
+    if late_place.block is not block:
         raise Refused("the two do not stand in one block")
     name = _changed(first, early)
-    between = block[block.index(first) : block.index(second)]
-    if name is None or _changed(second, late) != name or any(_changed(one) != name for one in between):
+    since = draft.once(_since, block[0])[late_place.number - 1]
+    if name is None or _changed(second, late) != name or not since <= early_place.number < late_place.number:
         raise Refused("the two do not change one name")
     start, end = rows(draft, second)
     return [draft.insert(rows(draft, first)[0], draft.text[start:end]), _taken(draft, start, end)]
+
+
+def _since(draft: Draft, first: ir.Statement) -> list[int]:
+    """For each statement of the block with that first one, the index since which all up to it change one name."""
+    found: list[int] = []
+    before: str | None = None
+    for index, statement in enumerate(draft.place(first).block):
+        name = _changed(statement)
+        found.append(found[-1] if found and name == before else index)
+        before = name
+    return found
 
 
 def _changed(statement: ir.Statement, call: Site | None = None) -> str | None:
@@ -201,26 +230,35 @@ def moved_up(draft: Draft, late_sites: tuple[Site, ...], early_sites: tuple[Site
     where a statement that stays would see other values.
     """
     late, early = _siblings(draft, late_sites, early_sites)
-    block = list(draft.block(early))
-    first, last = block.index(early), block.index(late)
-    moving, staying = _needed(block[first : last + 1])
-    _check_move(moving, staying)
     place = rows(draft, early)[0]
     edits = []
     content = ""
-    for statement in moving:
+    for statement in draft.once(_moving, (early, late)):
         start, end = rows(draft, statement)
         content += draft.text[start:end]
-        if _has_empty_row(draft, start):
-            while end < len(draft.text) and not draft.text[end : draft.row_end(end)].strip():
-                end = draft.row_end(end)
-        edits.append(_taken(draft, start, end))
+        edits.append(_taken(draft, start, draft.once(_end_of_taken, statement)))
     return [draft.insert(place, content), *edits]
 
 
-def _has_empty_row(draft: Draft, start: int) -> bool:
-    """Whether an empty row stands above a place, so that those below can go with what is taken out."""
-    return start > 0 and not draft.text[draft.row_start(start - 1) : start].strip()
+def _moving(draft: Draft, about: tuple[ir.Statement, ir.Statement]) -> list[ir.Statement]:
+    """The second of two statements of a block and those between that it needs, to be moved before the first."""
+    block = draft.block(about[0])
+    first, last = (draft.place(one).number for one in about)
+    moving = _needed(draft, block, first, last)
+    _check_move(draft, block, first, last, moving)
+    return [block[index] for index in moving]
+
+
+def _end_of_taken(draft: Draft, statement: ir.Statement) -> int:
+    """Where the rows end that are taken out with a statement: the empty ones below, where one stands above."""
+    start, end = rows(draft, statement)
+    if start == 0 or draft.text[draft.row_start(start - 1) : start].strip():
+        return end
+    behind = _EMPTY.match(draft.text, end).end()  # type: ignore[union-attr]
+    return behind if behind == len(draft.text) else draft.row_start(behind)
+
+
+_EMPTY = re.compile(r"\s*")
 
 
 def _taken(draft: Draft, start: int, end: int) -> Edit:
@@ -246,11 +284,11 @@ def _siblings(
 
 def _in_one_block(draft: Draft, late: ir.Statement, early: ir.Statement) -> tuple[ir.Statement, ir.Statement] | None:
     """The innermost two statements of one block of which the first is or holds `early`, the second `late`."""
-    before = {id(one): one for one in _around(draft, early)}
+    before = {id(draft.place(one).block): one for one in _around(draft, early)}
     for one in _around(draft, late):
-        for sibling in draft.block(one):
-            if id(sibling) in before and sibling.number < one.number:
-                return one, sibling
+        sibling = before.get(id(draft.block(one)))
+        if sibling is not None and sibling.number < one.number:
+            return one, sibling
     return None
 
 
@@ -265,34 +303,74 @@ def _around(draft: Draft, statement: ir.Statement) -> list[ir.Statement]:
     return found
 
 
-def _needed(between: list[ir.Statement]) -> tuple[list[ir.Statement], list[ir.Statement]]:
-    """Of some statements the last and those that it needs, and the others. The first one stays."""
-    target = between[-1]
-    moving = [target]
-    wanted = reads(target)
-    for statement in reversed(between[1:-1]):
-        if wanted & binds(statement):
-            moving.insert(0, statement)
-            wanted |= reads(statement)
-    if len(moving) > MAX_MOVED:
-        raise Refused("too much would have to move with it")
-    return moving, [one for one in between if not any(one is each for each in moving)]
+class _Names(NamedTuple):
+    """For each name the statements of a block, by index, that bind it, and those that mention it."""
+
+    bound: dict[str, list[int]]
+    read: dict[str, list[int]]
+
+
+def _names(draft: Draft, first: ir.Statement) -> _Names:
+    found = _Names({}, {})
+    for index, statement in enumerate(draft.place(first).block):
+        for name in binds(draft, statement):
+            found.bound.setdefault(name, []).append(index)
+        for name in reads(draft, statement):
+            found.read.setdefault(name, []).append(index)
+    return found
+
+
+def _needed(draft: Draft, block: ir.Block, first: int, last: int) -> list[int]:
+    """The statement at `last` and those that it needs of the ones behind `first`, by index."""
+    bound = draft.once(_names, block[0]).bound
+    moving = [last]
+    wanted = reads(draft, block[last])
+    while (index := max((_last_before(bound.get(name, []), moving[0]) for name in wanted), default=-1)) > first:
+        moving.insert(0, index)
+        wanted |= reads(draft, block[index])
+        if len(moving) > MAX_MOVED:
+            raise Refused("too much would have to move with it")
+    return moving
+
+
+def _last_before(indices: list[int], limit: int) -> int:
+    """The last of some indices below a limit; -1 where there is none."""
+    place = bisect_left(indices, limit)
+    return indices[place - 1] if place else -1
 
 
 MAX_MOVED = 6
 """Statements that are moved at once."""
 
 
-def _check_move(moving: list[ir.Statement], staying: list[ir.Statement]) -> None:
-    bound = {name for statement in moving for name in binds(statement)}
-    used = {name for statement in moving for name in reads(statement)} | bound
-    for statement in staying:
-        if used & binds(statement) or bound & reads(statement):
-            raise Refused("a statement that stays would see other values")
-    if any(isinstance(inside, ir.Return | ir.Yield | ir.Await) for one in moving for inside in within(one)):
+def _check_move(draft: Draft, block: ir.Block, first: int, last: int, moving: Collection[int]) -> None:
+    names = draft.once(_names, block[0])
+    bound = {name for index in moving for name in binds(draft, block[index])}
+    used = {name for index in moving for name in reads(draft, block[index])} | bound
+    if _stays(names.bound, used, first, last, moving) or _stays(names.read, bound, first, last, moving):
+        raise Refused("a statement that stays would see other values")
+    ends = {end for index in moving for end in draft.once(_ends, block[index])}
+    if "function" in ends:
         raise Refused("it ends the function")
-    if any(type(inside) in (ir.Break, ir.Continue) for one in moving for inside in _loose(one)):
+    if "loop" in ends:
         raise Refused("it ends a round of the loop")
+
+
+def _stays(of: dict[str, list[int]], names: Iterable[str], first: int, last: int, moving: Collection[int]) -> bool:
+    """Whether a statement from `first` to `last` that does not move is one of those of some names."""
+    for name in names:
+        indices = of.get(name, [])
+        start, end = bisect_left(indices, first), bisect_right(indices, last)
+        if end - start > len(moving) or any(index not in moving for index in indices[start:end]):
+            return True
+    return False
+
+
+def _ends(draft: Draft, statement: ir.Statement) -> frozenset[str]:
+    """What a statement can end: the "function" or the "loop" around it."""
+    function = any(isinstance(inside, ir.Return | ir.Yield | ir.Await) for inside in within(statement))
+    loop = any(type(inside) in (ir.Break, ir.Continue) for inside in _loose(statement))
+    return frozenset(["function"] * function + ["loop"] * loop)
 
 
 def _loose(statement: ir.Node) -> list[ir.Node]:

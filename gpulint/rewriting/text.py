@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, insort
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 from gpulint.rewriting.fix import Edit, Fix
 
@@ -18,25 +21,36 @@ def chosen(fixes: Iterable[Fix]) -> list[Fix]:
     taken: list[Fix] = []
     edits: set[Edit] = set()
     groups: set[str] = set()
-    for fix in sorted(fixes, key=lambda fix: fix.edits):
+    stretches: dict[int | None, list[tuple[_Point, _Point]]] = defaultdict(list)
+    for fix in sorted(fixes, key=lambda fix: [(edit.span, edit.content) for edit in fix.edits]):
         new = [edit for edit in fix.edits if edit not in edits]
-        if (fix.group and fix.group in groups) or any(_collide(edit, other) for edit in new for other in edits):
+        if (fix.group and fix.group in groups) or any(_collides(edit, stretches[edit.span.cell]) for edit in new):
             continue
         taken.append(fix)
         edits.update(new)
         groups.add(fix.group)
+        for edit in new:
+            insort(stretches[edit.span.cell], _stretch(edit))
     return taken
 
 
-def _collide(first: Edit, second: Edit) -> bool:
-    """Whether two edits touch: even two insertions at one place do, as nothing says which comes first."""
-    a, b = first.span, second.span
-    if a.cell != b.cell:
-        return False
-    if (a.row, a.column) > (b.row, b.column):
-        a, b = b, a
-    end = (a.end_row, a.end_column)
-    return (b.row, b.column) < end or (a.row, a.column) == (b.row, b.column)
+_Point: TypeAlias = tuple[int, int]
+"""Row and column."""
+
+
+def _stretch(edit: Edit) -> tuple[_Point, _Point]:
+    span = edit.span
+    return (span.row, span.column), (span.end_row, span.end_column)
+
+
+def _collides(edit: Edit, stretches: list[tuple[_Point, _Point]]) -> bool:
+    """Whether an edit touches one of some stretches of the text, which are sorted and apart. Two insertions at one
+    place do, too, as nothing says which comes first."""
+    start, end = _stretch(edit)
+    place = bisect_left(stretches, (start, start))
+    if place < len(stretches) and (stretches[place][0] == start or stretches[place][0] < end):
+        return True
+    return place > 0 and stretches[place - 1][1] > start
 
 
 def edited(text: str, edits: Iterable[Edit]) -> str:
