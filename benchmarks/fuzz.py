@@ -2,10 +2,11 @@
 
     PYTHONPATH=. python benchmarks/fuzz.py [--count 10000] [--from SEED] [KIND…]
 
-KIND is one of program, notebook, log, capture, doubling (programs whose values grow exponentially) and grammar
-(programs of hypothesmith with TensorFlow's names in them, where that is installed); by default all but the last. Each
-input comes from a number, which is printed with each fault: `--count 1 --from NUMBER` makes it again. One that takes
-half an hour ends the run with the place where it is. The exit status is 1 where there was any fault.
+KIND is one of program, notebook, log, capture, doubling (programs whose values grow exponentially), cache (records with
+faults), special-files (pipes, devices and links in place of files), git (repositories with traps) and grammar (programs
+of hypothesmith with TensorFlow's names in them, where that is installed); by default all but the last. Each input comes
+from a number, which is printed with each fault: `--count 1 --from NUMBER` creates it again. One that takes half an hour
+ends the run with the place where it is. The exit status is 1 where there was any fault.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from collections.abc import Callable
 
 from tests import fuzzing
 from tests.analysis import doubling
+from tests.security import fuzzing as hostile
 
 LONGEST = 1_800
 """Seconds by the clock that one input may take, on a machine that may be busy."""
@@ -47,6 +49,7 @@ KINDS: dict[str, Judge] = {
     "log": _log,
     "doubling": lambda rng: fuzzing.judge_program("fuzzed.py", doubling.any_program(rng)),
     "capture": lambda rng: fuzzing.judge_capture(fuzzing.capture(rng)),
+    **hostile.JUDGES,
     "grammar": _grammar,
 }
 

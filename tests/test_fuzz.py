@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+import sys
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import fuzzing
+from tests.security.fuzzing import JUDGES
 
 seeds = st.integers(0, 2**32)
 
@@ -36,6 +38,13 @@ def test_any_log_is_read_alike_in_any_pieces(seed: int) -> None:
 @settings(max_examples=40, deadline=None)
 def test_any_capture_is_reported_or_refused(seed: int) -> None:
     fuzzing.judge_capture(fuzzing.capture(random.Random(seed)))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files and links")
+@pytest.mark.parametrize("kind", JUDGES)
+def test_a_hostile_repository_is_checked_to_its_end(kind: str) -> None:
+    for seed in range(10):
+        JUDGES[kind](random.Random(seed))
 
 
 def test_programs_of_the_whole_grammar_get_an_answer() -> None:

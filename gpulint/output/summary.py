@@ -19,15 +19,16 @@ def footer(result: CheckResult, view: View) -> str:
 
 
 def _hint(result: CheckResult, view: View) -> str:
-    """What `--fix` and `--unsafe-fixes` could still do."""
+    """What `--fix` and `--unsafe-fixes` could still do: at most, where the edits of the fixes were not computed."""
     fixes = [finding.fix for finding in result.findings if finding.fix is not None]
     now = sum(is_wanted(fix, view.unsafe_fixes) for fix in fixes) if view.fixed is None else 0
     more = sum(is_wanted(fix, True) and not is_wanted(fix, view.unsafe_fixes) for fix in fixes)
+    most = "" if all(fix.edits for fix in fixes) else "up to "
     if view.fixed is not None:
         return f"{more} more with `--unsafe-fixes`" if more else ""
     if now:
-        return f"[*] {now} fixable with `--fix`" + (f"; {more} more with `--unsafe-fixes`" if more else "")
-    return f"{more} fixable with `--fix --unsafe-fixes`" if more else ""
+        return f"[*] {most}{now} fixable with `--fix`" + (f"; {more} more with `--unsafe-fixes`" if more else "")
+    return f"{most.capitalize()}{more} fixable with `--fix --unsafe-fixes`" if more else ""
 
 
 def _found(result: CheckResult) -> str:

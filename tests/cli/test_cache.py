@@ -130,7 +130,7 @@ def test_standard_input_is_not_remembered(project: Path) -> None:
 
 def test_settings_of_what_is_found_count_and_those_of_the_output_do_not(project: Path) -> None:
     run()
-    assert analysed(run("-v", "--output-format", "json", "--max-warnings", "3")) == 0
+    assert analysed(run("-v", "--output-format", "junit", "--max-warnings", "3")) == 0
     assert analysed(run("-v", "--ignore", "GPU101")) == 1
     assert analysed(run("-v", "--target-tensorflow", "2.10")) == 1
     assert analysed(run("-v")) == 0

@@ -43,7 +43,7 @@ def test_the_text_output_shows_source_reason_and_remedy(project: Path) -> None:
         "  = fix: Take the block out of `tf.device`: TensorFlow places its operations (unsafe)\n"
         "  = rule: hardcoded-device\n"
         "\n"
-        "Found 1 warning in 1 file. 1 fixable with `--fix --unsafe-fixes`.\n"
+        "Found 1 warning in 1 file. Up to 1 fixable with `--fix --unsafe-fixes`.\n"
     )
 
 
@@ -168,9 +168,38 @@ def test_unreadable_files_give_one_diagnostic_and_the_run_goes_on(project: Path,
     ]
 
 
-def test_files_that_do_not_speak_of_tensorflow_are_left_alone(project: Path) -> None:
-    (project / "other.py").write_text("this is no python\n")
-    assert check("other.py").exit_code == 0
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("this is no python\n", "1:12"),
+        ("x = 1\nprint 'two'\n", "2:1"),
+        ("def f(:\n    pass\n", "1:7"),
+        ("# -*- coding: nothing -*-\n", "1:1"),
+        ("x = 1\n\0\n", "2:1"),
+        ("x = '\n", "1:5"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_reported_whatever_it_imports(project: Path, text: str, place: str) -> None:
+    (project / "other.py").write_text(text)
+    done = check("other.py", "--output-format", "concise")
+    assert done.exit_code == 1 and done.stdout.startswith(f"other.py:{place}: GPU001 ")
+    assert check("other.py", "--output-format", "concise").stdout == done.stdout
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "x = 1", "import os\n", "def f():\n\treturn 1\n", "x = 1 if 2 else 3\r\n", "\ufeffx = 1\n", "x = '\\d'\n",
+        "async def f():\n    return [x async for x in y]\n", "match x:\n    case [1, *_]:\n        pass\n",
+        "assert (1, 2)\n",
+        "x = " + "(" * 90 + ")" * 90 + "\n", "type X = int\n", "x = " + "1 + " * 3_000 + "1\n",
+        "if x: pass\n" + "elif x: pass\n" * 900,
+    ],
+)  # fmt: skip
+def test_python_of_any_release_without_tensorflow_is_left_alone(project: Path, text: str) -> None:
+    (project / "other.py").write_text(text, encoding="utf-8")
+    done = check("other.py")
+    assert (done.exit_code, done.stderr) == (0, "")
 
 
 def test_show_files_lists_what_would_be_checked(project: Path) -> None:

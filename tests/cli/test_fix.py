@@ -40,7 +40,7 @@ def test_without_the_option_nothing_is_written(project: Path) -> None:
     assert texts(project) == (PINNED, NUMBER)
     assert "number.py:4:1: GPU304 [*] " in done.stdout
     assert "pinned.py:3:6: GPU101 operations" in done.stdout
-    assert "[*] 1 fixable with `--fix`; 1 more with `--unsafe-fixes`." in done.stdout
+    assert "[*] up to 1 fixable with `--fix`; 1 more with `--unsafe-fixes`." in done.stdout
 
 
 def test_safe_fixes_are_written_and_what_is_left_is_shown(project: Path) -> None:

@@ -182,7 +182,7 @@ def test_when_no_process_can_begin_every_file_is_said_to_be_lost(project: Path) 
 
 
 def test_a_file_for_which_nobody_answers_is_reported(project: Path) -> None:
-    def forgetful(portions: object, shown: object) -> list[Examined]:
+    def forgetful(portions: object, shown: object, given: object) -> list[Examined]:
         return [Examined(os.path.abspath(NAMES[0]))]
 
     result = Checker(SettingsFinder(), Catalogue(load())).check(NAMES, examine=forgetful)
