@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from gpulint.output.escapes import printable, toml_string
 from gpulint.settings import OPTIONS, Option, Settings
 from gpulint.settings_values import KINDS
 
 
 def shown(settings: Settings) -> str:
     """All settings as TOML, for `--show-settings`."""
-    lines = [f"# {settings.source}" if settings.source else "# defaults"]
+    lines = [f"# {printable(settings.source)}" if settings.source else "# defaults"]
     lines += [f"{option.full} = {written(option, settings)}" for option in OPTIONS]
     return "\n".join(lines)
 
@@ -28,5 +29,4 @@ def _toml(value: object) -> str:
         return "{ " + ", ".join(f"{_toml(key)} = {_toml(part)}" for key, part in value) + " }"
     if isinstance(value, tuple):
         return "[" + ", ".join(_toml(part) for part in value) + "]"
-    text = str(value).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{text}"'
+    return toml_string(str(value))

@@ -16,6 +16,10 @@ Schema = Mapping[str, Any]
 """A JSON schema."""
 
 
+MOST = 10**8
+"""Largest number that a setting takes: more seconds, megabytes or steps overflow what the system counts with."""
+
+
 class WrongValue(ValueError):
     """A value of another type; its text says what is wanted instead: "a list of strings"."""
 
@@ -43,9 +47,15 @@ def _checked(wanted: str, is_right: Callable[[Any], bool], schema: Schema) -> Ki
     def convert(value: Any) -> Any:
         if not is_right(value):
             raise WrongValue(wanted)
+        if excess := _excess(value):
+            raise WrongValue(f"{wanted}{excess}")
         return tuple(value) if isinstance(value, list) else value
 
     return Kind(wanted, convert, schema)
+
+
+_TEXT: Schema = {"type": "string", "pattern": "^[^\\u0000]*$"}
+_STRING = _checked("a string", lambda value: isinstance(value, str), _TEXT)
 
 
 def _table(wanted: str, of: Kind) -> Kind:
@@ -53,16 +63,25 @@ def _table(wanted: str, of: Kind) -> Kind:
         if not isinstance(value, dict):
             raise WrongValue("a table")
         try:
-            return tuple((key, of.convert(one)) for key, one in value.items())
+            return tuple((_STRING.convert(key), of.convert(one)) for key, one in value.items())
         except WrongValue:
             raise WrongValue(wanted) from None
 
-    return Kind(wanted, convert, {"type": "object", "additionalProperties": of.schema})
+    schema = {"type": "object", "propertyNames": _TEXT, "additionalProperties": of.schema}
+    return Kind(wanted, convert, schema)
 
 
 def _one_of(*words: str) -> Kind:
     wanted = " or ".join(f"`{word}`" for word in words)
     return _checked(wanted, lambda value: value in words, {"type": "string", "enum": [*words]})
+
+
+def _excess(value: Any) -> str:
+    """What a value of the right type must not be: a number that nothing counts to, a name that no file can have."""
+    if isinstance(value, (int, float)) and abs(value) > MOST:
+        return f", {MOST:,} at most"
+    texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+    return " without NUL" if any("\0" in text for text in texts) else ""
 
 
 def _are_strings(value: Any) -> bool:
@@ -82,26 +101,27 @@ _EXPECTATIONS = "a list of strings, or a table of them by metric"
 
 def _expectations(value: Any) -> tuple[str, ...]:
     if isinstance(value, dict) and all(isinstance(part, str) for part in value.values()):
-        return tuple(f"{metric} {limit}" for metric, limit in value.items())
+        value = [f"{metric} {limit}" for metric, limit in value.items()]
     if not _are_strings(value):
         raise WrongValue(_EXPECTATIONS)
+    if excess := _excess(value):
+        raise WrongValue(f"{_EXPECTATIONS}{excess}")
     return tuple(value)
 
 
-_STRING = _checked("a string", lambda value: isinstance(value, str), {"type": "string"})
-_STRINGS = _checked("a list of strings", _are_strings, {"type": "array", "items": _STRING.schema})
+_STRINGS = _checked("a list of strings", _are_strings, {"type": "array", "items": _TEXT})
 
 KINDS: Mapping[str, Kind] = {
     "strings": _STRINGS,
     "rules": _STRINGS,
     "bool": _checked("true or false", lambda value: isinstance(value, bool), {"type": "boolean"}),
-    "int": _checked("a whole number", _is_int, {"type": "integer"}),
+    "int": _checked("a whole number", _is_int, {"type": "integer", "minimum": -MOST, "maximum": MOST}),
     "count": _checked(
-        "a whole number from 0 on", lambda value: _is_int(value) and value >= 0, {"type": "integer", "minimum": 0}
+        "a whole number from 0 on",
+        lambda value: _is_int(value) and value >= 0,
+        {"type": "integer", "minimum": 0, "maximum": MOST},
     ),
-    "number": _checked(
-        "a number from 0 on", _is_number, {"type": "number", "minimum": 0, "maximum": sys.float_info.max}
-    ),
+    "number": _checked("a number from 0 on", _is_number, {"type": "number", "minimum": 0, "maximum": MOST}),
     "version": _checked(
         'a version such as "2.16"',
         lambda value: isinstance(value, str) and bool(_VERSION.match(value)),
@@ -113,7 +133,7 @@ KINDS: Mapping[str, Kind] = {
     "expectations": Kind(
         _EXPECTATIONS,
         _expectations,
-        {"anyOf": [_STRINGS.schema, {"type": "object", "additionalProperties": _STRING.schema}]},
+        {"anyOf": [_STRINGS.schema, {"type": "object", "propertyNames": _TEXT, "additionalProperties": _TEXT}]},
     ),
     "rules by pattern": _table("a table of lists of strings", _STRINGS),
     "language by extension": _table(f"a table of {', '.join(LANGUAGES)}", _one_of(*LANGUAGES)),

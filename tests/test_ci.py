@@ -25,7 +25,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copy.mkdir()
     for name in ("pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml", "action.yml"):
         shutil.copy(ROOT / name, copy)
-    for name in ("gpulint", "rules"):
+    for name in ("gpulint", "rules", "requirements"):
         shutil.copytree(ROOT / name, copy / name, ignore=_not_installed)
     _commit(copy)
     return copy
@@ -82,22 +82,25 @@ def test_the_action_installs_itself_annotates_and_writes_sarif(source: Path, pro
     inputs = {"paths": "pinned.py clean.py", "args": "--ignore GPU2", "sarif-file": "log.sarif"}
     temporary = tmp_path / "runner"
     temporary.mkdir()
-    exported = tmp_path / "exported"
+    outputs = tmp_path / "outputs"
+    for name in ("gpulint", "pip", "sitecustomize", "shutil", "venv"):  # a pull request may bring what Python looks for
+        (program / f"{name}.py").write_text("raise SystemExit('imported from the checkout')\n")
 
     def run(name: str) -> subprocess.CompletedProcess[str]:
         step = steps[name]
-        own = {key: _expanded(value, inputs) for key, value in step.get("env", {}).items()}
-        given = dict(line.split("=", 1) for line in exported.read_text().splitlines()) if exported.exists() else {}
+        installed = outputs.read_text().partition("=")[2].strip() if outputs.exists() else ""
+        known = {**inputs, "steps.install.outputs.python": installed, "runner.temp": str(temporary)}
+        own = {key: _expanded(value, known) for key, value in step.get("env", {}).items()}
         environment = _environment(
             tmp_path,
             RUNNER_TEMP=str(temporary),
             GITHUB_ACTION_PATH=str(source),
-            GITHUB_ENV=str(exported),
-            **given,
+            GITHUB_OUTPUT=str(outputs),
             **own,
         )
         command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
-        return subprocess.run(command, cwd=program, env=environment, capture_output=True, text=True)
+        where = _expanded(step.get("working-directory", str(program)), known)
+        return subprocess.run(command, cwd=where, env=environment, capture_output=True, text=True)
 
     installed = run("Install gpulint")
     assert installed.returncode == 0, installed.stderr
@@ -111,8 +114,8 @@ def test_the_action_installs_itself_annotates_and_writes_sarif(source: Path, pro
     assert not (program / "injected").exists()
 
 
-def _expanded(text: str, inputs: dict[str, str]) -> str:
-    return re.sub(r"\$\{\{ inputs\.([\w-]+)[^}]*\}\}", lambda match: inputs[match[1]], text)
+def _expanded(text: str, known: dict[str, str]) -> str:
+    return re.sub(r"\$\{\{ (?:inputs\.)?([\w.-]+).*?\}\}", lambda match: known[match[1]], text)
 
 
 def test_no_step_of_the_action_puts_inputs_into_its_script() -> None:

@@ -12,17 +12,20 @@ from gpulint.checking import Checked, Checking
 from gpulint.cli import completing, options
 from gpulint.cli.gates import Gates, gatekeeping
 from gpulint.cli.options import F, UserError
+from gpulint.cli.project import Project
 from gpulint.linting.pack import PackError
 from gpulint.linting.portions import processors
 from gpulint.linting.result import CheckResult
-from gpulint.output.escapes import printable, printable_rows
+from gpulint.output.escapes import first_on_line, printable_block
 from gpulint.output.formats import NAMES as FORMATS
+from gpulint.output.formats import carries_edits
 from gpulint.output.summary import statistics
 from gpulint.output.view import View, counts, render
-from gpulint.settings import SettingsError
+from gpulint.settings import Settings, SettingsError
 from gpulint.settings_text import shown
 from gpulint.sources.discovery import MissingPath, discover
 from gpulint.sources.language import BY_EXTENSION, LANGUAGES
+from gpulint.sources.writing import NotWritten, write_output
 
 
 class _Check(click.Command):
@@ -42,7 +45,7 @@ def _jobs(ctx: click.Context, param: click.Parameter, value: str) -> int:
     """A number of processes; `auto` is that of the processors."""
     if value == "auto":
         return processors()
-    if not (value.isascii() and value.isdigit() and int(value)):
+    if not (value.isascii() and value.isdigit() and len(value) < 10 and int(value)):
         raise click.BadParameter(f"{value!r} is neither a number of processes nor auto", ctx, param)
     return int(value)
 
@@ -99,6 +102,7 @@ def command(
     configs: tuple[str, ...],
     isolated: bool,
     target_tensorflow: str | None,
+    trust: bool,
     color: str,
     jobs: int,
     no_cache: bool,
@@ -113,26 +117,33 @@ def command(
     Exit status: 0 nothing found, 1 findings or unreadable input (with --diff: something would be fixed), 2 wrong usage
     or configuration or an internal error.
     """
-    finder = options.finder(configs, isolated, _overrides(choices), target_tensorflow)
+    finder = options.finder(configs, isolated, _overrides(choices), target_tensorflow, trust)
     settings = finder.of_directory(".")
+    if settings.withheld is not None:
+        options.say(str(settings.withheld))
     form = output_format or settings.output_format
     if form not in FORMATS:
         raise UserError(f"output-format: there is no format `{form}`; there are {', '.join(FORMATS)}")
     try:
-        given = {stdin_filename or "-": sys.stdin.buffer.read()} if "-" in paths else {}
-        check = Checking(finder, settings, not isolated, given, jobs, None if no_cache else cache_dir)
+        given = {stdin_filename or "-": _standard_input(settings)} if "-" in paths else {}
+        edits = diff or settings.fix or carries_edits(form)
+        check = Checking(finder, settings, not isolated, given, jobs, None if no_cache else cache_dir, edits)
+        failed = 2 if settings.withheld is not None and _names_no_rule(check) else 0
         files = list(given) or discover(paths or (".",), finder)
         if show_files or show_settings:
             check.catalogue  # noqa: B018  (says what is wrong with the rules and their selection)
         if show_files:
-            click.echo("".join(f"{printable(path)}\n" for path in files), nl=False)
-            return
+            click.echo("".join(f"{first_on_line(path)}\n" for path in files), nl=False)
+            options.say_each(finder.notes)
+            sys.exit(failed)
         if show_settings:
             click.echo(shown(finder.of_file(files[0]) if files else settings))
-            return
+            options.say_each(finder.notes)
+            sys.exit(failed)
         gates = Gates.of(choices, settings)
         if given and gates.reason is not None:
             raise UserError("--add-ignore: standard input is no file that comments can be written to")
+        project = Project.of(finder, paths, () if given else files)
         checked, outcome = check(files, {}), None
         if diff or settings.fix:
             from gpulint.cli import fixes
@@ -149,17 +160,18 @@ def command(
     if outcome is not None and diff:
         status = fixes.show(outcome)
         _tell_faults(checked.result, verbose)
-        sys.exit(2 if checked.result.errors else status)
+        options.say_each(finder.notes)
+        sys.exit(2 if checked.result.errors else failed or status)
     if outcome is not None and given:
         fixes.pass_on(outcome, given)
     elif outcome is not None and outcome.after:
-        written = fixes.write(outcome)
+        written = fixes.write(outcome, project)
         if written.after != outcome.after:
             checked = check(files, {})
         outcome = written
         gates = Gates.of(choices, settings)  # what changed since a revision is more now
     result = _passed(gates, checked, files)
-    if not given and gates.ignore(result, finder):
+    if not given and gates.ignore(result, checked.texts, finder, project):
         checked = check(files, {})
         result = _passed(gates, checked, files)
     limit = max_warnings if max_warnings is not None else settings.max_warnings
@@ -180,13 +192,36 @@ def command(
     stream = sys.stderr if given and settings.fix else sys.stdout
     _write(text, output_file, quiet and not result.findings, stream)
     _tell_faults(result, verbose)
+    options.say_each((*finder.notes, *(check.cache.refusals if check.cache is not None else ())))
     if verbose:
         speaking = f"{result.analysed} that speak of TensorFlow"
         fresh = result.analysed - result.remembered
         options.say(f"{result.files} files, {speaking}, {fresh} analysed in this run")
         for trouble in check.cache.troubles if check.cache is not None else ():
             options.say(f"nothing was cached: {trouble}")
-    sys.exit(status)
+    sys.exit(failed or status)
+
+
+def _standard_input(settings: Settings) -> bytes:
+    """All of standard input. Raises UserError for more than `max-file-size` megabytes."""
+    data, most = bytearray(), settings.max_file_size * 1_000_000
+    while part := sys.stdin.buffer.read(1 << 20):
+        data += part
+        if len(data) > most > 0:
+            raise UserError(f"standard input is larger than {settings.max_file_size} MB (`max-file-size`)")
+    return bytes(data)
+
+
+def _names_no_rule(check: Checking) -> bool:
+    """Whether the command line names a rule that is not there, which is said; it may be one that was not loaded."""
+    from gpulint.linting.selection import Catalogue, Selection
+
+    try:
+        Selection(Catalogue(check.catalogue.pack), check.finder.asked)
+    except SettingsError as error:
+        options.say(str(error))
+        return True
+    return False
 
 
 def _passed(gates: Gates, checked: Checked, files: Sequence[str]) -> CheckResult:
@@ -233,10 +268,9 @@ def _split(values: tuple[str, ...]) -> list[str]:
 def _write(text: str, output_file: str | None, silent: bool, stream: TextIO) -> None:
     if output_file is not None:
         try:
-            with open(output_file, "w", encoding="utf-8") as file:
-                file.write(text)
-        except OSError as error:
-            raise UserError(f"{output_file}: {error.strerror or error}") from None
+            write_output(output_file, text)
+        except NotWritten as error:
+            raise UserError(str(error)) from None
     elif not silent:
         stream.write(text.encode(stream.encoding or "utf-8", "replace").decode(stream.encoding or "utf-8"))
 
@@ -245,7 +279,7 @@ def _tell_faults(result: CheckResult, verbose: bool) -> None:
     for message, trace in result.errors:
         options.say(message)
         if verbose:
-            click.echo(printable_rows(trace), err=True)
+            click.echo(printable_block(trace), err=True)
 
 
 def _status(result: CheckResult, max_warnings: int, exit_zero: bool) -> int:

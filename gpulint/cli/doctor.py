@@ -11,6 +11,7 @@ from gpulint.cli.options import UserError
 from gpulint.doctor.causes import diagnose
 from gpulint.doctor.gather import NoInterpreter, gather
 from gpulint.doctor.report import FORMATS, Report, render
+from gpulint.sources.writing import NotWritten, write_output
 
 _TIMEOUT = 60.0
 
@@ -49,10 +50,9 @@ def command(
     text = render(output_format, report, not output_file and options.use_color(color))
     if output_file:
         try:
-            with open(output_file, "w", encoding="utf-8") as file:
-                file.write(text)
-        except OSError as error:
-            raise UserError(f"{output_file}: {error.strerror or error}") from None
+            write_output(output_file, text)
+        except NotWritten as error:
+            raise UserError(str(error)) from None
     else:
         click.echo(text, nl=False)
     sys.exit(report.status)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import stat
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -9,19 +12,22 @@ from dataclasses import replace
 import click
 
 from gpulint.cli.options import say
+from gpulint.cli.project import Project
 from gpulint.fixing.difference import difference
 from gpulint.fixing.rounds import Fixed
 from gpulint.linting.own_codes import SYNTAX_ERROR
+from gpulint.output.escapes import printable_block
 from gpulint.output.summary import number
 from gpulint.output.view import place
-from gpulint.sources.writing import NotWritten, replace_file
+from gpulint.sources.writing import NotWritten
 
 
 def show(outcome: Fixed) -> int:
     """Print a diff of what would be fixed; the exit status."""
+    is_shown = _is_shown()
     for path, after in outcome.after.items():
         text = difference(path, outcome.before[path], after)
-        sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
+        sys.stdout.buffer.write((_shown(text) if is_shown else text).encode("utf-8", "surrogateescape"))
     sys.stdout.flush()
     unreadable = [one for one in outcome.checked.result.findings if one.code == SYNTAX_ERROR]
     for one in unreadable:
@@ -29,6 +35,30 @@ def show(outcome: Fixed) -> int:
     count = len(outcome.fixed)
     click.echo(f"Would fix {number(count, 'finding')}." if count else "Nothing to fix.", err=True)
     return 1 if outcome.after or unreadable else 0
+
+
+def _is_shown() -> bool:
+    """Whether a terminal or the log of a CI system gets the output, which obey some of it; not a file or `patch`."""
+    if sys.stdout.isatty():
+        return True
+    if not any(map(os.environ.get, _OF_CI)):
+        return False
+    try:
+        return not stat.S_ISREG(os.fstat(sys.stdout.fileno()).st_mode)
+    except OSError:  # a stream of this process
+        return True
+
+
+_OF_CI = ("CI", "GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION")
+"""Environment variables of CI systems whose logs can hold commands."""
+
+
+def _shown(text: str) -> str:
+    """A diff to be read and not obeyed. `patch` still takes it where nothing in it is a command."""
+    return printable_block(_LONE_RETURN.sub("\N{REPLACEMENT CHARACTER}", text))
+
+
+_LONE_RETURN = re.compile(r"\r(?!\n)")
 
 
 def pass_on(outcome: Fixed, given: Mapping[str, bytes]) -> None:
@@ -39,12 +69,12 @@ def pass_on(outcome: Fixed, given: Mapping[str, bytes]) -> None:
     sys.stdout.flush()
 
 
-def write(outcome: Fixed) -> Fixed:
+def write(outcome: Fixed, project: Project) -> Fixed:
     """Write the fixed files; what was done. A file that cannot be written stays as it was, and that is said."""
     after = dict(outcome.after)
     for path, source in outcome.after.items():
         try:
-            replace_file(path, outcome.before[path].data, source.data)
+            project.replace(path, outcome.before[path].data, source.data)
         except NotWritten as error:
             say(str(error))
             del after[path]

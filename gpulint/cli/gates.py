@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gpulint.checking import Texts
 from gpulint.cli.options import UserError, say
+from gpulint.cli.project import Project
 from gpulint.linting.finding import Finding
 from gpulint.linting.own_codes import ABOUT_COMMENTS, SYNTAX_ERROR
 from gpulint.linting.result import CheckResult
@@ -21,9 +23,11 @@ from gpulint.output.summary import number
 from gpulint.places import Span
 from gpulint.settings import Settings, SettingsFinder
 from gpulint.sources.language import language_of
+from gpulint.sources.writing import folder_of, is_below
 
 if TYPE_CHECKING:
     from gpulint.sources.changes import Changes
+    from gpulint.sources.source import Source
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -46,9 +50,11 @@ def gatekeeping(function: F) -> F:
 
 @dataclass(frozen=True, slots=True)
 class Gates:
-    """What the user asked for. `reason` is that of `--add-ignore`, None where it is not given."""
+    """What the user asked for. `folder` is that in which the baseline may be written; `reason` is that of
+    `--add-ignore`, None where it is not given."""
 
     baseline: str | None
+    folder: str
     write: bool
     prune: bool
     changes: Changes | None
@@ -57,14 +63,17 @@ class Gates:
     @classmethod
     def of(cls, choices: dict[str, Any], settings: Settings) -> Gates:
         """Raises UserError."""
-        named = choices["baseline"]
+        named, writes = choices["baseline"], choices["write_baseline"] or choices["prune_baseline"]
+        folder = folder_of(named, ".") if named is not None else settings.root
         if named is None and settings.baseline:
             named = os.path.join(settings.root, settings.baseline)
-        if (choices["write_baseline"] or choices["prune_baseline"]) and named is None:
+        if writes and named is None:
             raise UserError("name the baseline with --baseline FILE, or in the settings")
+        if writes and not is_below(os.path.realpath(named), os.path.realpath(folder)):
+            raise UserError(f"{named}: is outside {os.path.abspath(folder)}; only --baseline can name one elsewhere")
         changes = _changes_since(choices["since"], settings) if choices["since"] is not None else None
         reason = _reason(choices["add_ignore"]) if choices["add_ignore"] is not None else None
-        return cls(named, choices["write_baseline"], choices["prune_baseline"], changes, reason)
+        return cls(named, folder, choices["write_baseline"], choices["prune_baseline"], changes, reason)
 
     def lets_pass(self, checked: CheckResult, in_file: Callable[[Span], Span]) -> Callable[[Finding], bool]:
         """Whether a finding, of this check or of a later one, counts. Raises UserError."""
@@ -117,13 +126,13 @@ class Gates:
             names += [f"{len(stale) - len(names)} more"] if len(stale) > len(names) else []
             say(f"{file} has what is not found any more: {', '.join(names)}; --prune-baseline")
         if changed != known or (self.write and not os.path.exists(file)):
-            replace_file(file, None, baseline.rendered(changed).encode())
+            replace_file(file, None, baseline.rendered(changed).encode(), self.folder)
             gone, new = len(known.entries - changed.entries), len(changed.entries - known.entries)
             say(f"{file}: {new} added, {gone} removed, {len(changed.entries)} in all")
         return changed.fresh(findings)
 
-    def ignore(self, result: CheckResult, finder: SettingsFinder) -> bool:
-        """Write the comments that were asked for; whether any was written."""
+    def ignore(self, result: CheckResult, texts: Texts, finder: SettingsFinder, project: Project) -> bool:
+        """Write the comments that were asked for into the files as they were checked; whether any was written."""
         if self.reason is None:
             return False
         wanted: dict[str, list[tuple[int, str]]] = defaultdict(list)
@@ -133,7 +142,11 @@ class Gates:
         for path in [one for one in wanted if language_of(one, finder.of_file(one).extension) != "python"]:
             del wanted[path]
             say(f"{path}: comments are only written into Python files; left as it is")
-        written = [_ignore(path, places, self.reason) for path, places in wanted.items()]
+        written = [
+            _ignore(path, source, places, self.reason, project)
+            for path, places in wanted.items()
+            if (source := texts.source(path)) is not None
+        ]
         files = number(sum(map(bool, written)), "file")
         say(f"{number(sum(written), 'finding')} ignored in {files}")
         return any(written)
@@ -170,23 +183,21 @@ def _is_new(finding: Finding, changes: Changes, in_file: Callable[[Span], Span])
         raise UserError(f"--since: {error}") from None
 
 
-def _ignore(path: str, places: list[tuple[int, str]], reason: str) -> int:
+def _ignore(path: str, source: Source, places: list[tuple[int, str]], reason: str, project: Project) -> int:
     """Write the comments of one file; how many findings they silence. What cannot be done is said."""
     from gpulint.sources.decoding import Undecodable, decode
     from gpulint.sources.ignoring import CannotIgnore, with_ignores
-    from gpulint.sources.writing import NotWritten, replace_file
+    from gpulint.sources.writing import NotWritten
 
     try:
-        with open(path, "rb") as file:
-            data = file.read()
-        source = decode(path, data)
-        after = with_ignores(source.text, places, reason).encode(source.encoding)
-        if source.text.encode(source.encoding) != data:
+        text = decode(path, source.data).text
+        after = with_ignores(text, places, reason).encode(source.encoding)
+        if text.encode(source.encoding) != source.data:
             raise CannotIgnore(f"cannot be written back in {source.encoding}")
-        replace_file(path, data, after)
+        project.replace(path, source.data, after)
     except UnicodeEncodeError as error:
         say(f"{path}: its encoding {error.encoding} has no {error.object[error.start]!r}")
-    except (OSError, Undecodable, CannotIgnore) as error:
+    except (Undecodable, CannotIgnore) as error:
         say(f"{path}: {error}; left as it is")
     except NotWritten as error:
         say(str(error))

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
+from io import StringIO, TextIOWrapper
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from gpulint import __version__
+from gpulint.output.escapes import printable, printable_block
 
 COMMANDS = {
     "check": "Find GPU misuse in TensorFlow code.",
@@ -28,7 +36,35 @@ _MODULES = {"explain": "rule", "generate-shell-completion": "completion"}
 
 
 class _Commands(click.Group):
-    """Commands that are imported only when they are used: `gpulint --help` reads nothing else."""
+    """Commands that are imported only when they are used: `gpulint --help` reads nothing else.
+
+    An exception that no command expects is one line on standard error and exit status 2.
+    """
+
+    def main(self, args: Sequence[str] | None = None, *others: Any, **options: Any) -> Any:
+        _prepare_streams()
+        words = sys.argv[1:] if args is None else args
+        try:
+            if any("\0" in word for word in words):  # from another program; the system passes none
+                raise click.UsageError("an argument has a NUL")
+            return super().main(args, *others, **options)
+        except click.UsageError as error:
+            click.echo(f"gpulint: {error.message}", err=True)
+        except Exception as error:  # the edge of the program
+            _report(error, verbose="-v" in words or "--verbose" in words)
+        sys.exit(2)
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        with _usage_errors_printable():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            with _usage_errors_printable():
+                return super().invoke(ctx)
+        finally:
+            if not sys.stdout.closed:  # the server closes it
+                sys.stdout.flush()  # here a closed pipe is not an error yet; as the interpreter exits it would be
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)
@@ -47,6 +83,33 @@ class _Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, text in COMMANDS.items() if name != "explain"])
+
+
+def _prepare_streams() -> None:
+    """Standard streams that can be written to even if they are closed or their encoding lacks a character."""
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  (until the process ends)
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+
+
+@contextmanager
+def _usage_errors_printable() -> Iterator[None]:
+    """What click says of wrong usage, with words of the command line, which can be file names, made printable."""
+    try:
+        yield
+    except click.UsageError as error:
+        shown = StringIO()
+        error.show(shown)
+        click.echo(printable_block(shown.getvalue()), err=True, nl=False)
+        sys.exit(error.exit_code)
+
+
+def _report(error: Exception, verbose: bool) -> None:
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{os.path.basename(frame.filename)}:{frame.lineno}"
+    click.echo(printable(f"gpulint: internal error: {type(error).__name__}: {error} ({place})"), err=True)
+    if verbose:
+        click.echo(printable_block("".join(traceback.format_exception(error))), err=True, nl=False)
 
 
 @click.version_option(__version__, message="gpulint %(version)s")

@@ -30,6 +30,7 @@ def command(
     configs: tuple[str, ...],
     isolated: bool,
     target_tensorflow: str | None,
+    trust: bool,
     color: str,
 ) -> None:
     """Show what gpulint believes a program will do.
@@ -37,7 +38,7 @@ def command(
     Under each line that matters: the scopes around it, what is made and on which devices, batches, the state of the
     runtime; and how sure that is (must, may, unknown).
     """
-    finder = options.finder(configs, isolated, {}, target_tensorflow)
+    finder = options.finder(configs, isolated, {}, target_tensorflow, trust)
     checker = Checker(finder, Catalogue(()))
     try:
         programs = checker.load(file)
@@ -53,6 +54,7 @@ def command(
     except CannotParse as error:
         _say(file, programs.main, error)
         sys.exit(1)
+    options.say_each(finder.notes)
     if output_format == "json":
         click.echo(on_deep_stack(lambda: plan_json.render(plan, source, checker.files.read)))
     else:

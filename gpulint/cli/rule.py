@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -12,6 +11,7 @@ from gpulint.cli.options import UserError
 from gpulint.linting import pack
 from gpulint.linting.rule import Rule
 from gpulint.linting.selection import Catalogue
+from gpulint.output.escapes import json_text, printable, printable_block
 from gpulint.output.rule_page import fixes, page, summary
 
 
@@ -48,7 +48,7 @@ def command(
         near = catalogue.nearest(word)
         hint = f"; did you mean `{near}`?" if near else ""
         raise UserError(f"there is no rule `{word}`{withheld or hint}")
-    click.echo(json.dumps(_data(rule), indent=2) if output_format == "json" else page(rule))
+    click.echo(json_text(_data(rule)) if output_format == "json" else printable_block(page(rule)))
 
 
 def _data(rule: type[Rule]) -> dict[str, Any]:
@@ -68,10 +68,10 @@ def _data(rule: type[Rule]) -> dict[str, Any]:
 
 def _all(catalogue: Catalogue, output_format: str) -> str:
     if output_format == "json":
-        return json.dumps([_data(rule) for rule in catalogue.pack], indent=2)
+        return json_text([_data(rule) for rule in catalogue.pack])
     width = max(len(rule.name) for rule in catalogue.pack)
     lines = []
     for rule in catalogue.pack:
         off = "" if rule.on_by_default else " (off by default)"
-        lines.append(f"{rule.code}  {rule.name:<{width}}  {rule.severity.value:<7}  {summary(rule)}{off}")
+        lines.append(f"{rule.code}  {rule.name:<{width}}  {rule.severity.value:<7}  {printable(summary(rule))}{off}")
     return "\n".join(lines)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gpulint.fixing.contents import texts_of
+from gpulint.output.escapes import is_command
 from gpulint.rewriting.text import rows_of
+from gpulint.sources.row_diff import Difference, differences
 from gpulint.sources.source import Source
+
+CONTEXT = 3
+"""Rows that are shown before and behind each change."""
 
 NO_LINE_END = "\\ No newline at end of file\n"
 
 
 def difference(path: str, before: Source, after: Source) -> str:
-    """A unified diff with three rows of context that `patch` understands, "" where nothing changes.
+    """A unified diff that `patch` understands, "" where nothing changes.
 
     Of a notebook it is one of each cell that changes, to be read.
     """
@@ -26,15 +30,53 @@ def difference(path: str, before: Source, after: Source) -> str:
 
 
 def _quoted(name: str) -> str:
-    """A file's name in the head of a diff; one that is no line of text is in quotes, as git and `patch` have it."""
-    if all(char.isprintable() for char in name) and not name.startswith('"'):
+    """A file's name in the head of a diff; in quotes, as git and `patch` read it, where it is no line of text or a CI
+    system may take part of it for a command."""
+    is_text = all(char.isprintable() for char in name)
+    if is_text and not name.startswith('"') and not is_command(name):
         return name
     encoded = name.encode("utf-8", "surrogateescape")
-    chars = [chr(one) if 32 <= one < 127 and chr(one) not in '"\\' else f"\\{one:03o}" for one in encoded]
+    chars = [chr(one) if 32 <= one < 127 and chr(one) not in '"\\[' else f"\\{one:03o}" for one in encoded]
     return f'"{"".join(chars)}"'
 
 
 def _rows(path: str, before: str, after: str) -> Iterator[str]:
     name = _quoted(path)
-    for row in difflib.unified_diff(rows_of(before), rows_of(after), name, name):
-        yield row if row.endswith(("\n", "\r")) else f"{row}\n{NO_LINE_END}"
+    old, new = rows_of(before), rows_of(after)
+    for number, hunk in enumerate(_hunks(differences(old, new))):
+        if number == 0:
+            yield f"--- {name}\n+++ {name}\n"
+        for row in _hunk(hunk, old, new):
+            yield row if row.endswith(("\n", "\r")) else f"{row}\n{NO_LINE_END}"
+
+
+def _hunks(changes: Sequence[Difference]) -> Iterator[list[Difference]]:
+    """Changes in order, those together whose context would touch."""
+    hunk: list[Difference] = []
+    for change in changes:
+        if hunk and change.first - hunk[-1].last > 2 * CONTEXT:
+            yield hunk
+            hunk = []
+        hunk.append(change)
+    if hunk:
+        yield hunk
+
+
+def _hunk(changes: Sequence[Difference], old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+    before = min(changes[0].first, CONTEXT)
+    behind = min(len(old) - changes[-1].last, CONTEXT)
+    first, last = changes[0].first - before, changes[-1].last + behind
+    start, end = changes[0].start - before, changes[-1].end + behind
+    yield f"@@ -{_range(first, last)} +{_range(start, end)} @@\n"
+    for change in changes:
+        yield from (f" {row}" for row in old[first : change.first])
+        yield from (f"-{row}" for row in old[change.first : change.last])
+        yield from (f"+{row}" for row in new[change.start : change.end])
+        first = change.last
+    yield from (f" {row}" for row in old[first:last])
+
+
+def _range(first: int, last: int) -> str:
+    """Some rows as a hunk's head has them: the first one, or the one before if there are none, and how many."""
+    count = last - first
+    return f"{first + 1}" if count == 1 else f"{first + (count > 0)},{count}"

@@ -10,9 +10,13 @@ from typing import Any
 
 from gpulint.linting.finding import Finding
 from gpulint.linting.own_codes import SYNTAX_ERROR
+from gpulint.sources.reading import read_file
 
 VERSION = 1
 """Version of the file's form."""
+
+MAX_BYTES = 20_000_000
+"""Largest baseline that is read, some 80,000 findings."""
 
 
 class BaselineError(Exception):
@@ -80,18 +84,18 @@ class Baseline:
 def read(file: str) -> Baseline:
     """The baseline in a file. Raises BaselineError."""
     try:
-        with open(file, encoding="utf-8") as opened:
-            document = json.load(opened)
+        document = json.loads(read_file(file, MAX_BYTES).decode())
     except OSError as error:
         raise BaselineError(f"{file}: {error.strerror or error}") from None
     except json.JSONDecodeError as error:
         raise BaselineError(f"{file}:{error.lineno}:{error.colno}: is no baseline: {error.msg}") from None
-    except (UnicodeDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # no UTF-8, a number or nesting that Python does not take
         raise BaselineError(f"{file}: is no baseline: not JSON") from None
     if not isinstance(document, dict) or not isinstance(document.get("findings"), list):
         raise BaselineError(f"{file}: is no baseline: it has no list of `findings`")
-    if document.get("version") != VERSION:
-        raise BaselineError(f"{file}: has version {document.get('version')!r}, this gpulint reads {VERSION}")
+    if (version := document.get("version")) != VERSION:
+        known = f"version {version}" if isinstance(version, int) and 0 <= version < 1000 else "no known version"
+        raise BaselineError(f"{file}: has {known}, this gpulint reads {VERSION}")
     return Baseline(file, frozenset(_entry(file, number, one) for number, one in enumerate(document["findings"])))
 
 

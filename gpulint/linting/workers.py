@@ -6,10 +6,12 @@ A process that dies (LibCST's parser can overflow the stack, memory can run out)
 from __future__ import annotations
 
 import multiprocessing
+import os
 import sys
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
@@ -30,6 +32,9 @@ FORKS = sys.platform == "linux"
 PATIENCE = 10
 """A process may be silent for as many times the seconds that a file may take: what waits takes none."""
 
+MAX_PAUSE = 86_400
+"""Longest wait in seconds at a time: systems take no more than some weeks."""
+
 GRACE = 10
 """Seconds in which a process ends that nobody listens to any more."""
 
@@ -40,19 +45,22 @@ class Task:
 
     paths: tuple[str, ...]
     finder: SettingsFinder
-    rule_paths: tuple[str, ...]
-    installed: bool
+    rules: pack.Sources
     shown: frozenset[str]
     """Absolute paths of all files that are checked."""
+    given: Mapping[str, bytes] = field(default_factory=dict)
+    """Content, by absolute path, of files that are not on disk as they are."""
+    edits: bool = True
+    """Whether the fixes of findings need their edits."""
 
     def catalogue(self) -> Catalogue:
         """The rules. Raises PackError."""
-        return Catalogue(pack.load(self.rule_paths, self.installed))
+        return Catalogue.load(self.rules)
 
 
 def examine(task: Task) -> list[Examined]:
     """What the files of a portion give. Depends on the task and on the files alone. Raises SettingsError, PackError."""
-    return Checker(task.finder, task.catalogue()).examine(task.paths, task.shown, {})
+    return Checker(task.finder, task.catalogue(), edits=task.edits).examine(task.paths, task.shown, task.given)
 
 
 def is_small(paths: Iterable[str]) -> bool:
@@ -62,24 +70,24 @@ def is_small(paths: Iterable[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """Processes that examine a run's portions. Called as `Checker.check` wants it.
-
-    `given` is the content, by absolute path, of files that are not on disk as they are.
-    """
+    """Processes that examine a run's portions. Called as `Checker.check` wants it; `edits` as for a `Task`."""
 
     jobs: int
     finder: SettingsFinder
     catalogue: Catalogue
-    rule_paths: tuple[str, ...] = ()
-    installed: bool = True
-    given: Mapping[str, bytes] = field(default_factory=dict)
+    rules: pack.Sources
+    edits: bool = True
 
-    def __call__(self, portions: Sequence[tuple[str, ...]], shown: Collection[str]) -> list[Examined]:
+    def __call__(
+        self, portions: Sequence[tuple[str, ...]], shown: Collection[str], given: Mapping[str, bytes]
+    ) -> list[Examined]:
         """What the files of the portions give, in order, and what became of those at which processes died."""
         settings = self.finder.of_directory(".")
         limits = Limits(settings.max_file_seconds, settings.max_file_memory)
-        task = Task((), self.finder, self.rule_paths, self.installed, frozenset(shown))
-        return _Run(self.jobs, task, dict(self.given), limits, portions).result()
+        task = Task((), self.finder, self.rules, frozenset(shown), dict(given), self.edits)
+        if not FORKS and sys.version_info < (3, 11):  # which knows no PYTHONSAFEPATH
+            return examine(replace(task, paths=tuple(path for portion in portions for path in portion)))
+        return _Run(self.jobs, task, limits, portions).result()
 
 
 class _Job(NamedTuple):
@@ -110,7 +118,6 @@ class _Run:
 
     jobs: int
     task: Task
-    given: dict[str, bytes]
     limits: Limits
     portions: Sequence[tuple[str, ...]]
     workers: list[_Worker] = field(default_factory=list)
@@ -141,9 +148,10 @@ class _Run:
         context: Any = multiprocessing.get_context("fork" if FORKS else "spawn")
         ours, theirs = context.Pipe()
         inherited = [ours, *(worker.pipe for worker in self.workers)] if FORKS else []
-        arguments = (self.task, self.given, self.limits, theirs, inherited)
+        arguments = (self.task, self.limits, theirs, inherited)
         process = context.Process(target=work, args=arguments, daemon=True)
-        process.start()
+        with _safe_path():
+            process.start()
         theirs.close()
         worker = _Worker(process, ours, job)
         self._send(worker)
@@ -164,7 +172,8 @@ class _Run:
     def _listen(self) -> None:
         """Hear what there is to hear, and end what has been silent for too long."""
         patience = PATIENCE * self.limits.seconds or None
-        ready = wait([each for worker in self.workers for each in (worker.pipe, worker.process.sentinel)], patience)
+        ends = [each for worker in self.workers for each in (worker.pipe, worker.process.sentinel)]
+        ready = wait(ends, min(patience, MAX_PAUSE) if patience is not None else None)
         for worker in list(self.workers):
             if worker.pipe in ready or (worker.process.sentinel in ready and worker.pipe.poll()):
                 self._heard(worker)
@@ -231,3 +240,18 @@ class _Run:
         if worker.process.exitcode is None:
             worker.process.kill()
             worker.process.join()
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Python is started as `python -c`, which would import the standard library from the working directory."""
+    name = "PYTHONSAFEPATH"
+    before = os.environ.get(name)
+    os.environ[name] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before

@@ -26,8 +26,8 @@ def encodable(text: str) -> str:
     return _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-_COMMANDS = re.compile(r"(##(?:vso)?)\[")
-"""How commands to Azure Pipelines, and old ones to GitHub, begin anywhere in a line."""
+_COMMANDS = re.compile(r"(##\w*)\[")
+"""How commands to Azure Pipelines and TeamCity, and old ones to GitHub, begin anywhere in a line."""
 
 _LINE_COMMANDS = re.compile(r"(?m)(?<=^):(?=:)|(?<=\s):(?=:)")
 """How commands to GitHub begin, after blanks at the start of a line."""
@@ -39,9 +39,28 @@ def printable(text: str) -> str:
     return _COMMANDS.sub("\\1\N{REPLACEMENT CHARACTER}", shown) if "##" in shown else shown
 
 
+def is_command(text: str) -> bool:
+    """Whether a CI system may obey text wherever it stands in a line."""
+    return _COMMANDS.search(text) is not None
+
+
+def printable_row(text: str) -> str:
+    """Text of one line, its tabs kept, that a terminal or a CI system shows and does not obey."""
+    return "\t".join(map(printable, text.split("\t")))
+
+
 def printable_rows(text: str) -> str:
-    """Text of several lines, its line breaks kept, that a terminal or a CI system shows and does not obey."""
-    return "".join(part if part in ("\r", "\n") else printable(part) for part in re.split("([\r\n])", text))
+    """Text of several lines, its line breaks and tabs kept, for the inside of a line of output."""
+    return "".join(part if part in ("\r", "\n") else printable_row(part) for part in re.split("([\r\n])", text))
+
+
+def printable_block(text: str) -> str:
+    """Whole lines, their line breaks and tabs kept, that a terminal or a CI system shows and does not obey."""
+    return _FIRST_COMMANDS.sub("\\1\N{REPLACEMENT CHARACTER}", printable_rows(text))
+
+
+_FIRST_COMMANDS = re.compile(r"(?:(?m:^)|(?<=\r))([ \t]*):(?=:)")
+"""How commands to GitHub begin: with two colons, after blanks at the start of a line."""
 
 
 def first_on_line(path: str) -> str:
@@ -65,6 +84,13 @@ def json_text(value: Any, indent: int | None = 2) -> str:
     text = encodable(json.dumps(value, indent=indent, ensure_ascii=False))
     text = _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     return _COMMANDS.sub(r"\1\\u005b", text)
+
+
+def toml_string(text: str) -> str:
+    """A TOML string, in its quotes, that neither a terminal nor a CI system obeys."""
+    quoted = encodable(text).replace("\\", "\\\\").replace('"', '\\"')
+    shown = "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in quoted)
+    return '"' + _COMMANDS.sub(r"\1\\u005b", shown) + '"'
 
 
 def relative_uri(path: str) -> str | None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gpulint.analysis.notes import MAY, UNKNOWN, Note, notes
 from gpulint.analysis.plan import WHY_STOPPED, Plan
-from gpulint.output.escapes import printable
+from gpulint.output.escapes import first_on_line, printable, printable_row
 from gpulint.places import Site, Span
 from gpulint.sources.source import Source
 
@@ -91,7 +91,7 @@ def render(plan: Plan, source: Source, elsewhere: Elsewhere, color: bool = False
     if source.cells is not None:
         lines |= {piece.cell: piece.lines for piece in source.cells.pieces}
     width = len(str(max((one.span.row for one in placed), default=1)))
-    out = [_paint(printable(source.path), "1", color), ""]
+    out = [_paint(first_on_line(source.path), "1", color), ""]
     if plan.graph_mode:
         out += ["TF1 graph-mode code: gpulint reads it, and the rules about TensorFlow 2 stay silent.", ""]
     last, cell = 0, None
@@ -104,7 +104,7 @@ def render(plan: Plan, source: Source, elsewhere: Elsewhere, color: bool = False
                 out.append(f"{'':>{width}} {_paint('┊', '2', color)}")
             last = one.span.row
             text = lines[cell][last - 1] if last <= len(lines[cell]) else ""
-            out.append(f"{_paint(f'{last:>{width}}', '2', color)} {_paint('│', '2', color)} {_visible(text)}")
+            out.append(f"{_paint(f'{last:>{width}}', '2', color)} {_paint('│', '2', color)} {printable_row(text)}")
         out += _note_lines(one, width, color)
     if not placed:
         out.append("Nothing here builds, places, distributes or configures anything that gpulint knows.")
@@ -118,14 +118,14 @@ _COLORS = {"must": "32", MAY: "33", UNKNOWN: "35"}
 def _note_lines(one: Placed, width: int, color: bool) -> list[str]:
     note = one.note
     margin = f"{'':>{width}} {_paint('│', '2', color)}   "
-    head = f"{margin}{_paint(note.certainty, _COLORS.get(note.certainty, '0'), color):<7} {one.text}"
+    head = f"{margin}{_paint(note.certainty, _COLORS.get(note.certainty, '0'), color):<7} {printable(one.text)}"
     if note.because:
-        head += f", {'when' if note.certainty == MAY else 'but'} {note.because}"
+        head += f", {'when' if note.certainty == MAY else 'but'} {printable(note.because)}"
     details = []
     if note.scopes:
-        details.append("in " + " › ".join(note.scopes))
+        details.append(printable("in " + " › ".join(note.scopes)))
     if len(one.via) > 1:
-        details.append("through " + ", ".join(f"{function}() at {_line(at)}" for function, at in one.via))
+        details.append(printable("through " + ", ".join(f"{function}() at {_line(at)}" for function, at in one.via)))
     return [head, *(f"{margin}{'':7} {_paint(detail, '2', color)}" for detail in details)]
 
 
@@ -146,8 +146,3 @@ def _closing(plan: Plan, stopped: Sequence[Stop], color: bool) -> list[str]:
 
 def _paint(text: str, code: str, color: bool) -> str:
     return f"\x1b[{code}m{text}\x1b[0m" if color else text
-
-
-def _visible(text: str) -> str:
-    """Source without control characters, which a terminal would obey."""
-    return "".join(char if char.isprintable() or char == "\t" else "\N{REPLACEMENT CHARACTER}" for char in text)

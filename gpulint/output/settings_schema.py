@@ -61,7 +61,7 @@ def _described(option: Option, values: Schema) -> dict[str, Any]:
 def _values(option: Option, rules: list[str], checks: Iterable[str]) -> Schema:
     """The values of a setting; where the names of rules stand, those of other packs are allowed, too."""
     own = KINDS[option.kind].schema
-    one_rule: Mapping[str, Any] = {"anyOf": [{"enum": rules}, {"type": "string"}]}
+    one_rule: Mapping[str, Any] = {"anyOf": [{"enum": rules}, KINDS["string"].schema]}
     if option.kind == "format":
         return {"type": "string", "enum": [*formats.NAMES]}
     if option.kind == "rules":

@@ -25,8 +25,11 @@ def read_file(path: str | os.PathLike[str], limit: int = PROJECT_FILE_BYTES, set
     except ValueError as error:  # a NUL in the path
         raise OSError(errno.EINVAL, str(error)) from None
     with open(handle, "rb") as file:
-        _require_regular(os.fstat(handle))
-        data = file.read(limit + 1 if limit else -1)
+        _require_regular(status := os.fstat(handle))
+        size = status.st_size
+        data = file.read(min(limit or size, size) + 1)  # as much is allocated before anything is read
+        if len(data) > size:  # it grows, or the system does not know its size
+            data += file.read(limit + 1 - len(data) if limit else -1)
     if limit and len(data) > limit:
         raise OSError(errno.EFBIG, f"larger than {_in_words(limit)}" + (f" (`{setting}`)" if setting else ""))
     return data

@@ -3,38 +3,98 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import tempfile
+from collections.abc import Callable
+
+from gpulint.sources.reading import read_file
 
 
 class NotWritten(Exception):
     """The file is as it was. The message is one line that says why."""
 
 
-def replace_file(path: str, before: bytes | None, after: bytes) -> None:
-    """Put `after` in place of `before` in the file at `path`, a link being followed. Raises NotWritten.
+def replace_file(path: str, before: bytes | None, after: bytes, within: str = "", may_be_link: bool = True) -> None:
+    """Put `after` in place of `before` in the regular file at `path`. Raises NotWritten.
 
-    None stands for whatever is there, or nothing.
+    None as `before` stands for any content, or no file. A link is followed only where `may_be_link`, and only to a file
+    below the folder `within`, "" for anywhere.
     """
     try:
         target = os.path.realpath(path)
-        if before is not None:
-            with open(target, "rb") as file:
-                if file.read() != before:
-                    raise NotWritten(f"{path}: changed since it was checked; left as it is")
-        if os.path.exists(target) and not os.access(target, os.W_OK):
-            raise NotWritten(f"{path}: is read-only; left as it is")
-        put(target, after)
+        if within and not is_below(target, os.path.realpath(within)):
+            raise NotWritten(outside(path))
+
+        def is_as_before() -> None:
+            if os.path.realpath(path) != target or (os.path.islink(path) and not may_be_link):
+                raise NotWritten(f"{path}: changed since it was checked; left as it is")
+            if before is not None and _begins(target, len(before)) != before:
+                raise NotWritten(f"{path}: changed since it was checked; left as it is")
+
+        is_as_before()
+        if os.path.lexists(target):
+            if not stat.S_ISREG(os.lstat(target).st_mode):
+                raise NotWritten(f"{path}: is not a regular file; left as it is")
+            if not os.access(target, os.W_OK):
+                raise NotWritten(f"{path}: is read-only; left as it is")
+        put(target, after, is_as_before)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        reason = getattr(error, "strerror", None) or error
+        raise NotWritten(f"{path}: cannot be written: {reason}; left as it is") from None
+
+
+def _begins(path: str, size: int) -> bytes | None:
+    """Content of a file, None for one of more than `size` bytes. Raises OSError."""
+    try:
+        return read_file(path, size or 1)
     except OSError as error:
-        raise NotWritten(f"{path}: cannot be written: {error.strerror or error}; left as it is") from None
+        if error.errno == errno.EFBIG:
+            return None
+        raise
 
 
-def put(path: str, content: bytes) -> None:
+def write_output(path: str, text: str) -> None:
+    """Write a report to the file that the user named. Raises NotWritten.
+
+    A file of the project may be a link that its author made: it is not followed out of the working directory or, for a
+    path elsewhere, out of the file's folder. Devices such as /dev/stdout are written to as they are.
+    """
+    data = text.encode("utf-8", "replace")
+    if not os.path.abspath(path).startswith(("/dev/", "/proc/")):
+        replace_file(path, None, data, folder_of(path, "."))
+        return
+    try:
+        with open(path, "wb") as file:
+            file.write(data)
+    except OSError as error:
+        raise NotWritten(f"{path}: {error.strerror or error}") from None
+
+
+def folder_of(path: str, *folders: str) -> str:
+    """The first of some folders that a path, as it is written, is below; else the folder of the file itself."""
+    absolute = os.path.abspath(path)
+    above = (folder for folder in map(os.path.abspath, folders) if is_below(absolute, folder))
+    return next(above, os.path.dirname(absolute))
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Whether an absolute path is that of a folder or of something in it."""
+    return path == folder or path.startswith(os.path.join(folder, ""))
+
+
+def outside(path: str) -> str:
+    """What is said of a file that links lead to."""
+    return f"{path}: is a link to a file outside the project; left as it is"
+
+
+def put(path: str, content: bytes, last: Callable[[], None] = lambda: None) -> None:
     """Put `content` in place of what is in the file at `path`, a link being followed. Raises OSError.
 
     The bytes go to a temporary file beside it, are flushed to the disk and renamed over it. Mode and, where that is
-    allowed, owner stay; hard links to the file keep the old bytes.
+    allowed, owner stay; hard links to the file keep the old bytes. `last` is called immediately before the renaming:
+    when it raises, the file stays as it is.
     """
     target = os.path.realpath(path)
     directory = os.path.dirname(target)
@@ -48,6 +108,7 @@ def put(path: str, content: bytes) -> None:
         os.chmod(temporary, stat.S_IMODE(status.st_mode) if status is not None else 0o666 & ~_umask())
         if status is not None:
             _give(temporary, status)
+        last()
         os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(OSError):

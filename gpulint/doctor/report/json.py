@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from gpulint.doctor.child import Answer
 from gpulint.doctor.evidence import Evidence
 from gpulint.doctor.report import Report
+from gpulint.output.escapes import json_text
 
 VERSION = 1
 """Version of the form; grows when a field changes its meaning or goes."""
@@ -64,7 +64,7 @@ def render(report: Report, color: bool = False) -> str:
             )
         },
     }
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    return json_text(content) + "\n"
 
 
 def _machine(evidence: Evidence) -> dict[str, Any]:

@@ -1,0 +1,40 @@
+"""Which files a run of `check` may change."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gpulint.settings import SettingsFinder
+from gpulint.sources.writing import NotWritten, folder_of, is_below, outside, replace_file
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """The files that a run was started on. `folders` are the working directory and those that the command line names or
+    names files in, innermost first; `links` are the files that are symbolic links."""
+
+    finder: SettingsFinder
+    folders: tuple[str, ...]
+    links: frozenset[str]
+
+    @classmethod
+    def of(cls, finder: SettingsFinder, arguments: Iterable[str], files: Iterable[str]) -> Project:
+        """The project before it is checked."""
+        named = (one if os.path.isdir(one) and not os.path.islink(one) else os.path.dirname(one) for one in arguments)
+        folders = sorted({os.getcwd(), *map(os.path.abspath, named)}, key=len, reverse=True)
+        return cls(finder, tuple(folders), frozenset(filter(os.path.islink, files)))
+
+    def replace(self, path: str, before: bytes, after: bytes) -> None:
+        """Change a file of the project from one content to another. Raises NotWritten and SettingsError.
+
+        A link is not followed out of the folder of its settings or, where no file has any, out of the innermost folder.
+        Nor may that folder be reached through a link out of another one.
+        """
+        settings = self.finder.of_file(path)
+        folder = folder_of(path, *([settings.root] if settings.source else []), *self.folders)
+        for outer in self.folders:
+            if is_below(folder, outer) and not is_below(os.path.realpath(folder), os.path.realpath(outer)):
+                raise NotWritten(outside(path))
+        replace_file(path, before, after, folder, path in self.links)
