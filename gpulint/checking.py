@@ -5,7 +5,6 @@ Whatever is not needed where nothing has changed since the last run is imported 
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from gpulint.settings import Settings, SettingsFinder
 
 if TYPE_CHECKING:
     from gpulint.caching.cache import Cache
-    from gpulint.linting.files import Files
+    from gpulint.linting.pack import Sources
     from gpulint.linting.selection import Catalogue, Selection
     from gpulint.sources.source import Source
 
@@ -53,7 +52,7 @@ class Checking:
 
     `settings` are those of the working directory, of which the rules are; `installed` says whether installed packs
     count. `given` are contents that are on no disk. `cache_directory` is where to remember what was found, "" for where
-    the settings say, None for nowhere.
+    the settings say, None for nowhere. With `edits` the fixes of findings have their edits.
     """
 
     finder: SettingsFinder
@@ -62,13 +61,14 @@ class Checking:
     given: Mapping[str, bytes] = field(default_factory=dict)
     jobs: int = 1
     cache_directory: str | None = None
+    edits: bool = True
 
     def __call__(self, paths: Sequence[str], contents: Mapping[str, bytes]) -> Checked:
         """Raises SettingsError and PackError."""
         known = {**self.given, **contents}
         memory = self.cache if not known else None
-        if memory is not None and (result := memory.result(paths)) is not None:
-            return Checked(result, _Late(self.finder))
+        if memory is not None and (recalled := memory.result(paths)) is not None:
+            return Checked(*recalled)
         from gpulint.linting.engine import Checker
         from gpulint.linting.workers import FORKS, Workers, is_small
 
@@ -76,18 +76,16 @@ class Checking:
         processes = 1 if known or is_small(paths) else self.jobs
         workers = None
         if FORKS or processes > 1:
-            elsewhere = {os.path.abspath(path): data for path, data in known.items()}
-            workers = Workers(processes, self.finder, catalogue, self._rule_paths, self.installed, elsewhere)
-        checker = Checker(self.finder, catalogue)
+            workers = Workers(processes, self.finder, catalogue, self._rules, self.edits)
+        checker = Checker(self.finder, catalogue, edits=self.edits)
         return Checked(checker.check(paths, known, workers, memory), checker.files)
 
     @cached_property
     def catalogue(self) -> Catalogue:
         """The rules that there are. Raises PackError, and SettingsError where the settings name one that is not."""
-        from gpulint.linting import pack
         from gpulint.linting.selection import Catalogue, Selection
 
-        catalogue = Catalogue(pack.load(self._rule_paths, self.installed))
+        catalogue = Catalogue.load(self._rules)
         Selection(catalogue, self.settings)
         return catalogue
 
@@ -108,32 +106,12 @@ class Checking:
         from gpulint.linting.pack import SHIPPED, has_installed
 
         plugins = set()
-        if self._rule_paths or (self.installed and has_installed()):
+        if self._rules.folders or (self.installed and has_installed()):
             plugins = {rule.__module__ for rule in self.catalogue.pack if not rule.__module__.startswith(f"{SHIPPED}.")}
-        return Cache(self.finder, identity(sys.modules[name] for name in plugins), self.cache_directory)
+        return Cache(self.finder, identity(sys.modules[name] for name in plugins), self.cache_directory, self.edits)
 
     @property
-    def _rule_paths(self) -> tuple[str, ...]:
-        return tuple(os.path.join(self.settings.root, path) for path in self.settings.rule_paths)
+    def _rules(self) -> Sources:
+        from gpulint.linting.pack import Sources
 
-
-class _Late:
-    """The texts of files that are read when they are asked for."""
-
-    def __init__(self, finder: SettingsFinder) -> None:
-        self._finder = finder
-
-    @cached_property
-    def _files(self) -> Files:
-        from gpulint.linting.files import Files
-
-        return Files(self._finder)
-
-    def line(self, path: str, row: int, cell: int | None = None) -> str:
-        return self._files.line(path, row, cell)
-
-    def source(self, path: str) -> Source | None:
-        return self._files.source(path)
-
-    def in_file(self, span: Span) -> Span:
-        return self._files.in_file(span) if span.cell is not None else span
+        return Sources.of(self.settings, self.installed)

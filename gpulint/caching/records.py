@@ -193,11 +193,7 @@ def to_examined(plain: Plain, known: Collection[str]) -> Examined:
         _text(path),
         _several(candidates, _to_candidate),
         set(_several(called, _to_site)),
-        {
-            Site(_text(file), _integer(node))
-            for file, nodes in (_list(each, 2) for each in _list(passed))
-            for node in _list(nodes)
-        },
+        {site for each in _list(passed) for site in _to_places(each)},
         set(_several(reached, _text)),
         set(_several(elsewhere, _text)),
         _several(unreadable, _to_finding),
@@ -235,6 +231,12 @@ def _of_places(places: set[Site]) -> Plain:
     for path, node in sorted(places):
         nodes[path].append(node)
     return list(nodes.items())
+
+
+def _to_places(plain: Plain) -> list[Site]:
+    file, nodes = _list(plain, 2)
+    path = _text(file)
+    return [Site(path, _integer(node)) for node in _list(nodes)]
 
 
 def _to_site(plain: Plain) -> Site:

@@ -1,8 +1,8 @@
 """Records on disk that may vanish, be torn or be forged at any moment.
 
-A record is a file of its own: a keyed digest of its name and content, a line feed, the content in JSON. It is written
-beside its place and renamed over it, so that a reader finds a whole record or none, whoever is killed. What does not
-match its digest counts as absent; without the user's key nobody can write one that does.
+A record is a file of its own: a keyed digest of its name and content, a line feed, the content in compressed JSON. It
+is written beside its place and renamed over it, so that a reader finds a whole record or none, whoever is killed. What
+does not match its digest counts as absent; without the user's key nobody can write one that does.
 
 The files of a cache directory:
 
@@ -10,7 +10,7 @@ The files of a cache directory:
     .gitignore     tells git to
     pruned         time of the last pruning
     SERIES/        records of one gpulint, Python and set of rules
-        NAME.json
+        NAME.z
 
 Only files of this form are ever deleted, links are never followed, and a directory with anything else in it is refused.
 """
@@ -24,6 +24,7 @@ import os
 import re
 import stat
 import time
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -49,7 +50,7 @@ _PRUNED = "pruned"
 _TEMPORARY = r"(?:\.[0-9a-f]{16})?"
 _OWN_FILE = re.compile(rf"(?:{'|'.join(map(re.escape, (*_MARKERS, _PRUNED)))}){_TEMPORARY}")
 _SERIES = re.compile(r"[0-9][0-9A-Za-z.+]*-[0-9a-f]{32}")
-_RECORD = re.compile(rf"[0-9a-f]{{32}}\.json{_TEMPORARY}")
+_RECORD = re.compile(rf"[0-9a-f]{{32}}\.z{_TEMPORARY}")
 
 
 class Store:
@@ -77,16 +78,16 @@ class Store:
             written, _, content = read_file(path, MAX_BYTES).partition(b"\n")
             if written != self._digest(name, content):
                 return None
-            found = json.loads(content)
+            found = json.loads(zlib.decompress(content))
             if time.time() - os.stat(path).st_mtime > BETWEEN_PRUNINGS:
                 os.utime(path)
-        except (OSError, ValueError, RecursionError):
+        except (OSError, ValueError, RecursionError, zlib.error):
             return None
         return found
 
     def put(self, name: str, content: Any) -> None:
         """Write a record. Raises TypeError and ValueError for what JSON cannot hold."""
-        data = json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
+        data = zlib.compress(json.dumps(content, separators=(",", ":"), allow_nan=False).encode(), 1)
         if self.refusal or self.trouble:
             return
         try:
@@ -106,7 +107,7 @@ class Store:
             prune(self.directory)
 
     def _path(self, name: str) -> str:
-        return os.path.join(self._records, f"{name}.json")
+        return os.path.join(self._records, f"{name}.z")
 
     def _digest(self, name: str, content: bytes) -> bytes:
         made = hashlib.blake2b(f"{os.path.basename(self._records)}/{name}\n".encode(), digest_size=16, key=self._key)
@@ -154,7 +155,7 @@ def prune(directory: str, max_bytes: int = MAX_BYTES, max_age: float = MAX_AGE) 
     reached = 0
     for used, size, path in files:
         reached += size
-        is_torn = not path.endswith(".json") and now - used > BETWEEN_PRUNINGS
+        is_torn = not path.endswith(".z") and now - used > BETWEEN_PRUNINGS
         if now - used > max_age or reached > max_bytes or is_torn:
             with contextlib.suppress(OSError):
                 os.unlink(path)

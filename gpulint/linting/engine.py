@@ -126,6 +126,8 @@ class Checker:
     def _open(self, given: Mapping[str, bytes]) -> None:
         """Forget all files that were read; `given` is the content of those that are not as on disk."""
         self._projects: dict[tuple[str, ...], Project] = {}
+        self._importing: dict[str, bool] = {}
+        """Whether a file imports TensorFlow, by path."""
         self.files = Files(self._finder)
         self.files.given = given
         self._prose = Prose(self.files.read, self._syntax)
@@ -255,6 +257,7 @@ class Checker:
         """Never read these files: whatever does that may not survive it."""
         for path in paths:
             self.files.give_up(path)
+            self._importing.pop(path, None)
 
     def load(self, path: str, data: bytes | None = None) -> Programs:
         """The programs in a file; `data` is its content where that is not on disk as it is.
@@ -347,13 +350,18 @@ class Checker:
         asked = [source.path]
         for path in asked:
             for imported in sorted(imported_paths(project, path).difference(asked)):
-                read = self.files.read(imported)
-                if read is not None and imports_tensorflow(read.data):
+                if self._imports_tensorflow(imported):
                     return True
                 asked.append(imported)
             if len(asked) > MAX_ASKED:
                 break
         return False
+
+    def _imports_tensorflow(self, path: str) -> bool:
+        if path not in self._importing:
+            read = self.files.read(path)
+            self._importing[path] = read is not None and imports_tensorflow(read.data)
+        return self._importing[path]
 
     def _check_program(self, part: Examined, source: Source) -> None:
         settings = self._finder.of_file(source.file)

@@ -139,8 +139,11 @@ class Files:
 
     def has(self, span: Span) -> bool:
         """Whether a span is in its file, or in the cell that it names: a place behind the last row or column, to which
-        an error can point, counts."""
-        lines = self.lines(os.path.abspath(span.path), span.cell)
+        an error can point, counts. Of a file that cannot be read no rows are shown, so that any place will do."""
+        path = os.path.abspath(span.path)
+        lines = self.lines(path, span.cell)
+        if not self.programs(path):
+            return True
         return span.end_row <= max(len(lines), 1) + 1 and all(
             column <= len(lines[row - 1] if row <= len(lines) else "") + 2
             for row, column in ((span.row, span.column), (span.end_row, span.end_column))

@@ -25,7 +25,7 @@ def opened(directory: Path, series: str = SERIES) -> Store:
 
 
 def file_of(directory: Path) -> Path:
-    (path,) = directory.glob("*/*.json")
+    (path,) = directory.glob("*/*.z")
     return path
 
 
@@ -100,7 +100,7 @@ def test_a_full_disk_is_a_trouble_that_leaves_nothing_behind(tmp_path: Path, mon
     assert "No space left" in made.trouble
     monkeypatch.undo()
     assert made.get(NAME) == ["old"]
-    assert len(list(tmp_path.glob("*/*.json*"))) == 1
+    assert len(list(tmp_path.glob("*/*.z*"))) == 1
 
 
 def test_what_nobody_used_for_long_and_what_is_too_much_is_deleted(tmp_path: Path) -> None:
@@ -108,13 +108,13 @@ def test_what_nobody_used_for_long_and_what_is_too_much_is_deleted(tmp_path: Pat
     now = time.time()
     names = [letter * 32 for letter in "abcd"]
     for number, name in enumerate(names):
-        made.put(name, ["x" * 1000])
-        path = tmp_path / SERIES / f"{name}.json"
+        made.put(name, [os.urandom(850).hex()])
+        path = tmp_path / SERIES / f"{name}.z"
         os.utime(path, (now, now - number * 60))
-    left_by_a_killed_run = tmp_path / SERIES / f"{names[0]}.json.0123456789abcdef"
+    left_by_a_killed_run = tmp_path / SERIES / f"{names[0]}.z.0123456789abcdef"
     left_by_a_killed_run.write_text("half")
     os.utime(left_by_a_killed_run, (now, now - BETWEEN_PRUNINGS - 60))
-    os.utime(tmp_path / SERIES / f"{names[1]}.json", (now, now - MAX_AGE - 60))
+    os.utime(tmp_path / SERIES / f"{names[1]}.z", (now, now - MAX_AGE - 60))
     prune(str(tmp_path), max_bytes=2500)
     assert [name for name in names if made.get(name)] == [names[0], names[2]]
     assert not left_by_a_killed_run.exists()

@@ -57,7 +57,7 @@ def analysed(result: subprocess.CompletedProcess[str]) -> int:
 
 
 def records(directory: Path) -> list[Path]:
-    return sorted(directory.glob("**/*.json"))
+    return sorted(directory.glob("**/*.z"))
 
 
 def test_the_second_run_analyses_nothing_and_says_the_same(project: Path) -> None:

@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -70,11 +71,11 @@ def judge_cache(rng: random.Random) -> None:
         form = rng.choice(FORMATS)
         expected = run("check", "--output-format", form, "-n")
         assert run("check", "--output-format", form)[:2] == expected[:2]
-        records = {path: path.read_bytes() for path in sorted(project.rglob(".gpulint_cache/*/*.json"))}
+        records = {path: path.read_bytes() for path in sorted(project.rglob(".gpulint_cache/*/*.z"))}
         for path in records:
             _spoil(rng, path, rng.choice(list(records.values())))
         is_signed = rng.random() < 0.5
-        for path in sorted(project.rglob(".gpulint_cache/*/*.json")) if is_signed else ():
+        for path in sorted(project.rglob(".gpulint_cache/*/*.z")) if is_signed else ():
             store = Store(str(path.parent.parent), path.parent.name, secret())
             if path.is_file() and (found := store.get(path.stem)) is not None:
                 store.put(path.stem, json_mutated(rng, found))
@@ -98,7 +99,9 @@ def _spoil(rng: random.Random, path: Path, other: bytes) -> None:
         rng.choice(KINDS)(path)
     elif kind == 4:
         digest, _, content = path.read_bytes().partition(b"\n")
-        path.write_bytes(digest + b"\n" + json.dumps(json_mutated(rng, json.loads(content))).encode())
+        path.write_bytes(
+            digest + b"\n" + zlib.compress(json.dumps(json_mutated(rng, json.loads(zlib.decompress(content)))).encode())
+        )
 
 
 def judge_special_files(rng: random.Random) -> None:
