@@ -21,6 +21,8 @@ def secret() -> bytes:
     from platformdirs import user_cache_dir
 
     path = os.path.join(user_cache_dir("gpulint", appauthor=False), "key")
+    if not os.path.isabs(path):
+        raise NoKey(f"{path}: your cache directory has a relative path")
     try:
         try:
             found = read_file(path)

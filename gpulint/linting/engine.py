@@ -183,9 +183,12 @@ class Checker:
         return [part for portion in split for part in self.examine(portion, shown, given)]
 
     def _is_in_place(self, part: Examined) -> bool:
-        """Whether all findings that were remembered are in their files."""
+        """Whether all findings and comments that were remembered are in their files."""
         found = [*part.unreadable, *(one.finding for one in part.candidates)]
         spans = {span for one in found for span in (one.span, *(related.span for related in one.related))}
+        for path, comments in part.comments.items():
+            spans |= {Span(path, *one.place) for one in comments.suppressions}
+            spans |= {Span(path, *one.place) for one in comments.troubles}
         return all(map(self.files.has, spans))
 
     def _torn(self, parts: Sequence[Examined], shown: Collection[str]) -> dict[str, bytes]:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint.analysis import paths
 from gpulint.analysis.modules import Outlines
-from gpulint.linting.engine import Checker, collecting_seldom
+from gpulint.linting.engine import STACK_BYTES, Checker, collecting_seldom
 from gpulint.linting.examined import Examined
+from gpulint.syntax.parse import DEEP_STACK
 
 if TYPE_CHECKING:
     from gpulint.linting.workers import Task
@@ -45,12 +46,12 @@ class Limits(NamedTuple):
     memory: int
 
     def impose(self) -> None:
-        """Limit the memory of this process, besides what it has already."""
+        """Limit the memory of this process, besides what it has already and the address space of its stacks."""
         if self.memory and sys.platform == "linux":
             with open("/proc/self/statm", encoding="ascii") as file:
                 present = int(file.read().split()[0]) * resource.getpagesize()
             _, hard = resource.getrlimit(resource.RLIMIT_AS)
-            wanted = present + self.memory * 1_000_000
+            wanted = present + STACK_BYTES + DEEP_STACK + self.memory * 1_000_000
             resource.setrlimit(resource.RLIMIT_AS, (wanted if hard < 0 else min(wanted, hard), hard))
 
     def start_clock(self) -> None:
@@ -79,9 +80,7 @@ def _of_what(status: int) -> str:
         return f"of signal {-status}"
 
 
-def work(
-    task: Task, given: Mapping[str, bytes], limits: Limits, pipe: Connection, inherited: Sequence[Connection]
-) -> None:
+def work(task: Task, limits: Limits, pipe: Connection, inherited: Sequence[Connection]) -> None:
     """Examine portions until nobody asks for more.
 
     `inherited` are the parent's ends of pipes, copies of which a forked process has.
@@ -94,7 +93,7 @@ def work(
     limits.impose()
     gc.callbacks.append(_set_aside)
     with collecting_seldom():
-        _serve(task, given, limits, pipe)
+        _serve(task, limits, pipe)
 
 
 def _set_aside(phase: str, info: Mapping[str, int]) -> None:
@@ -103,7 +102,7 @@ def _set_aside(phase: str, info: Mapping[str, int]) -> None:
         gc.freeze()
 
 
-def _serve(task: Task, given: Mapping[str, bytes], limits: Limits, pipe: Connection) -> None:
+def _serve(task: Task, limits: Limits, pipe: Connection) -> None:
     def begun(path: str) -> None:
         limits.start_clock()
         pipe.send(path)
@@ -122,9 +121,9 @@ def _serve(task: Task, given: Mapping[str, bytes], limits: Limits, pipe: Connect
                 paths.forget()
                 gc.unfreeze()
                 gc.collect()
-            checker = checker or Checker(task.finder, task.catalogue(), outlines)
+            checker = checker or Checker(task.finder, task.catalogue(), outlines, task.edits)
             checker.give_up(order.lost)
-            examined = checker.examine(order.paths, task.shown, given, begun, begun)
+            examined = checker.examine(order.paths, task.shown, task.given, begun, begun)
         except Exception as error:  # the edge of a worker: its fault is said by the parent
             first = order.paths[0] if order.paths else ""
             message = f"{first} and what follows it: internal error: {type(error).__name__}: {error}"
