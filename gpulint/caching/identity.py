@@ -14,7 +14,7 @@ from gpulint.sources.states import digest
 
 SHIPPED = "gpulint.rules"
 
-LIBRARIES = ("libcst", "markdown_it", "packaging", "pathspec")
+LIBRARIES = ("libcst", "markdown_it", "packaging")
 """Packages by which results can change."""
 
 
