@@ -549,8 +549,8 @@ class Checker:
             if chosen is not None and chosen.fault is not None:
                 self._result.errors.append(chosen.fault)
             fix = finding.fix if finding.code in selection.fixable else None
-            if chosen is None and self._edits:  # it is about a comment: other fixes were written for their blocks
-                fix = on_deep_stack(partial(in_blocks, fix, sources[0]))
+            if chosen is None and fix is not None:  # it is about a comment: other fixes were written for their blocks
+                fix = on_deep_stack(partial(in_blocks, fix, sources[0])) if self._edits else replace(fix, edits=())
             if finding.code not in off:
                 result.append(self._shown(replace(finding, fix=fix), shown))
         return result
