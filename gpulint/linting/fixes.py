@@ -10,7 +10,7 @@ from gpulint.rewriting.draft import Draft
 from gpulint.rewriting.fix import Fix, Offer
 from gpulint.rewriting.in_blocks import Blocks
 from gpulint.rewriting.in_cells import Cells
-from gpulint.rewriting.kept import Kept, margins
+from gpulint.rewriting.kept import Kept
 from gpulint.rewriting.writing import draft_of, written
 from gpulint.sources.source import Source
 
@@ -38,7 +38,7 @@ class Writer:
     def _placed(self) -> Callable[[Fix], Fix | None]:
         """The fix of the program as one of its file."""
         source = self._source
-        kept = Kept(margins(self._draft)) if self._draft is not None else Kept()
+        kept = Kept(self._draft)
         if source.cells is not None:
             return Cells(source.text, source.cells, kept).placed
         if source.blocks is not None:

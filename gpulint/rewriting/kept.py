@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpulint.rewriting.draft import Draft, is_always
+from gpulint.rewriting.draft import Draft, is_always, within
 from gpulint.rewriting.fix import Edit
 from gpulint.rewriting.text import edited
 from gpulint.sources.magics import code_of
@@ -19,66 +19,123 @@ MAX_PARSED = 1_000_000
 
 
 class Kept:
-    """Checks the fixes of one program. Of a cell or block, only the statements that a fix changes are parsed.
+    """Checks the fixes of one program.
 
-    `margins` are the rows in which the outermost statements of cells and blocks begin.
+    Parsing a whole cell for each of its fixes would be quadratic: statements that a fix changes are parsed by
+    themselves, and the whole cell only if that leaves a doubt. Without a draft it always is.
     """
 
-    def __init__(self, margins: Sequence[int] = ()) -> None:
-        self._margins = margins
+    def __init__(self, draft: Draft | None = None) -> None:
+        self._draft = draft
         self._parsed = 0
+        self._begins: list[tuple[int, int, ir.Statement]] = []
+        self._margins: list[int] = []
+        if draft is not None:
+            nodes = (one for statement in draft.module.body for one in within(statement))
+            statements = [one for one in nodes if isinstance(one, ir.Statement)]
+            self._begins = sorted((_first_row(draft, one), one.number, one) for one in statements)
+            self._margins = _margins(draft)
 
     def is_kept(self, lines: Sequence[str], row: int, edits: Sequence[Edit]) -> bool:
         """Whether a cell or block with these lines is kept. It begins in a row of the program; the rows of the edits
         count from its first line. False once `MAX_PARSED` is exceeded."""
-        if self._parsed > MAX_PARSED:
-            return False
-        start = min(edit.span.row for edit in edits) - 1
-        end = max(edit.span.end_row for edit in edits)
-        place = bisect_right(self._margins, row + start)
-        start = max(self._margins[place - 1] - row, 0) if place else 0
-        place = bisect_left(self._margins, row + end)
-        end = min(self._margins[place] - row, len(lines)) if place < len(self._margins) else len(lines)
-        before, after = self._changed(lines, start, end, edits)
-        goes = all(_NOTHING.fullmatch(line) for line in after.split("\n"))
-        stays = self._has_statement(row, row + start) or self._has_statement(row + end, row + len(lines))
-        if (goes and not stays) or not _is_python(before):
-            before, after = self._changed(lines, 0, len(lines), edits)
-        elif goes:
+        first = min(edit.span.row for edit in edits) - 1
+        last = max([first + 1, *(edit.span.end_row - (edit.span.end_column == 1) for edit in edits)])
+        inner = self._statements(lines, row, first, last)
+        if inner is not None and self._is_like(*self._changed(lines, *inner, edits)):
             return True
-        return is_kept(before, after)
+        start, end = self._between_margins(lines, row, first, last)
+        before, after = self._changed(lines, start, end, edits)
+        is_rest = self._has_statement(row, row + start) or self._has_statement(row + end, row + len(lines))
+        if self._is_like(before, after) or (is_rest and _margin(after) is None and self._is_python(before)):
+            return True
+        before, after = self._changed(lines, 0, len(lines), edits)
+        return self._is_in_budget(before) and is_kept(before, after)
+
+    def _statements(self, lines: Sequence[str], row: int, first: int, last: int) -> tuple[int, int] | None:
+        """The lines of the fewest statements of one block that hold some lines, but for comments around them."""
+        draft = self._draft
+        if draft is None:
+            return None
+        begin, end = first, last
+        while begin < end and (begin >= len(lines) or _NOTHING.fullmatch(lines[begin])):
+            begin += 1
+        while begin < end and (end > len(lines) or _NOTHING.fullmatch(lines[end - 1])):
+            end -= 1
+        end = max(end, begin + 1)
+        index = bisect_right(self._begins, row + begin, key=lambda each: each[0]) - 1
+        one: ir.Node | None = self._begins[index][2] if index >= 0 else None
+        while one is not None:
+            if isinstance(one, ir.Statement) and draft.row(draft.end(one)) >= row + begin:
+                block = draft.place(one).block
+                behind = bisect_right(block, row + end - 1, key=lambda each: _first_row(draft, each))
+                start, stop = _first_row(draft, one) - row, draft.row(draft.end(block[behind - 1])) + 1 - row
+                if stop >= end and _begins_row(draft, one):
+                    return (min(start, first), max(stop, last)) if start >= 0 and stop <= len(lines) else None
+            one = draft.parent(one)
+        return None
+
+    def _between_margins(self, lines: Sequence[str], row: int, first: int, last: int) -> tuple[int, int]:
+        """The lines of the outermost statements that hold some lines."""
+        before = bisect_right(self._margins, row + first)
+        behind = bisect_left(self._margins, row + last)
+        start = max(self._margins[before - 1] - row, 0) if before else 0
+        end = self._margins[behind] - row if behind < len(self._margins) else len(lines)
+        return start, min(end, len(lines))
+
+    def _has_statement(self, first: int, behind: int) -> bool:
+        """Whether an outermost statement begins in some rows of the program."""
+        return bisect_left(self._margins, first) < bisect_left(self._margins, behind)
 
     def _changed(self, lines: Sequence[str], start: int, end: int, edits: Sequence[Edit]) -> tuple[str, str]:
         """The text of some of the lines before and after the edits."""
         before = "".join(f"{line}\n" for line in lines[start:end])
-        self._parsed += len(before)
         moved = [
             replace(one, span=one.span._replace(row=one.span.row - start, end_row=one.span.end_row - start))
             for one in edits
         ]
         return before, edited(before, moved)
 
-    def _has_statement(self, first: int, behind: int) -> bool:
-        """Whether a statement begins in some rows of the program."""
-        return bisect_left(self._margins, first) < bisect_left(self._margins, behind)
+    def _is_like(self, before: str, after: str) -> bool:
+        """Whether some statements can stand for others in a block, whatever is around them."""
+        margin = _margin(before)
+        same = margin is not None and margin == _margin(after) and after.endswith("\n")
+        return same and self._is_python(before) and self._is_python(after)
+
+    def _is_python(self, text: str) -> bool:
+        code = code_of(text) if self._is_in_budget(text) else None
+        return code is not None and error_in(code) is None
+
+    def _is_in_budget(self, text: str) -> bool:
+        self._parsed += len(text)
+        return self._parsed <= MAX_PARSED
 
 
 _NOTHING = re.compile(r"\s*(?:#.*)?")
 
 
-def _is_python(text: str) -> bool:
-    code = code_of(text)
-    return code is not None and error_in(code) is None
+def _margin(text: str) -> str | None:
+    """The blanks before the first statement of a text; None if there is none."""
+    line = next((line for line in text.split("\n") if not _NOTHING.fullmatch(line)), None)
+    return line[: len(line) - len(line.lstrip())] if line is not None else None
 
 
-def margins(draft: Draft) -> list[int]:
+def _margins(draft: Draft) -> list[int]:
     """The rows in which the outermost statements of a program's cells or blocks begin, each on a row of its own."""
     statements: list[ir.Statement] = []
     for one in draft.module.body:
         is_header = is_always(one) and draft.part(one) != draft.part(one.body[0])
         statements += one.body if isinstance(one, ir.If) and is_header else [one]
-    starts = [draft.start(_begin(one)) for one in statements]
-    return [draft.row(each) for each in starts if not draft.text[draft.row_start(each) : each].strip()]
+    return [_first_row(draft, one) for one in statements if _begins_row(draft, one)]
+
+
+def _first_row(draft: Draft, statement: ir.Statement) -> int:
+    return draft.row(draft.start(_begin(statement)))
+
+
+def _begins_row(draft: Draft, statement: ir.Statement) -> bool:
+    start = draft.start(_begin(statement))
+    return not draft.text[draft.row_start(start) : start].strip()
 
 
 def _begin(statement: ir.Statement) -> ir.Node:

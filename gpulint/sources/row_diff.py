@@ -6,9 +6,12 @@ import io
 import sys
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from difflib import SequenceMatcher
 from operator import itemgetter
+from typing import NamedTuple, TypeVar
+
+T = TypeVar("T", bound=Hashable)
 
 Places = tuple[tuple[int, int], ...]
 """Ranges of places in a text, both ends included. Row n is place 2n; 2n + 1 lies between the rows n and n + 1."""
@@ -29,7 +32,10 @@ def new_places(before: bytes, after: bytes) -> Places:
         return () if before == after else EVERYWHERE
     numbers: dict[bytes, int] = {}
     old, new = ([numbers.setdefault(row, len(numbers)) for row in io.BytesIO(text)] for text in (before, after))
-    return tuple(sorted(_places(old, new)))
+    return tuple(
+        (2 * one.start + 2, 2 * one.end) if one.start < one.end else (2 * one.start + 1,) * 2
+        for one in differences(old, new)
+    )
 
 
 def _with_newlines(text: bytes) -> bytes:
@@ -37,7 +43,21 @@ def _with_newlines(text: bytes) -> bytes:
     return text if text.endswith(b"\n") or not text else text + b"\n"
 
 
-def _places(old: Sequence[int], new: Sequence[int]) -> Iterator[tuple[int, int]]:
+class Difference(NamedTuple):
+    """Rows `old[first:last]` in place of which there are `new[start:end]`. One of the two can be empty."""
+
+    first: int
+    last: int
+    start: int
+    end: int
+
+
+def differences(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Difference]:
+    """Where two sequences of rows differ, in order. There may be shorter answers, which take longer to find."""
+    return sorted(_differences(old, new))
+
+
+def _differences(old: Sequence[Hashable], new: Sequence[Hashable]) -> Iterator[Difference]:
     """Patience diff: rows that each side has once are matched, then the same within the gaps between them."""
     budget = _BUDGET
     pending = [(0, len(old), 0, len(new))]
@@ -59,13 +79,11 @@ def _places(old: Sequence[int], new: Sequence[int]) -> Iterator[tuple[int, int]]
                 if below < first + i or right < start + j:
                     pending.append((below, first + i, right, start + j))
                 below, right = first + i + 1, start + j + 1
-        elif start < end:
-            yield 2 * start + 2, 2 * end
-        elif first < last:
-            yield 2 * start + 1, 2 * start + 1
+        elif first < last or start < end:
+            yield Difference(first, last, start, end)
 
 
-def _unique_pairs(old: Sequence[int], new: Sequence[int]) -> list[tuple[int, int]]:
+def _unique_pairs(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int, int]]:
     """Most of the rows that occur once on either side, such that both sides have them in the same order."""
     olds, news = _single(old), _single(new)
     candidates = [(olds[row], index) for row, index in news.items() if row in olds]
@@ -89,12 +107,12 @@ def _unique_pairs(old: Sequence[int], new: Sequence[int]) -> list[tuple[int, int
     return run[::-1]
 
 
-def _single(rows: Sequence[int]) -> dict[int, int]:
+def _single(rows: Sequence[T]) -> dict[T, int]:
     """Index of each row that occurs once."""
     count = Counter(rows)
     return {row: index for index, row in enumerate(rows) if count[row] == 1}
 
 
-def _similar_pairs(old: Sequence[int], new: Sequence[int]) -> list[tuple[int, int]]:
+def _similar_pairs(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int, int]]:
     blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
     return [(i + k, j + k) for i, j, size in blocks for k in range(size)]

@@ -87,6 +87,7 @@ class ModelOutsideScope(Rule):
         self._trained: list[tuple[values.Strategy, Where]] = []
         self._scoping: set[Site | None] = set()
         self._unknown: list[events.UnknownFitted | events.ModelFitted] = []
+        self._makers: frozenset[Site] | None = None
 
     def on_strategy_used(self, event: events.StrategyUsed, plan: Plan) -> Iterator[Report]:
         if event.how != "attribute" and event.strategy.is_multi_replica and event.strategy not in self._used:
@@ -154,6 +155,8 @@ class ModelOutsideScope(Rule):
     def _report(
         self, event: events.Event, model: values.Model, strategy: values.Strategy, how: str, plan: Plan
     ) -> Report:
+        if self._makers is None:
+            self._makers = makers(plan)
         place = blamed(model, strategy)
         related = [(strategy.site, "the strategy is made here"), (event.site, how)]
         if model.site != place:
@@ -164,6 +167,6 @@ class ModelOutsideScope(Rule):
             confidence=confidence(event.where, model.where, strategy.where),
             related=(*related, *chain(model.where, place)),
             fix=unsafe(
-                "Build it in the scope of the strategy", scopes.in_scope, place, strategy.site, makers(plan)
+                "Build it in the scope of the strategy", scopes.in_scope, place, strategy.site, self._makers
             ).one_at_a_time("scope"),
         )

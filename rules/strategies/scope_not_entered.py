@@ -17,7 +17,6 @@ from gpulint.api import (
     makers,
     scopes,
     unsafe,
-    values,
 )
 
 
@@ -87,27 +86,26 @@ class ScopeNotEntered(Rule):
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
+        left: list[events.ScopeMade | events.ScopeDropped] = []
         if plan.is_complete:
-            for site, made in self._made.items():
-                if site not in self._entered and not _is_passed_by(made, plan):
-                    yield self._report(made, made.strategy, plan)
-        for dropped in self._dropped.values():
-            if dropped.made in self._entered:
-                yield self._report(dropped, dropped.strategy, plan)
-
-    def _report(self, event: events.Event, strategy: values.Strategy, plan: Plan) -> Report:
-        return Report(
-            event.site,
-            "`scope()` is called but the scope is never entered",
-            confidence=confidence(event.where),
-            related=((strategy.site, "the strategy is made here"),),
-            fix=unsafe(
-                "Enter it for what is made behind it: models then train on every replica",
-                scopes.with_entered,
+            left += [
+                made for site, made in self._made.items() if site not in self._entered and not _is_passed_by(made, plan)
+            ]
+        left += [dropped for dropped in self._dropped.values() if dropped.made in self._entered]
+        making = makers(plan) if left else frozenset()
+        for event in left:
+            yield Report(
                 event.site,
-                makers(plan),
-            ).one_at_a_time("scope"),
-        )
+                "`scope()` is called but the scope is never entered",
+                confidence=confidence(event.where),
+                related=((event.strategy.site, "the strategy is made here"),),
+                fix=unsafe(
+                    "Enter it for what is made behind it: models then train on every replica",
+                    scopes.with_entered,
+                    event.site,
+                    making,
+                ).one_at_a_time("scope"),
+            )
 
 
 def _is_passed_by(made: events.ScopeMade, plan: Plan) -> bool:
