@@ -30,6 +30,11 @@ class Writer:
             message = f"{self._source.file}: the fix of {code} failed: {type(error).__name__}: {error}"
             return None, (message, traceback.format_exc())
 
+    def of_comment(self, fix: Fix) -> Fix | None:
+        """The fix of a suppression comment, whose edits are those of a cell, or of a file: those of a Markdown file are
+        checked, and quoted as its blocks are."""
+        return self._placed(fix) if self._source.blocks is not None else fix
+
     @cached_property
     def _draft(self) -> Draft | None:
         return draft_of(self._source)
@@ -38,9 +43,8 @@ class Writer:
     def _placed(self) -> Callable[[Fix], Fix | None]:
         """The fix of the program as one of its file."""
         source = self._source
-        kept = Kept(self._draft)
         if source.cells is not None:
-            return Cells(source.text, source.cells, kept).placed
+            return Cells(source.text, source.cells, Kept(self._draft)).placed
         if source.blocks is not None:
-            return Blocks(source.text, source.blocks, kept).placed
+            return Blocks(source.text, source.blocks, Kept(self._draft)).placed
         return lambda fix: fix

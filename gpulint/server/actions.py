@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 
 from lsprotocol import types
 
@@ -16,6 +15,7 @@ from gpulint.rewriting.text import rows_of
 from gpulint.server.views import View
 from gpulint.sources.ignoring import CannotIgnore, with_ignores
 from gpulint.sources.magics import code_of
+from gpulint.sources.row_diff import differences
 
 EXPLAIN = "gpulint.explain"
 """The command that shows the page of the rule whose code is its argument."""
@@ -111,9 +111,8 @@ def all_fixed(path: str, texts: Mapping[int | None, str], editing: Editing) -> t
 
 def _changed_rows(path: str, cell: int | None, before: str, after: str) -> Iterator[tuple[Span, str]]:
     old, new = rows_of(before), rows_of(after)
-    for tag, start, end, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag != "equal":
-            yield Span(path, start + 1, 1, end + 1, 1, cell), "".join(new[first:last])
+    for one in differences(old, new):
+        yield Span(path, one.first + 1, 1, one.last + 1, 1, cell), "".join(new[one.start : one.end])
 
 
 def _ignoring(finding: Finding, text: str) -> tuple[Span, str] | None:
