@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from gpulint.api import (
@@ -88,8 +89,8 @@ class EagerLeftOn(Rule):
 
     def __init__(self) -> None:
         self._set: list[tuple[events.ModelCompiled | events.EagerModeSet, Site, object]] = []
-        self._trained: set[int] = set()
-        """Indices of those that a model is trained after."""
+        self._fitted: dict[int, int] = {}
+        """How many of those there were when a model, by its serial number, was last fitted."""
 
     def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> Iterator[Report]:
         place = event.arguments.written.get("run_eagerly", event.site)
@@ -101,7 +102,7 @@ class EagerLeftOn(Rule):
         return iter(())
 
     def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
-        self._trained.update(index for index, (one, _, _) in enumerate(self._set) if one.model is event.model)
+        self._fitted[event.model.serial] = len(self._set)
         return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -114,18 +115,22 @@ class EagerLeftOn(Rule):
                 confidence=confidence(event.where),
                 fix=unsafe("Remove it: Python code runs at tracing only", statements.without_statement, event.site),
             )
+        flags = {place for _, place, eager in self._set if eager is False}
+        ways = {one.where.path: one.where for one, _, eager in self._set if eager is not True and one.where.path}
+        of_model: dict[int, list[int]] = defaultdict(list)
+        for index, (one, _, _) in enumerate(self._set):
+            of_model[one.model.serial].append(index)
         for index, (chosen, place, eager) in enumerate(self._set):
-            is_chosen = any(how is not True and not together(one.where, chosen.where) for one, _, how in self._set)
+            if eager is not True or place in flags or _is_guarded(chosen):
+                continue
+            is_chosen = any(not together(other, chosen.where) for other in ways.values())
             later = any(
-                other.model is chosen.model and together(other.where, chosen.where)
-                for other, _, _ in self._set[index + 1 :]
+                other > index and together(self._set[other][0].where, chosen.where)
+                for other in reversed(of_model[chosen.model.serial])
             )
-            is_flag = any(how is False and argument == place for _, argument, how in self._set)
-            if eager is not True or later or is_chosen or is_flag or _is_guarded(chosen):
+            if later or is_chosen or plan.may_hide("run_eagerly", seen=1):
                 continue
-            if plan.may_hide("run_eagerly", seen=1):
-                continue
-            if index in self._trained:
+            if index < self._fitted.get(chosen.model.serial, 0):
                 yield Report(
                     place,
                     "the model is trained eagerly",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 
 from gpulint.api import (
     STRATEGY_WORDS,
@@ -88,8 +89,11 @@ class ScopeNotEntered(Rule):
     def on_end(self, plan: Plan) -> Iterator[Report]:
         left: list[events.ScopeMade | events.ScopeDropped] = []
         if plan.is_complete:
+            is_passed_by = cache(plan.is_passed_by)
             left += [
-                made for site, made in self._made.items() if site not in self._entered and not _is_passed_by(made, plan)
+                made
+                for site, made in self._made.items()
+                if site not in self._entered and not _is_passed_by(made, is_passed_by)
             ]
         left += [dropped for dropped in self._dropped.values() if dropped.made in self._entered]
         making = makers(plan) if left else frozenset()
@@ -108,6 +112,6 @@ class ScopeNotEntered(Rule):
             )
 
 
-def _is_passed_by(made: events.ScopeMade, plan: Plan) -> bool:
+def _is_passed_by(made: events.ScopeMade, is_passed_by: Callable[[Site | None], bool]) -> bool:
     """Whether the functions that the scope was made for may enter it where no run has come to."""
-    return any(plan.is_passed_by(caller.definition) for caller in callers(made.where.caller))
+    return any(is_passed_by(caller.definition) for caller in callers(made.where.caller))
