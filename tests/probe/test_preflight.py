@@ -21,7 +21,7 @@ strategy = tf.distribute.MirroredStrategy({})
 def said(tmp_path: Path, text: str, gpus: int) -> list[str]:
     path = tmp_path / "train.py"
     path.write_text(text)
-    return missing_devices(str(path), options.finder((), True, {}, None), gpus)
+    return missing_devices(str(path), options.finder((), True, {}, None, trust=False), gpus)
 
 
 @pytest.mark.parametrize(
