@@ -98,7 +98,7 @@ def test_python_stays_in_its_place_and_the_rest_becomes_python(pieces: list[Piec
 def test_ipython_agrees(pieces: list[Piece]) -> None:
     """The same cells are Python to it, and compiled rows are those of the cell."""
     transformer = pytest.importorskip("IPython.core.inputtransformer2").TransformerManager()
-    # A bracket that a shell line opens makes all rows up to a question part of that question to IPython: they never run.
+    # IPython takes all rows from a bracket that a shell line opens to a question for that question: none of them runs.
     is_open = any(piece.text.count("(") > piece.text.count(")") for piece in pieces if not piece.is_python)
     assume(not is_open or not any(piece.text.rstrip().endswith("?") for piece in pieces))
     text = "\n".join(piece.text for piece in pieces)
