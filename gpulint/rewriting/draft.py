@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, TypeVar
 
 from gpulint.places import Site, Span
@@ -234,9 +234,18 @@ def blocks(owner: Any) -> Iterator[ir.Block]:
 
 def children(node: ir.Node | ir.Module) -> Iterator[ir.Node]:
     """The nodes directly inside a node, in the order of its fields."""
-    for cls in type(node).__mro__:
-        for name in getattr(cls, "__slots__", ()):
-            yield from _nodes_of(getattr(node, name))
+    kind: Any = type(node)
+    for name in _fields(kind):
+        value = getattr(node, name)
+        if isinstance(value, ir.Node):
+            yield value
+        elif isinstance(value, (tuple, list)):
+            yield from _nodes_of(value)
+
+
+@cache
+def _fields(kind: type[object]) -> tuple[str, ...]:
+    return tuple(name for cls in kind.__mro__ for name in getattr(cls, "__slots__", ()))
 
 
 def within(node: ir.Node, wanted: Callable[[ir.Node], bool] = lambda node: True) -> Iterator[ir.Node]:
@@ -258,9 +267,9 @@ def _walk(module: ir.Module) -> Iterator[tuple[ir.Node | None, ir.Node]]:
         pending.extend((node, child) for child in children(node))
 
 
-def _nodes_of(value: object) -> Iterator[ir.Node]:
-    if isinstance(value, ir.Node):
-        yield value
-    elif isinstance(value, (tuple, list)):
-        for part in value:
-            yield from _nodes_of(part)
+def _nodes_of(values: Iterable[object]) -> Iterator[ir.Node]:
+    for value in values:
+        if isinstance(value, ir.Node):
+            yield value
+        elif isinstance(value, (tuple, list)):
+            yield from _nodes_of(value)

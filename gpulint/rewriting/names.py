@@ -91,8 +91,8 @@ def _bindings(draft: Draft, scope: Scope) -> dict[str, list[ir.Statement]]:
 
 
 def _binding(node: ir.Node) -> dict[str, list[ir.Statement]]:
-    """For each name that a statement, handler or case binds: the innermost statements that do, none if that is the
-    handler or case itself."""
+    """The innermost statements that bind each name that a statement, handler or case binds; none where the handler or
+    case itself does."""
     if isinstance(node, ir.FunctionDef | ir.ClassDef):
         return {node.name: [node]}
     found: dict[str, list[ir.Statement]] = {}
@@ -164,14 +164,12 @@ def variable(draft: Draft, made: Site, user: ir.Node) -> str:
 
 
 class _Makers(NamedTuple):
-    """The statements that bind a name in a scope.
-
-    `first` has for each block, by the number of its first statement, the number of the first one in it behind which
-    the name is bound. `are_calls` says that all of them bind it to what a call gives.
-    """
+    """The statements that bind a name in a scope."""
 
     first: dict[int, int]
+    """As `_first`, for them and for each `if` of which both arms bind it."""
     are_calls: bool
+    """Whether all of them bind it to the result of a call."""
     is_of_module: bool
 
 
@@ -205,8 +203,8 @@ def _is_made(value: ir.Expr | None) -> bool:
 
 
 def _first(draft: Draft, statements: Collection[ir.Statement]) -> dict[int, int]:
-    """For each block, by the number of its first statement, the number of the first of some statements in it. What
-    stands in an `if 1:` counts for the block around it, too."""
+    """The number of the first of some statements in each block, keyed by the number of the block's first statement. A
+    statement in an `if 1:` counts for the block around it, too."""
     first: dict[int, int] = {}
     for statement in statements:
         one: ir.Node | None = statement
@@ -218,7 +216,7 @@ def _first(draft: Draft, statements: Collection[ir.Statement]) -> dict[int, int]
 
 
 def _is_after_any(draft: Draft, first: dict[int, int], user: ir.Node) -> bool:
-    """Whether whoever gets to a place has been at one of some statements: it stands earlier in a block around it."""
+    """Whether one of some statements, given as `_first`, has run before a place: it is earlier in a block around it."""
     around: ir.Node | None = user
     while around is not None:
         if isinstance(around, ir.Statement):
@@ -279,19 +277,19 @@ def is_spelled(draft: Draft, node: ir.Node, dotted: str) -> bool:
 
 
 def _known_as(draft: Draft, dotted: str, user: ir.Node) -> Iterator[str]:
-    """The names that a dotted name is imported under before a place is reached, by the module and the function around
-    it. Those that mean something else somewhere in the module are left out."""
+    """The names under which the module, and the function around a place, import a dotted name before the place. Names
+    that the module also binds to something else are left out."""
     around = draft.function(user)
     for name in draft.once(_imports, None).get(dotted, ()):
         if not _is_known_as(draft, name, dotted, user):
-            break  # it is imported behind the place, as those after it are
+            break  # the later ones are imported behind the place, too
         yield name
     if around is not None:
         yield from draft.once(_imports, around).get(dotted, ())
 
 
 def _is_known_as(draft: Draft, name: str, dotted: str, user: ir.Node) -> bool:
-    """Whether it is one of them."""
+    """Whether a name is one of `_known_as`."""
     around = draft.function(user)
     statement = draft.once(_imports, None).get(dotted, {}).get(name)
     if statement is not None and (around is not None or statement <= user.number):
@@ -300,8 +298,8 @@ def _is_known_as(draft: Draft, name: str, dotted: str, user: ir.Node) -> bool:
 
 
 def _imports(draft: Draft, scope: Scope) -> dict[str, dict[str, int]]:
-    """For each dotted name that the body of a scope imports: the names that it is imported under, with the number of
-    the first statement that does."""
+    """The names under which the body of a scope imports each dotted name, with the number of the first statement that
+    does."""
     found: dict[str, dict[str, int]] = {}
     for statement in scope.body if scope is not None else draft.module.body:
         for one in statement.body if isinstance(statement, ir.Try) else (statement,):

@@ -74,26 +74,27 @@ def with_entered(draft: Draft, site: Site, makers: Collection[Site]) -> list[Edi
 
 
 class _Making(NamedTuple):
-    """What the statements of a block, by index, have to do with the making of models, optimizers and variables.
-
-    `first` is where the statements begin that make what one is made of. `reach` is the last one behind it that makes
-    something, with nothing but expressions and assignments between them, or itself. `goes_on` is the first one from it
-    on that is no assignment of a constant or of what is made there. `ends` is for `model.add(…)` and the like the last
-    one for that model with nothing but such assignments between them. `called` is by name the last `model(x)` of the
-    block. `outside` and `crowded` count those before it that cannot be in a scope, or have no rows of their own.
-    """
+    """How the statements of a block, by index, make models, optimizers and variables."""
 
     first: list[int]
+    """The first of the statements that make what this one is made of, or this one."""
     reach: list[int]
+    """The last statement behind this one that makes something, with only assignments and expressions between the two,
+    or this one."""
     goes_on: list[int]
+    """The first statement from this one on that is not an assignment of something made or of a constant."""
     ends: list[int]
+    """For `model.add(…)` and the like: the last of an uninterrupted run of them for one model."""
     called: dict[str, int]
+    """The last `model(x)` in the block, by name."""
     outside: list[int]
+    """How many statements before this one must not be in a scope."""
     crowded: list[int]
+    """How many statements before this one share a row with another."""
 
 
 def _making(draft: Draft, about: tuple[ir.Statement, frozenset[Site]]) -> _Making:
-    """What there is to know of the block with that first statement, given the places that make something."""
+    """That of the block with a first statement, given the places that make something."""
     block = draft.place(about[0]).block
     makes = [_makes(draft, one, about[1]) for one in block]
     can_be_inside = [_can_be_inside(one) for one in block]
