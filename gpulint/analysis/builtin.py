@@ -526,14 +526,14 @@ def method(interp: Interpreter, receiver: Value, name: str, arguments: Arguments
         template = receiver.value if isinstance(receiver, Constant) else None
         for value in arguments.all():
             tensors.read_at(interp, value, "format", site)
-        if isinstance(template, str):
+        if isinstance(template, str) and len(template) <= MAX_STRING:
             return _formatted(template, arguments, site)
     if isinstance(receiver, Constant) and isinstance(receiver.value, str):
         return _of_string(interp, receiver, name, arguments, site)
     return Unknown(("call", ("attribute", symbol_of(receiver), name), tuple(symbol_of(v) for v in arguments.all())))
 
 
-_FIELD = re.compile(r"\{([^{}:!]*)[^{}]*\}")
+_FIELD = re.compile(r"\{([^{}:!]*)(?:[:!][^{}]*)?\}")
 
 
 def _formatted(template: str, arguments: Arguments, site: Site) -> Value:
@@ -563,10 +563,12 @@ def written(value: Value | None) -> str | None:
 
 def format_percent(interp: Interpreter, template: str, value: Value, node: ir.Node) -> Value:
     """`template % value`."""
+    if len(template) > MAX_STRING:
+        return Unknown(("binary", "%", symbol_of(value)))
     values = list(value.items) if isinstance(value, Items) and value.items is not None else [value]
     parts: list[str | None] = []
     last = 0
-    for number, match in enumerate(re.finditer(r"%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]", template)):
+    for number, match in enumerate(re.finditer(r"%[-+ #0]*(?:[1-9]\d*)?(?:\.\d+)?[a-zA-Z]", template)):
         parts.append(template[last : match.start()])
         last = match.end()
         given = values[number] if number < len(values) else None
@@ -584,8 +586,10 @@ def names_of(values: Iterable[Value]) -> tuple[str, ...]:
 
 def string(parts: Iterable[str | None], site: Site, named: tuple[str, ...] = ()) -> Value:
     """The string of these parts, unless it is too long."""
-    text = "".join(part or "" for part in parts)
-    return Constant(text, site, named) if len(text) <= MAX_STRING else Unknown(("string", site))
+    pieces = [part for part in parts if part]
+    if sum(map(len, pieces)) > MAX_STRING:
+        return Unknown(("string", site))
+    return Constant("".join(pieces), site, named)
 
 
 def _joined(parts: Sequence[str | None], site: Site, values: Iterable[Value], symbol: Any) -> Value:
@@ -610,6 +614,8 @@ def _of_string(interp: Interpreter, receiver: Constant, name: str, arguments: Ar
             "split",
             "title",
         ):
+            if sum(len(one) for one in (text, *given) if isinstance(one, str)) > MAX_STRING:
+                return Unknown(("string", site))
             try:
                 result = getattr(text, name)(*given)
             except (TypeError, ValueError):

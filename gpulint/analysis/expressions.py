@@ -303,7 +303,7 @@ def _fold(interp: Interpreter, left: Constant, sign: str, right: Constant, node:
     b: Any = right.value
     if isinstance(a, str) and sign == "%":
         return builtin.format_percent(interp, a, right, node)
-    sizes = isinstance(a, (str, bytes)) and len(a) > builtin.MAX_STRING
+    sizes = any(isinstance(v, (str, bytes)) and len(v) > builtin.MAX_STRING for v in (a, b))
     heavy = sign in ("**", "<<", "*") and any(isinstance(v, int) and abs(v) > MAX_FACTOR for v in (a, b))
     if sign in ("**", "<<") and isinstance(b, int) and abs(b) > 64:
         heavy = True

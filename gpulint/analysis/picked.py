@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from gpulint.analysis import imports, mappings
@@ -99,8 +98,29 @@ def _one_of(
     parts = name.parts if isinstance(name, Text) else (None,)
     if sum(len(part) for part in parts if part is not None) < least:
         return None
-    pattern = re.compile("".join(".*" if part is None else re.escape(part) for part in parts))
-    meant = [one for one in dict.fromkeys(names) if not one.startswith("_") and pattern.fullmatch(one)]
+    meant = [one for one in dict.fromkeys(names) if not one.startswith("_") and _has_parts(one, parts)]
     if len(meant) > mappings.MAX_CHOICES:
         return None
     return mappings.entry(interp, Mapping({one: read(one) for one in meant}, True, ("named", name)), name)
+
+
+def _has_parts(name: str, parts: Sequence[str | None]) -> bool:
+    """Whether a name is these parts one after the other, where None is any text."""
+    pieces = [""]
+    for part in parts:
+        if part is None:
+            pieces.append("")
+        else:
+            pieces[-1] += part
+    first, *rest = pieces
+    if not rest:
+        return name == first
+    *middle, last = rest
+    if not name.startswith(first):
+        return False
+    at = len(first)
+    for piece in middle:
+        if (found := name.find(piece, at)) < 0:
+            return False
+        at = found + len(piece)
+    return len(name) - at >= len(last) and name.endswith(last)

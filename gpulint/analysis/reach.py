@@ -135,20 +135,22 @@ class _Module:
         return not places or any(_stores(self._project, place, MAX_STORING) for place in places)
 
     @cached_property
-    def bound(self) -> dict[str, list[Imported]]:
-        """The imports that bind each name."""
-        found: dict[str, list[Imported]] = defaultdict(list)
+    def bound(self) -> dict[str, tuple[Imported, ...]]:
+        """The imports that bind each name, each as one of that name alone."""
+        found: dict[str, dict[Imported, None]] = defaultdict(dict)
         for one in self.outline.imports:
-            for name in one.bound:
-                found[name].append(one)
-        return found
+            for given, name in zip(one.names or (None,), one.bound, strict=False):
+                found[name][one._replace(names=(given,) if given is not None else (), bound=(name,))] = None
+        return {name: tuple(imports) for name, imports in found.items()}
 
     @property
     def stars(self) -> tuple[str | None, ...]:
         """The modules of which it has all names, None for those that are not of the project."""
-        if not any("*" in one.names for one in self.outline.imports):
-            return ()
-        return tuple(self.path_of(one) for one in self.outline.imports if "*" in one.names)
+        return tuple(dict.fromkeys(self.path_of(one) for one in self._starred))
+
+    @cached_property
+    def _starred(self) -> tuple[Imported, ...]:
+        return tuple(dict.fromkeys(one for one in self.outline.imports if "*" in one.names))
 
     @cached_property
     def by_name(self) -> tuple[str, ...]:
@@ -176,7 +178,7 @@ class _Module:
     def _is_of_tensorflow(self, name: str, removes: int) -> bool:
         """Whether a name that it imports is one of TensorFlow's, at whatever remove."""
         for one in self.bound[name]:
-            given = one.names[one.bound.index(name)] if one.names else ""
+            given = one.names[0] if one.names else ""
             path = self.path_of(one)
             if path is None and not one.level and is_tensorflow(f"{one.module}.{given}"):
                 return True
@@ -185,9 +187,13 @@ class _Module:
                     definition = other.outline.definitions[given]
                     if definition.bases is None and not definition.words.isdisjoint(in_any_form(NAMES_OF_TENSORFLOW)):
                         return True
-                elif given in other.bound and other._is_of_tensorflow(given, removes - 1):
+                elif given in other.bound and other._hands_on_tensorflow(given, removes - 1):
                     return True
         return False
+
+    def _hands_on_tensorflow(self, name: str, removes: int) -> bool:
+        key = ("of tensorflow", self.path, name, removes)
+        return self._project.remembered(key, lambda: self._is_of_tensorflow(name, removes), ("imports", self.path))
 
     def path_of(self, imported: Imported, name: str = "") -> str | None:
         """The file of a module that is imported, or of the module `name` in that package."""
@@ -211,18 +217,25 @@ class _Module:
                 paths = [self.path_of(one), self.path_of(one._replace(module=one.module.partition(".")[0]))]
                 found += [(path, "*") for path in paths if path is not None]
                 continue
-            given = one.names[one.bound.index(name)]
+            given = one.names[0]
             path = self.path_of(one)
             other = module_of(self._project, path) if path is not None and path != self.path else None
-            handed_on = other.has(given, removes - 1) if other is not None else []
+            handed_on = other._hands_on(given, removes - 1) if other is not None else []
             below = self.path_of(one, given)
             found += handed_on or ([(below, "*")] if below is not None else [])
         if not found:
             for path in self.stars:
                 other = module_of(self._project, path) if path is not None and path != self.path else None
-                if other is not None and (handed_on := other.has(name, removes - 1)):
+                if other is not None and (handed_on := other._hands_on(name, removes - 1)):
                     return handed_on
-        return found
+        return list(dict.fromkeys(found))
+
+    def _hands_on(self, name: str, removes: int) -> list[Node]:
+        """What `has` gives, found out once: modules can hand on a name to each other in any number of ways."""
+        if name in self.outline.definitions:
+            return [(self.path, name)]
+        key = ("has", self.path, name, removes)
+        return self._project.remembered(key, lambda: self.has(name, removes), ("imports", self.path))
 
 
 def module_of(project: Project, path: str) -> _Module | None:
@@ -461,13 +474,17 @@ def _stores(project: Project, node: Node, removes: int) -> bool:
     one = module.outline.definitions.get(node[1]) if module is not None else None
     if module is None or one is None or one.stores or one.is_variable or not removes:
         return True
-    names = identifiers(one.all_words) & (module.outline.definitions.keys() | module.bound.keys())
-    return any(
-        _stores(project, place, removes - 1)
-        for name in names
-        for place in module.has(name)
-        if place != node and _is_code(project, place)
-    )
+
+    def find() -> bool:
+        names = identifiers(one.all_words) & (module.outline.definitions.keys() | module.bound.keys())
+        return any(
+            _stores(project, place, removes - 1)
+            for name in names
+            for place in module.has(name)
+            if place != node and _is_code(project, place)
+        )
+
+    return project.remembered(("stores", node, removes), find, ("imports", module.path))
 
 
 def _is_code(project: Project, node: Node) -> bool:
@@ -522,7 +539,7 @@ def imported_paths(project: Project, importer: str) -> frozenset[str]:
     def find() -> frozenset[str]:
         first = project.outline_of(importer)
         imports = first.imports if first is not None else ()
-        return frozenset(path for one in imports for path in paths_of(project, importer, one))
+        return frozenset(path for one in dict.fromkeys(imports) for path in paths_of(project, importer, one))
 
     return project.remembered(("imports", importer), find)
 

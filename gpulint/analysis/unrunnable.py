@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from gpulint.syntax import ir
@@ -18,13 +19,18 @@ def raises_at_import(project: Project, program: ir.Module) -> bool:
 
     Only imports that nothing guards count, and only modules that cannot get names in another way.
     """
-    return any(
-        _lacks(project, program.path, statement, name)
+    names = (
+        (statement, name)
         for statement in program.body
         if isinstance(statement, ir.ImportFrom)
         for name, _ in statement.names
         if name != "*"
     )
+    return any(_lacks(project, program.path, *each) for each in islice(names, MAX_NAMES))
+
+
+MAX_NAMES = 200
+"""Imported names of a program that are looked for, each in the whole text of its module."""
 
 
 def _lacks(project: Project, importer: str, statement: ir.ImportFrom, name: str) -> bool:
@@ -53,6 +59,6 @@ def _found(project: Project, importer: str, statement: ir.ImportFrom, module: st
 
 
 _OPEN = re.compile(
-    r"import\s*\(?\s*\*|__getattr__|__dict__|\b(?:globals|locals|vars|exec|setattr|lazy_import|_LazyModule)\b|sys\.modules"
+    r"import\s*(?:\(\s*)?\*|__getattr__|__dict__|\b(?:globals|locals|vars|exec|setattr|lazy_import|_LazyModule)\b|sys\.modules"
 )
 """In the text of a module that may have names which do not stand there."""

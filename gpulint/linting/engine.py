@@ -41,7 +41,6 @@ from gpulint.linting.selection import Catalogue, Selection
 from gpulint.linting.silence import names_us, silence
 from gpulint.places import Site, Span
 from gpulint.rewriting.fix import Edit, Fix
-from gpulint.rewriting.in_blocks import in_blocks
 from gpulint.settings import Settings, SettingsFinder
 from gpulint.sources.decoding import Undecodable
 from gpulint.sources.source import Source
@@ -89,7 +88,7 @@ def imports_tensorflow(data: bytes) -> bool:
 
 
 _IMPORT = re.compile(
-    rb"^[ \t]*(?:from|import)[ \t]+(?:[\w, ]*?\b)??(?:\w*keras\w*|tensorflow\w*|tf_\w+|horovod)\b", re.MULTILINE
+    rb"^[ \t]*(?:from|import)[ \t](?:[\w, \t]*?\b)??(?:\w*keras\w*|tensorflow\w*|tf_\w+|horovod)\b", re.MULTILINE
 )
 
 
@@ -544,13 +543,14 @@ class Checker:
         kept, suppressed = silence(findings, comments, sources, selection, self._catalogue)
         self._result.suppressed += [Silenced(self._shown(finding, shown), reason) for finding, reason in suppressed]
         result = []
+        writer = Writer(sources[0])
         for finding in kept:
             chosen = found.get(_start(finding))
             if chosen is not None and chosen.fault is not None:
                 self._result.errors.append(chosen.fault)
             fix = finding.fix if finding.code in selection.fixable else None
             if chosen is None and fix is not None:  # it is about a comment: other fixes were written for their blocks
-                fix = on_deep_stack(partial(in_blocks, fix, sources[0])) if self._edits else replace(fix, edits=())
+                fix = on_deep_stack(partial(writer.of_comment, fix)) if self._edits else replace(fix, edits=())
             if finding.code not in off:
                 result.append(self._shown(replace(finding, fix=fix), shown))
         return result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from gpulint.linting.rule import Said
 from gpulint.places import Site, Span
@@ -14,6 +14,9 @@ from gpulint.syntax.enclosing import Definitions, Enclosing
 
 _WORD = re.compile(r"[a-z]+")
 
+MAX_LINES = 100
+"""Comments right above a place that are read."""
+
 
 class Prose:
     """The comments and docstrings of a run's files; `source_of` and `syntax_of` give a file by its path."""
@@ -23,6 +26,7 @@ class Prose:
         self._syntax_of = syntax_of
         self._comments: dict[str, dict[int, Comment]] = {}
         self._enclosing: dict[str, Enclosing | None] = {}
+        self._docstrings: dict[tuple[str, int, str, frozenset[str]], bool] = {}
 
     def has(self, said: Said, spans: dict[Site, Span]) -> bool:
         """Whether a comment or docstring at one of the sites says it."""
@@ -31,8 +35,14 @@ class Prose:
     def _has_at(self, said: Said, site: Site, span: Span) -> bool:
         if any(_has(text, said.words) for text in _comments_at(self._comments_of(site.path), span)):
             return True
-        around = self._around(site)
-        return any(_has(line, said.words) for line in _lines(around) if said.subject in line.lower())
+        return any(self._has_docstring(said, definition, site.path) for definition in self._around(site))
+
+    def _has_docstring(self, said: Said, definition: ir.FunctionDef | ir.ClassDef, path: str) -> bool:
+        key = (path, definition.number, said.subject, said.words)
+        if key not in self._docstrings:
+            lines = (definition.docstring or "").splitlines()
+            self._docstrings[key] = any(_has(line, said.words) for line in lines if said.subject in line.lower())
+        return self._docstrings[key]
 
     def _around(self, site: Site) -> Definitions:
         if site.path not in self._enclosing:
@@ -54,17 +64,13 @@ def _has(text: str, words: frozenset[str]) -> bool:
     return not words.isdisjoint(_WORD.findall(text.lower()))
 
 
-def _lines(definitions: Iterable[ir.FunctionDef | ir.ClassDef]) -> list[str]:
-    return [line for one in definitions for line in (one.docstring or "").splitlines()]
-
-
 def _comments_at(comments: Mapping[int, Comment], span: Span) -> list[str]:
     """The comment at the end of the place's line, and those on the lines right above it."""
     found = [comments[span.end_row].text] if span.end_row in comments else []
     if (above := comments.get(span.row)) is not None:
         found.append(above.text)
     row = span.row - 1
-    while (above := comments.get(row)) is not None and above.own_line:
+    while (above := comments.get(row)) is not None and above.own_line and len(found) < MAX_LINES:
         found.append(above.text)
         row -= 1
     return found

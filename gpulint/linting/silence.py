@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from gpulint.linting.covering import Covering
 from gpulint.linting.finding import Finding, Silenced
 from gpulint.linting.own_codes import TROUBLES, UNUSED
 from gpulint.linting.selection import Catalogue, Selection
@@ -36,49 +37,43 @@ def silence(
         troubles = tuple(one for one in troubles if one.what != "unknown")
     if not comments and not troubles:
         return found, []
-    used: set[suppressions.Suppression] = set()
+    covering = Covering(comments, found)
     kept: list[Finding] = []
     silenced: list[Silenced] = []
     for finding in found:
-        covering = [comment for comment in comments if _covers(comment, finding)]
-        used.update(covering)
-        if covering:
-            silenced.append(Silenced(finding, next((one.reason for one in covering if one.reason), "")))
-        else:
+        reason = covering.reason(finding)
+        if reason is None:
             kept.append(finding)
+        else:
+            silenced.append(Silenced(finding, reason))
     kept += [
         _about(sources[0].file, one, TROUBLES[one.what], one.message, selection, catalogue)
         for one in troubles
         if TROUBLES[one.what] in selection.codes
     ]
     if UNUSED in selection.codes:
+        rows = _rows_by_cell(sources)
         for comment in comments:
             if (comment.row, comment.column, comment.cell) in withheld:
                 continue
-            if comment not in used and comment.codes is not None and selection.codes.issuperset(comment.codes):
+            if comment.codes is None or covering.is_used(comment):
+                continue
+            if selection.codes.issuperset(comment.codes):
                 message = f"suppresses nothing: no finding of {', '.join(comment.codes)} here"
                 finding = _about(sources[0].file, comment, UNUSED, message, selection, catalogue)
-                kept.append(replace(finding, fix=_removal(sources, comment)))
+                kept.append(replace(finding, fix=_removal(rows[comment.cell], sources[0].file, comment)))
     return kept, silenced
 
 
-def _covers(comment: suppressions.Suppression, finding: Finding) -> bool:
-    if comment.codes is not None and finding.code not in comment.codes:
-        return False
-    if comment.cell != finding.span.cell and comment.kind != "file-ignore":
-        return False
-    return comment.first <= finding.span.row <= comment.last or comment.first <= finding.span.end_row <= comment.last
-
-
-def _removal(sources: Sequence[Source], comment: suppressions.Suppression) -> Fix | None:
-    """The fix that takes a comment out; None where other words share it, or another comment belongs to it."""
-    rows = _rows(sources, comment.cell)
+def _removal(rows: Sequence[str], path: str, comment: suppressions.Suppression) -> Fix | None:
+    """The fix that takes a comment out; None where other words share it, or another comment belongs to it. `rows` are
+    those of the comment's file or cell."""
     row = rows[comment.row - 1]
     start, text = comment.column - 1, row[comment.column - 1 :]
     if comment.kind not in ("ignore", "file-ignore") or "#" in text[1:] or not _OURS.match(text):
         return None
     code = row[:start].rstrip()
-    span = Span(sources[0].file, comment.row, len(code) + 1, comment.row, len(row) + 1, comment.cell)
+    span = Span(path, comment.row, len(code) + 1, comment.row, len(row) + 1, comment.cell)
     if not code:
         span = span._replace(column=1, end_row=comment.row + 1, end_column=1)
         if comment.row == len(rows):
@@ -86,13 +81,10 @@ def _removal(sources: Sequence[Source], comment: suppressions.Suppression) -> Fi
     return Fix(Applicability.SAFE, "Remove the comment", (Edit(span, ""),))
 
 
-def _rows(sources: Sequence[Source], cell: int | None) -> Sequence[str]:
-    """The rows of a file, or of a cell of it as they were written."""
-    for source in sources:
-        for piece in source.cells.pieces if source.cells is not None else ():
-            if piece.cell == cell:
-                return piece.lines
-    return unix_text(sources[0]).split("\n")
+def _rows_by_cell(sources: Sequence[Source]) -> dict[int | None, Sequence[str]]:
+    """The rows of a file (None), and of each of its cells as they were written."""
+    maps = [source.cells for source in sources if source.cells is not None]
+    return {None: unix_text(sources[0]).split("\n"), **{one.cell: one.lines for each in maps for one in each.pieces}}
 
 
 _OURS = re.compile(r"#\s*gpulint\s*:", re.IGNORECASE)

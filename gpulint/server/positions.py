@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 
 from lsprotocol import types
 from pygls.workspace import PositionCodec
@@ -21,6 +23,7 @@ class Ruler:
         self._codec = codec
         self.lines: Sequence[str] = _LINE_END.split(text)
         self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+        self._wide: dict[int, Sequence[int]] = {}
 
     def range(self, span: Span) -> types.Range:
         """A span as a range; what lies beyond the text is moved to its end."""
@@ -30,20 +33,23 @@ class Ruler:
         """A row and column, from 1, as a position."""
         if row > len(self.lines):
             row, column = len(self.lines), len(self.lines[-1]) + 1
-        before = self.lines[row - 1][: column - 1]
-        return types.Position(row - 1, self._codec.client_num_units(before))
+        units = self._units(row - 1)
+        return types.Position(row - 1, units[min(column, len(units)) - 1])
 
     def place(self, position: types.Position) -> tuple[int, int]:
         """A position as a row and column, from 1; inside a character counts as before it."""
         if position.line >= len(self.lines):
             return len(self.lines), len(self.lines[-1]) + 1
-        units = 0
-        line = self.lines[position.line]
-        for column, character in enumerate(line, 1):
-            units += self._codec.client_num_units(character)
-            if units > position.character:
-                return position.line + 1, column
-        return position.line + 1, len(line) + 1
+        return position.line + 1, bisect_right(self._units(position.line), position.character)
+
+    def _units(self, line: int) -> Sequence[int]:
+        """The client's units before each character of a line, and before its end."""
+        text = self.lines[line]
+        if text.isascii():
+            return range(len(text) + 1)
+        if line not in self._wide:
+            self._wide[line] = [0, *accumulate(map(self._codec.client_num_units, text))]
+        return self._wide[line]
 
     def offset(self, position: types.Position) -> int:
         """A position as an index of the text."""

@@ -17,7 +17,7 @@ from gpulint.server.diagnostics import diagnostic
 from gpulint.server.folders import Folders
 from gpulint.server.positions import Ruler
 from gpulint.sources.decoding import Undecodable
-from gpulint.sources.notebook import read_notebook
+from gpulint.sources.notebook import Notebook, read_notebook
 
 
 class Told(NamedTuple):
@@ -36,6 +36,7 @@ class View:
         self._folders = folders
         self._codec = codec
         self._rulers: dict[tuple[str, int | None], Ruler] = {}
+        self._notebooks: dict[str, Notebook] = {}
 
     @property
     def snapshot(self) -> Snapshot:
@@ -56,7 +57,9 @@ class View:
         if span.cell is None or span.path in self.snapshot.buffers:
             return span
         try:
-            notebook = read_notebook(span.path, self.snapshot.data(span.path))
+            if span.path not in self._notebooks:
+                self._notebooks[span.path] = read_notebook(span.path, self.snapshot.data(span.path))
+            notebook = self._notebooks[span.path]
         except (OSError, Undecodable):
             return Span(span.path, 1, 1, 1, 1)  # it was there a moment ago
         start = notebook.place(span.cell, span.row, span.column)

@@ -50,12 +50,19 @@ class _Scanned:
     last_row: int = 1
 
 
+_MAX_STRANGE = 1_000_000
+"""Characters in the rows of what is no token, counted for each: before Python 3.12 each takes a search of its row."""
+
+
 def _scanned(text: str) -> _Scanned:
     read = _Scanned()
     start: int | None = None
+    strange = 0
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             read.last_row = max(read.last_row, token.end[0])
+            if token.type == tokenize.ERRORTOKEN and (strange := strange + len(token.line)) > _MAX_STRANGE:
+                break
             if token.type == tokenize.COMMENT:
                 own = not token.line[: token.start[1]].strip()
                 read.comments.append((token.start[0], token.start[1], token.string, own, len(read.lines)))

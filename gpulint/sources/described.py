@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from itertools import islice
 
-from gpulint.sources.requirements import listed, newest_asked, numbers, older
+from gpulint.sources.requirements import MAX_ASKED, filled, listed, newest_asked, numbers, older
 
 _IMAGES = re.compile(
-    r"(?:.*[-_.])?(?:dockerfile|containerfile)(?:[-_.].*)?|(?:docker-)?compose(?:[-_.].*)?\.ya?ml|.*\.def",
+    r"(?:^|[-_.])(?:docker|container)file(?:[-_.]|\Z)|^(?:docker-)?compose(?:[-_.].*)?\.ya?ml\Z|\.def\Z",
     re.IGNORECASE,
 )
 """Names of files that say in which image a program runs."""
@@ -32,12 +33,13 @@ _SAID = re.compile(
 )
 """A release beside the name in a text; those before 2 are said of what a program was made from, too."""
 _OPEN = re.compile(
-    r"[ \t)`*]*(?:\+|%2B|\.?x\b|and up|(?:or|and)[ \t]+(?:later|newer|above|higher|greater|up)|-?[ \t]*compat)", re.I
+    r"[ \t)`*]*(?:\+|%2B|\.?x\b|and up|(?:or|and)[ \t]+(?:later|newer|above|higher|greater|up)|(?:-[ \t]*)?compat)",
+    re.I,
 )
 """Behind a release that is the oldest of those which do."""
 _RELEASE = re.compile(r"2\.(\d{1,2})")
 _IMAGE = re.compile(
-    r"^[ \t]*(?:FROM|From:|image:)[ \t]+.*?\b(?:tensorflow|tf2?)(?:[-_.:/](?:gpu|cpu|serving|devel))*[-_.:/]"
+    r"^[ \t]*(?:FROM|From:|image:)[ \t].*?\b(?:tensorflow|tf2?)(?:[-_.:/](?:gpu|cpu|serving|devel))*[-_.:/]"
     r"(?P<major>[12])[.-](?P<minor>\d{1,2})(?![\d])",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -53,7 +55,7 @@ def described(directory: str, newest: str, text_of: Callable[[str], str]) -> str
     names = listed(directory)
     folders = [name for name in names if _FOLDERS.fullmatch(name)]
     below = [os.path.join(folder, name) for folder in folders for name in listed(os.path.join(directory, folder))]
-    images = [name for name in (*names, *below) if _IMAGES.fullmatch(os.path.basename(name))]
+    images = [name for name in (*names, *below) if _IMAGES.search(os.path.basename(name))]
     present = numbers(newest)
     for found, named in ((images, _of_image), ([name for name in names if _README.fullmatch(name)], _of_text)):
         releases = [release for name in found for release in named(text_of(os.path.join(directory, name)), present)]
@@ -64,8 +66,7 @@ def described(directory: str, newest: str, text_of: Callable[[str], str]) -> str
 
 def _of_image(text: str, present: tuple[int, int]) -> list[tuple[int, int]]:
     """The releases in what a container is built from, or installs."""
-    arguments = dict(_ARGUMENT.findall(text))
-    text = _USED.sub(lambda used: arguments.get(used[1], used[0]), text)
+    text = filled(_USED, text, dict(_ARGUMENT.findall(text)))
     installed = _installed(text, present)
     return installed or [(int(found["major"]), int(found["minor"])) for found in _IMAGE.finditer(text)]
 
@@ -79,7 +80,8 @@ def _of_text(text: str, present: tuple[int, int]) -> list[tuple[int, int]]:
 
 
 def _installed(text: str, present: tuple[int, int]) -> list[tuple[int, int]]:
-    return [newest_asked(found["wanted"]) or present for found in _INSTALLED.finditer(text)]
+    wanted = dict.fromkeys(found["wanted"] for found in _INSTALLED.finditer(text))
+    return [newest_asked(one) or present for one in islice(wanted, MAX_ASKED)]
 
 
 def _said(found: re.Match[str], present: tuple[int, int]) -> list[tuple[int, int]]:

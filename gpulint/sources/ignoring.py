@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import tokenize
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterable
 
 from gpulint.sources.comments import Comment, comments_of, logical_lines
@@ -25,24 +27,34 @@ def with_ignores(text: str, wanted: Iterable[tuple[int, str]], reason: str = "")
     by_statement: dict[tuple[int, int], list[str]] = {}
     statements = logical_lines(text)
     for row, code in wanted:
-        statement = next((one for one in statements if one[0] <= row <= one[1]), None)
-        if statement is None:
+        at = bisect_left(statements, row, key=lambda one: one[1])
+        if at == len(statements) or row < statements[at][0]:
             raise CannotIgnore(f"there is no statement in row {row}")
-        codes = by_statement.setdefault(statement, [])
+        codes = by_statement.setdefault(statements[at], [])
         if code not in codes:
             codes.append(code)
-    comments = comments_of(text)[0]
+    comments: dict[tuple[int, int], list[Comment]] = defaultdict(list)
+    for comment in comments_of(text)[0]:
+        comments[comment.statement].append(comment)
     rows = text.split("\n")
-    for statement in sorted(by_statement, reverse=True):  # from the end: rows above keep their numbers
-        own = [one for one in comments if one.statement == statement]
-        _write(rows, statement, own, by_statement[statement], reason)
-    changed = "\n".join(rows)
+    above: dict[int, str] = {}
+    for statement, codes in by_statement.items():
+        _write(rows, above, statement, comments[statement], codes, reason)
+    changed = "\n".join(above[index] + row if index in above else row for index, row in enumerate(rows))
     if _program(changed) != _program(text):
         raise CannotIgnore("the comments would change more than comments")
     return changed
 
 
-def _write(rows: list[str], statement: tuple[int, int], own: list[Comment], codes: list[str], reason: str) -> None:
+def _write(
+    rows: list[str],
+    above: dict[int, str],
+    statement: tuple[int, int],
+    own: list[Comment],
+    codes: list[str],
+    reason: str,
+) -> None:
+    """Write a comment into a statement's rows, or put it into `above`, by the index of the statement's first row."""
     directives = {one: DIRECTIVE.search(one.text) for one in own}
     for comment, directive in directives.items():
         form = FORM.match(directive["rest"].strip()) if directive is not None else None
@@ -55,7 +67,7 @@ def _write(rows: list[str], statement: tuple[int, int], own: list[Comment], code
     end = "\r" if row.endswith("\r") else ""
     if any(comment.row == last and directive is not None for comment, directive in directives.items()):
         start = rows[first - 1]
-        rows.insert(first - 1, start[: len(start) - len(start.lstrip())] + text + end)
+        above[first - 1] = f"{start[: len(start) - len(start.lstrip())]}{text}{end}\n"
     else:
         rows[last - 1] = f"{row.rstrip()}  {text}{end}"
 

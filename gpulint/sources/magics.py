@@ -83,7 +83,7 @@ def compiled_rows(text: str) -> list[int]:
     return [row + 1 for row in range(first, len(lines)) if not goes_on[row]]
 
 
-_CELL_MAGIC = re.compile(r"[ \t]*%%?(?P<name>\w[\w.]*)(?!\w*\?)(?P<rest>.*)")
+_CELL_MAGIC = re.compile(r"[ \t]*%%?(?=(?P<name>\w[\w.]*))(?P=name)(?!\?)(?P<rest>.*)")
 _NOTHING = re.compile(r"[ \t]*(?:#.*)?")
 
 
@@ -136,7 +136,9 @@ _ESCAPE = re.compile(r"(?P<indent>[ \t]*)(?P<escape>[%!?,;/])(?P<rest>.*)", re.D
 _ASSIGNED = re.compile(
     r"(?P<before>[ \t]*[*\w][\w.,* \t]*(?:\[[^\]=!%#]*\][ \t]*)*=[ \t]*)(?P<escape>[%!])(?P<rest>.*)", re.DOTALL
 )
-_LINE_MAGIC = re.compile(r"(?P<name>\w[\w.]*)[ \t]*(?P<options>(?:-[A-Za-z](?:[ \t]*\d+)?[ \t]+)*)(?P<rest>.*)")
+_LINE_MAGIC = re.compile(
+    r"(?P<name>\w[\w.]*)[ \t]*(?P<options>(?:-[A-Za-z](?:[ \t]*\d+)?[ \t]+)*)(?P<rest>.*)", re.DOTALL
+)
 
 
 def _masked(lines: Sequence[str]) -> list[str]:

@@ -43,7 +43,7 @@ def python_blocks(text: str) -> Iterator[Block]:
     from markdown_it import MarkdownIt
 
     lines = re.split(r"\r\n?|\n", text)
-    for token in MarkdownIt("commonmark").parse(text):
+    for token in MarkdownIt("commonmark").disable(["inline", "text_join"]).parse(text):
         if token.type != "fence" or token.map is None or not _is_python(token.info.strip()):
             continue
         first = token.map[0] + 1

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from gpulint.sources.decoding import Undecodable
@@ -35,7 +38,7 @@ class Cell:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Notebook:
     """A notebook of format 4. `data` are its bytes, `text` is what they mean, a byte-order mark included.
 
@@ -54,18 +57,22 @@ class Notebook:
 
     def place(self, cell: int, row: int, column: int = 1) -> tuple[int, int]:
         """Row and column of the file, from 1, at which a row and column of a cell stand."""
-        source = self.cells[cell]
-        rows = [0, *(match.end() for match in _LINE_END.finditer(source.text))]
-        wanted = min(rows[min(row, len(rows)) - 1] + column - 1, len(source.text))
-        at = source.start
-        for start, end in _strings(self.text, source.start, source.end):
-            at = start + 1
-            while wanted and at < end - 1:
-                at += _CHARACTER.match(self.text, at).end() - at  # type: ignore[union-attr]
-                wanted -= 1
-            if not wanted and at < end - 1:
-                break
-        return self.text.count("\n", 0, at) + 1, at - self.text.rfind("\n", 0, at)
+        if cell not in self._characters:
+            self._characters[cell] = _characters(self.text, self.cells[cell])
+        rows, places = self._characters[cell]
+        at = places[min(rows[min(row, len(rows)) - 1] + column - 1, len(places) - 1)]
+        row = bisect_right(self._rows, at)
+        return row, at - self._rows[row - 1] + 1
+
+    @cached_property
+    def _rows(self) -> list[int]:
+        """Where each row of the file begins."""
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
+
+    @cached_property
+    def _characters(self) -> dict[int, tuple[list[int], array[int]]]:
+        """What `_characters` says of those cells that were asked for."""
+        return {}
 
 
 def read_notebook(path: str, data: bytes) -> Notebook:
@@ -109,13 +116,16 @@ def with_texts(notebook: Notebook, texts: Mapping[int, str]) -> bytes:
     """
     parts: list[str] = []
     done = 0
+    shared: _Layout | None = None
+    escape = notebook.text.isascii() and _ESCAPED.search(notebook.text) is not None
     for index in sorted(texts):
         cell = notebook.cells[index]
         if texts[index] == cell.text:
             continue
         if cell.start == cell.end:
             raise ValueError(f"cell {index} has no source")
-        parts += [notebook.text[done : cell.start], _written(notebook, cell, texts[index])]
+        shared = shared or _shared_layout(notebook)
+        parts += [notebook.text[done : cell.start], _written(notebook.text, cell, texts[index], escape, shared)]
         done = cell.end
     return "".join([*parts, notebook.text[done:]]).encode("utf-8")
 
@@ -252,16 +262,30 @@ def _strings(text: str, start: int, end: int) -> list[tuple[int, int]]:
     return [(start, end)] if end > start else []
 
 
-def _written(notebook: Notebook, cell: Cell, new: str) -> str:
+def _characters(text: str, cell: Cell) -> tuple[list[int], array[int]]:
+    """Where each row of a cell begins, in characters of the cell, and where each character of it stands in the text of
+    the file; the last place is the one behind it."""
+    places = array("Q")
+    end = cell.start
+    for start, behind in _strings(text, cell.start, cell.end):
+        end = behind - 1
+        if "\\" in text[start:end]:
+            places.extend(match.start() for match in _CHARACTER.finditer(text, start + 1, end))
+        else:
+            places.extend(range(start + 1, end))
+    places.append(end)
+    return [0, *(match.end() for match in _LINE_END.finditer(cell.text))], places
+
+
+def _written(text: str, cell: Cell, new: str, escape: bool, shared: _Layout) -> str:
     """The JSON value of a cell's source, with another text."""
-    text = notebook.text
-    escape = text.isascii() and _ESCAPED.search(text) is not None
     if not text.startswith("[", cell.start):
         return _string(new, escape)
     before = {json.loads(text[start:end]): text[start:end] for start, end in _strings(text, cell.start, cell.end)}
     lines = [before.get(line) or _string(line, escape) for line in re.findall(r"[^\n]*\n|[^\n]+", new)]
-    opening, between, closing = _layout(notebook, cell)
-    return f"[{opening}{between.join(lines)}{closing}]" if lines else "[]"
+    own = _layout(text, cell)
+    layout = own if own is not None and own.lines >= shared.lines else shared
+    return f"[{layout.opening}{layout.between.join(lines)}{layout.closing}]" if lines else "[]"
 
 
 _ESCAPED = re.compile(r"\\u(?!00[0-7])")
@@ -273,18 +297,33 @@ def _string(text: str, escape: bool) -> str:
     return json.dumps(text, ensure_ascii=escape or has_surrogate)
 
 
-def _layout(notebook: Notebook, cell: Cell) -> tuple[str, str, str]:
-    """What stands before, between and after the lines of a cell: as in the cell itself, or in another one."""
-    text = notebook.text
-    found = ("", ", ", "")
-    longest = 0
-    for one in (cell, *notebook.cells):
-        strings = _strings(text, one.start, one.end) if text.startswith("[", one.start) else []
-        if len(strings) > longest:
-            (first, _), (_, last) = strings[0], strings[-1]
-            opening, closing = text[one.start + 1 : first], text[last : one.end - 1]
-            between = text[strings[0][1] : strings[1][0]] if len(strings) > 1 else f",{opening or ' '}"
-            found, longest = (opening, between, closing), min(len(strings), 2)
-        if longest == 2:
+class _Layout(NamedTuple):
+    """What stands before, between and after the lines of a cell; told by so many of its lines, 2 for all."""
+
+    opening: str = ""
+    between: str = ", "
+    closing: str = ""
+    lines: int = 0
+
+
+def _layout(text: str, cell: Cell) -> _Layout | None:
+    """That of a cell; None where it has no list of lines, or an empty one."""
+    strings = _strings(text, cell.start, cell.end) if text.startswith("[", cell.start) else []
+    if not strings:
+        return None
+    (first, _), (_, last) = strings[0], strings[-1]
+    opening, closing = text[cell.start + 1 : first], text[last : cell.end - 1]
+    between = text[strings[0][1] : strings[1][0]] if len(strings) > 1 else f",{opening or ' '}"
+    return _Layout(opening, between, closing, min(len(strings), 2))
+
+
+def _shared_layout(notebook: Notebook) -> _Layout:
+    """That of the first cell that tells most."""
+    found = _Layout()
+    for cell in notebook.cells:
+        layout = _layout(notebook.text, cell)
+        if layout is not None and layout.lines > found.lines:
+            found = layout
+        if found.lines == 2:
             break
     return found

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from itertools import islice
 
 FILES = re.compile(
-    r"(?:(?:.*requirement|constraint).*\.(?:txt|in|pip)|.*\.ya?ml|pyproject\.toml|pipfile|pkg-info|setup\.(?:py|cfg))",
+    r"(?:(?=.*requirement|constraint).*\.(?:txt|in|pip)|.*\.ya?ml|pyproject\.toml|pipfile|pkg-info|setup\.(?:py|cfg))",
     re.IGNORECASE,
 )
 """Names of files in which projects say what they need."""
@@ -44,6 +46,15 @@ _LAST = {2: 40, 1: 15}
 """The last minor release of each major version, newest first; that of the present one is still to come."""
 _PATCHES = 10
 
+MAX_ASKED = 200
+"""Different requirements of a directory that count, the first ones: each takes about a millisecond."""
+_MAX_SPECIFIERS = 200
+"""Characters of a requirement that can be told."""
+_MAX_FILES = 20
+"""Lists that one `setup.py` can name."""
+_MAX_FILLED = 1_000_000
+"""Characters that the values of variables can add to a text."""
+
 _KERAS_3 = (2, 16)
 """The first release that comes with Keras 3."""
 
@@ -60,7 +71,10 @@ def pinned(directory: str, newest: str, text_of: Callable[[str], str]) -> str | 
     asked = {name: wanted for name in names if (wanted := _wanted(directory, name, text_of))}
     if not any(one for wanted in asked.values() for one in wanted):
         return ANY if asked else None
-    found = {name: max(newest_asked(one) or present for one in wanted) for name, wanted in asked.items()}
+    different = dict.fromkeys(one for wanted in asked.values() for one in wanted)
+    newest_of = {one: newest_asked(one) or present for one in islice(different, MAX_ASKED)}
+    releases = {name: [newest_of[one] for one in wanted if one in newest_of] for name, wanted in asked.items()}
+    found = {name: max(allowed) for name, allowed in releases.items() if allowed}
     named = [release for name, release in found.items() if release < present and _ASIDE.search(name) is None]
     release = max(named or found.values())
     return older(release, present)
@@ -103,15 +117,14 @@ def _wanted(directory: str, name: str, text_of: Callable[[str], str]) -> list[st
     if path.lower().endswith((".yml", ".yaml")) and not _ENVIRONMENT.search(text):
         return []
     if path.endswith(".py"):
-        read = [wanted for other in _NAMED.findall(text) for wanted in _wanted(directory, other, text_of)]
-        constants = dict(_CONSTANT.findall(text))
-        text = _PLACE.sub(lambda place: constants.get(place[1], place[0]), text)
-        return _asked(text) + read
+        lists = islice(dict.fromkeys(_NAMED.findall(text)), _MAX_FILES)
+        read = [wanted for other in lists for wanted in _wanted(directory, other, text_of)]
+        return _asked(filled(_PLACE, text, dict(_CONSTANT.findall(text)))) + read
     asked = _asked(text)
     if path.lower().endswith(_LISTS):
         of_pip = not path.lower().endswith((".yml", ".yaml"))
         asked += [_LAST_FOR_GPU if of_pip and _OF_GPU.search(found[0]) else "" for found in _ANY.finditer(text)]
-    return asked if any(asked) else _asked_of_keras(text)[:1] or asked
+    return asked if any(asked) else _asked_of_keras(text) or asked
 
 
 def _asked(text: str) -> list[str]:
@@ -120,17 +133,39 @@ def _asked(text: str) -> list[str]:
 
 
 def _asked_of_keras(text: str) -> list[str]:
-    """The versions of Keras 2 that a text asks for, and no later ones."""
-    asked = (found["wanted"].strip() for found in _ASKED_OF_KERAS.finditer(text))
-    return [one for one in asked if (newest_asked(one) or _KERAS_3) < _KERAS_3]
+    """The first version of Keras 2 that a text asks for, if any."""
+    asked = dict.fromkeys(found["wanted"].strip() for found in _ASKED_OF_KERAS.finditer(text))
+    return [one for one in islice(asked, MAX_ASKED) if (newest_asked(one) or _KERAS_3) < _KERAS_3][:1]
+
+
+def filled(variable: re.Pattern[str], text: str, values: Mapping[str, str]) -> str:
+    """A text with values in place of variables, whose names are the pattern's first group. Those without a value stay,
+    and so do those that would make the text far longer."""
+    room = _MAX_FILLED
+
+    def value(found: re.Match[str]) -> str:
+        nonlocal room
+        if (known := values.get(found[1])) is None or len(known) > room:
+            return found[0]
+        room -= len(known)
+        return known
+
+    return variable.sub(value, text)
 
 
 def newest_asked(wanted: str) -> tuple[int, int] | None:
     """The newest release that a requirement allows; None where that cannot be told."""
+    specifiers = _specifiers(wanted)
+    return _newest(specifiers) if len(specifiers) <= _MAX_SPECIFIERS else None
+
+
+@lru_cache(maxsize=1024)
+def _newest(wanted: str) -> tuple[int, int] | None:
+    """The newest release that the specifiers of a requirement allow, as pip writes them."""
     from packaging.specifiers import SpecifierSet
 
     try:
-        specifiers = SpecifierSet(_BEFORE_RELEASE.sub("", _specifiers(wanted)))
+        specifiers = SpecifierSet(_BEFORE_RELEASE.sub("", wanted))
         for major, last in _LAST.items():
             for minor in range(last, -1, -1):
                 if any(specifiers.contains(f"{major}.{minor}.{patch}", prereleases=True) for patch in range(_PATCHES)):

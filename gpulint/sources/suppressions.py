@@ -25,6 +25,10 @@ FORM = re.compile(r"(?P<kind>ignore|disable|enable|file-ignore)\s*\[(?P<codes>[^
 _NOQA = re.compile(r"#\s*noqa(?P<codes>\s*:\s*[A-Za-z]+[0-9]+(?:[,\s]+[A-Za-z]+[0-9]+)*)?", re.IGNORECASE)
 
 
+MAX_UNKNOWN = 20
+"""Names in one comment of which it is said that there is no such rule."""
+
+
 @dataclass(frozen=True, slots=True)
 class Suppression:
     """One comment: the rule codes that it silences (None: all, for a bare noqa) in rows `first` to `last`.
@@ -42,6 +46,11 @@ class Suppression:
     reason: str = ""
     cell: int | None = None
 
+    @property
+    def place(self) -> tuple[int, int, int, int, int | None]:
+        """Rows and columns of the comment, as those of a `Span`."""
+        return self.row, self.column, self.row, self.end_column, self.cell
+
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
@@ -53,6 +62,11 @@ class Trouble:
     what: str
     message: str
     cell: int | None = None
+
+    @property
+    def place(self) -> tuple[int, int, int, int, int | None]:
+        """Rows and columns of the comment, as those of a `Span`."""
+        return self.row, self.column, self.row, self.end_column, self.cell
 
 
 class Comments(NamedTuple):
@@ -101,7 +115,7 @@ def read(text: str, resolve: Callable[[str], str | None]) -> tuple[list[Suppress
         if (directive := DIRECTIVE.search(comment.text)) is not None:
             _directive(comment, directive["rest"].strip(), resolve, found, troubles, open_blocks)
         if (noqa := _NOQA.search(comment.text)) is not None:
-            listed = re.findall(r"[A-Za-z]+[0-9]+", noqa["codes"] or "")
+            listed = (noqa["codes"] or "").replace(":", " ").replace(",", " ").split()
             ours = tuple(code.upper() for code in listed if code.upper().startswith("GPU"))
             if ours or not listed:
                 found.append(_made(comment, "noqa", tuple(dict.fromkeys(ours)) or None, *comment.statement))
@@ -151,12 +165,13 @@ def _directive(
         troubles.append(_trouble(comment, "malformed", message))
         return
     known: dict[str, None] = {}
+    unknown = 0
     for name in dict.fromkeys(names):
         code = resolve(name)
-        if code is None:
-            troubles.append(_trouble(comment, "unknown", f"there is no rule `{name}`"))
-        else:
+        if code is not None:
             known[code] = None
+        elif (unknown := unknown + 1) <= MAX_UNKNOWN:
+            troubles.append(_trouble(comment, "unknown", f"there is no rule `{name}`"))
     if not known:
         return
     codes = tuple(known)

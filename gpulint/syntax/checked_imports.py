@@ -46,12 +46,12 @@ def _of_block(block: Sequence[ast.AST], is_checked: bool) -> Iterator[CheckedImp
             yield from _of_block(node.body, is_checked or is_second in (None, False))
             yield from _of_block(node.orelse, is_checked or is_second in (None, True))
         elif isinstance(node, ast.Try):
-            falls_back = any(_falls_back(handler, _modules(node.body)) for handler in node.handlers)
+            tried = _modules(node.body) if node.handlers else set()
+            falls_back = any(_falls_back(handler, tried) for handler in node.handlers)
             yield from _of_block(node.body, is_checked or falls_back)
             yield from _of_block((*node.handlers, *node.orelse, *node.finalbody), is_checked or falls_back)
-        elif isinstance(node, (ast.stmt, ast.ExceptHandler, ast.match_case)):
-            inner = [one for one in ast.iter_child_nodes(node) if not isinstance(one, ast.expr)]
-            yield from _of_block(inner, is_checked)
+        else:
+            yield from _of_block(_inner(node), is_checked)
 
 
 def _falls_back(handler: ast.ExceptHandler, tried: set[str]) -> bool:
@@ -64,9 +64,21 @@ def _falls_back(handler: ast.ExceptHandler, tried: set[str]) -> bool:
 
 def _modules(block: Sequence[ast.stmt]) -> set[str]:
     """The last parts of the names of what a block imports."""
-    imports = [one for one, _ in _of_block(block, False)]
-    modules = [name for one in imports for name in ([one.module] if one.module else one.names)]
+    modules: set[str] = set()
+    pending: list[ast.AST] = list(block)
+    while pending:
+        node = pending.pop()
+        for one in imports_among([node]):
+            modules.update([one.module] if one.module else one.names)
+        pending += _inner(node)
     return {module.rpartition(".")[2] for module in modules}
+
+
+def _inner(node: ast.AST) -> list[ast.AST]:
+    """The statements in a statement, each with those in it, and its handlers and cases."""
+    if not isinstance(node, (ast.stmt, ast.ExceptHandler, ast.match_case)):
+        return []
+    return [one for one in ast.iter_child_nodes(node) if not isinstance(one, ast.expr)]
 
 
 _CAUGHT = frozenset({"AttributeError", "ImportError", "ModuleNotFoundError", "Exception", "BaseException"})

@@ -18,6 +18,9 @@ from gpulint.sources.source import Source
 from gpulint.syntax.parse import CannotParse, parse
 from gpulint.syntax.python_tree import python_tree
 
+MAX_PATH = 255
+"""Characters of the path of a file that a notebook writes: the folders of a longer one are none that exist."""
+
 
 class Programs(NamedTuple):
     """The program that a file is, and those that it writes.
@@ -66,7 +69,7 @@ def of_notebook(path: str, data: bytes) -> Programs:
     earlier: list[_Joined] = []
     for cell in notebook.cells if notebook.is_python else ():
         code = code_of(cell.text) if cell.is_code else None
-        if code is None or (code.file and not code.file.endswith(".py")):
+        if code is None or (code.file and (len(code.file) > MAX_PATH or not code.file.endswith(".py"))):
             continue
         joined = main
         if code.file:

@@ -16,7 +16,7 @@ _ESCAPE = re.compile(
         (?P<newline>\n)
       | (?P<octal>[0-7]{1,3})
       | x(?P<x>[0-9A-Fa-f]{2}) | u(?P<u>[0-9A-Fa-f]{4}) | U(?P<U>[0-9A-Fa-f]{8})
-      | N\{(?P<name>[^}]+)\}
+      | N\{(?P<name>[A-Za-z0-9\ -]+)\}
       | (?P<simple>[\\'"abfnrtv])
     )""",
     re.VERBOSE,

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from sys import intern
 from types import MappingProxyType
 from typing import NamedTuple
@@ -15,8 +17,15 @@ from gpulint.sources.source import Source
 from gpulint.syntax.python_tree import python_tree
 from gpulint.syntax.search_path import folders
 
-_WORD = re.compile(r"#[^\n]*|\"\"\"(?:[^\\]|\\.)*?\"\"\"|'''(?:[^\\]|\\.)*?'''|(\.?[^\W\d]\w*(?:[ \t]*\()?)", re.DOTALL)
-"""A word with a dot before and a parenthesis behind it, or a comment or long string, whose words do not count."""
+_WORD = re.compile(
+    r"#[^\n]*"
+    r"|\"\"\"(?<!\\\"\"\")[^\"\\]*(?:(?:\\.|\"(?!\"\"))[^\"\\]*)*\"\"\""
+    r"|'''(?<!\\''')[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'''"
+    r"|(\.?[^\W\d]\w*(?:[ \t]*\()?)",
+    re.DOTALL,
+)
+"""A word with a dot before and a parenthesis behind it, or a comment or long string, whose words do not count. Quotes
+behind a backslash start no string: each could be searched for an end to the end of the file."""
 
 
 _HARMLESS = frozenset(
@@ -89,14 +98,24 @@ class Definition(NamedTuple):
         """Its words, and those of its methods."""
         return self.words.union(*self.methods.values())
 
-    def with_another(self, other: Definition) -> Definition:
-        """Two definitions of one name as one."""
-        bases = self.bases if other.bases is None else (*(self.bases or ()), *other.bases)
-        both = {name: self.methods.get(name, frozenset()) | words for name, words in other.methods.items()}
-        registered_by = (*self.registered_by, *other.registered_by)
-        stores = self.stores or other.stores
-        is_variable = self.is_variable or other.is_variable
-        return Definition(self.words | other.words, bases, {**self.methods, **both}, registered_by, stores, is_variable)
+    @classmethod
+    def of_all(cls, several: Sequence[Definition]) -> Definition:
+        """All definitions of one name as one."""
+        if len(several) == 1:
+            return several[0]
+        methods: dict[str, list[frozenset[str]]] = defaultdict(list)
+        for one in several:
+            for name, words in one.methods.items():
+                methods[name].append(words)
+        bases = [one.bases for one in several if one.bases is not None]
+        return cls(
+            frozenset().union(*(one.words for one in several)),
+            tuple(chain.from_iterable(bases)) if bases else None,
+            {name: frozenset().union(*words) for name, words in methods.items()},
+            tuple(chain.from_iterable(one.registered_by for one in several)),
+            any(one.stores for one in several),
+            any(one.is_variable for one in several),
+        )
 
 
 class Outline(NamedTuple):
@@ -148,8 +167,8 @@ def outline(source: Source) -> Outline | None:
     """The outline of a file; None where the running Python cannot parse it, which says little: LibCST decides."""
     if (tree := python_tree(source.text)) is None:
         return None
-    lines = re.split(r"\r\n?|\n", source.text)
-    definitions: dict[str, Definition] = {}
+    lines = [line.encode() for line in re.split(r"\r\n?|\n", source.text)]
+    every: dict[str, list[Definition]] = defaultdict(list)
     rest: list[str] = []
     done = (1, 0)
     statements = list(_statements(tree.body))
@@ -161,13 +180,14 @@ def outline(source: Source) -> Outline | None:
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             rest.append(_between(lines, done, (first, 0)))
             done = _end(node)
-            _define(definitions, node.name, _definition(lines, node, (first, 0)))
+            every[node.name].append(_definition(lines, node, (first, 0)))
         elif variables := _assigned(node):
             words = _words(_between(lines, (node.lineno, node.col_offset), _end(node)))
             for name in variables:
-                _define(definitions, name, Definition(words, is_variable=True))
+                every[name].append(Definition(words, is_variable=True))
     rest.append(_between(lines, done, (len(lines) + 1, 0)))
     body = _words("\n".join(rest))
+    definitions = {name: Definition.of_all(several) for name, several in every.items()}
     by_name = _by_name(tree) if _BY_NAME.search(source.text) else ()
     imports = (*imports_among(statements), *by_name)
     words = body.union(*(one.all_words for one in definitions.values()))
@@ -175,26 +195,22 @@ def outline(source: Source) -> Outline | None:
     return Outline(imports, definitions, body, words, paths)
 
 
-def _define(definitions: dict[str, Definition], name: str, found: Definition) -> None:
-    definitions[name] = definitions[name].with_another(found) if name in definitions else found
-
-
 def _definition(
-    lines: list[str], node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, start: tuple[int, int]
+    lines: list[bytes], node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, start: tuple[int, int]
 ) -> Definition:
     """A function or class whose text begins at `start`."""
-    found: dict[str, frozenset[str]] = {}
+    found: dict[str, list[frozenset[str]]] = defaultdict(list)
     rest: list[str] = []
     for method in _methods(node):
         rest.append(_between(lines, start, (method.lineno, 0)))
         start = _end(method)
-        own = _words(_between(lines, (method.lineno, 0), start))
-        found[method.name] = found.get(method.name, frozenset()) | own
+        found[method.name].append(_words(_between(lines, (method.lineno, 0), start)))
     rest.append(_between(lines, start, _end(node)))
     bases = tuple(dotted(base) for base in node.bases) if isinstance(node, ast.ClassDef) else None
     registered_by = tuple(dotted(one) for one in node.decorator_list if _may_register(one))
-    stores = _STORES.search("\n".join(lines[start[0] - 1 : _end(node)[0]])) is not None
-    return Definition(_words("\n".join(rest)), bases, found, registered_by, stores)
+    stores = _STORES.search(b"\n".join(lines[start[0] - 1 : _end(node)[0]]).decode()) is not None
+    methods = {name: frozenset().union(*words) for name, words in found.items()}
+    return Definition(_words("\n".join(rest)), bases, methods, registered_by, stores)
 
 
 _STORES = re.compile(r"\][ \t]*=[^=]|\.(?:append|add|extend|insert|register|setdefault|update)\(|\bsetattr\(")
@@ -229,9 +245,13 @@ _UNREGISTERING = frozenset(
 
 
 def _may_register(decorator: ast.expr) -> bool:
-    called = decorator.func if isinstance(decorator, ast.Call) else decorator
-    name = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
-    return name not in _UNREGISTERING
+    return _called(decorator) not in _UNREGISTERING
+
+
+def _called(node: ast.expr) -> str:
+    """The last word of the name that an expression is, or calls; "" for any other expression."""
+    called = node.func if isinstance(node, ast.Call) else node
+    return called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
 
 
 def _assigned(node: ast.stmt) -> list[str]:
@@ -245,17 +265,17 @@ def _end(node: ast.stmt) -> tuple[int, int]:
     return node.end_lineno or node.lineno, node.end_col_offset or 0
 
 
-def _between(lines: list[str], start: tuple[int, int], end: tuple[int, int]) -> str:
+def _between(lines: list[bytes], start: tuple[int, int], end: tuple[int, int]) -> str:
     """The text between two places, each a row from 1 and a column in bytes."""
     (first, left), (last, right) = start, end
     if first == last:
-        return lines[first - 1].encode()[left:right].decode()
+        return lines[first - 1][left:right].decode()
     rows = lines[first - 1 : last - 1]
     if left and rows:
-        rows[0] = rows[0].encode()[left:].decode()
+        rows[0] = rows[0][left:]
     if right:
-        rows.append(lines[last - 1].encode()[:right].decode())
-    return "\n".join(rows)
+        rows.append(lines[last - 1][:right])
+    return b"\n".join(rows).decode()
 
 
 def _words(text: str) -> frozenset[str]:
@@ -279,13 +299,13 @@ def imports_among(statements: Iterable[ast.AST]) -> Iterator[Imported]:
             yield Imported(one.module or "", one.level, names, tuple(alias.asname or alias.name for alias in one.names))
 
 
-_BY_NAME = re.compile(r"\b(import_module|__import__)\b")
+_BY_NAME = re.compile(r"\b(?:import_module|__import__)\b")
 
 
 def _by_name(tree: ast.Module) -> Iterator[Imported]:
     """What calls of `import_module` import: a module by its name, or any of a package."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and node.args and _BY_NAME.search(ast.unparse(node.func)):
+        if isinstance(node, ast.Call) and node.args and _called(node) in ("import_module", "__import__"):
             beginning, *ending = _ends(node.args[0])
             package = _ends(node.args[1])[0] if beginning.startswith(".") and len(node.args) > 1 else ""
             module = package + beginning

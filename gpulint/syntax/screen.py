@@ -55,16 +55,16 @@ class Shape(NamedTuple):
 
 _STRING_OR_COMMENT = re.compile(
     rb"""(\#[^\n]*
-    | \"\"\"[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*\"\"\"
-    | '''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'''
-    | "[^"\\\n]*(?:\\.[^"\\\n]*)*"
-    | '[^'\\\n]*(?:\\.[^'\\\n]*)*')""",
+    | \"\"\"(?<!\\\"\"\")[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*\"\"\"
+    | '''(?<!\\''')[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'''
+    | "(?<!\\")[^"\\\n]*(?:\\.[^"\\\n]*)*"
+    | '(?<!\\')[^'\\\n]*(?:\\.[^'\\\n]*)*')""",
     re.VERBOSE | re.DOTALL,
 )
+"""A quote behind a backslash starts nothing: each could be searched for an end to the end of the file."""
 _FORMATTED = re.compile(rb"(?:^|[^A-Za-z0-9_])(?:[fFtT][rR]?|[rR][fFtT])$")
 _OPERATOR_WORD = re.compile(rb"\b(?:and|or|not|if|else|lambda|await|in|is|for)\b")
-_PATTERN_STATEMENT = re.compile(rb"(?:^|[:;])[ \t]*(?:case|del)\b", re.MULTILINE)
-_BRACKET_OR_NEWLINE = re.compile(rb"[()\[\]{}\n]")
+_PATTERN_PIECE = re.compile(rb"(?:^|[:;])[ \t]*(?:case|del)\b|[()\[\]{}]|\n", re.MULTILINE)
 _GROUP = re.compile(rb"\(([^()]*)\)")
 
 _OPERATORS = b".:=+-*/%&|^<>~@!"
@@ -133,15 +133,18 @@ def _format_expressions(pieces: list[bytes]) -> list[bytes]:
 
 
 def _pattern_brackets(code: bytes) -> int:
-    deepest = 0
-    for statement in _PATTERN_STATEMENT.finditer(code):
-        depth = 0
-        for match in _BRACKET_OR_NEWLINE.finditer(code, statement.end()):
-            if match[0] in b"([{":
-                depth += 1
-                deepest = max(deepest, depth)
-            elif match[0] != b"\n":
-                depth -= 1
-            elif depth <= 0:
-                break
+    """The most nested brackets behind a `case` or `del`, up to the end of its logical line."""
+    deepest = depth = 0
+    around: int | None = None  # how deep the outermost statement stands that goes on
+    for piece in _PATTERN_PIECE.finditer(code):
+        if piece[0] in b"([{":
+            depth += 1
+            if around is not None:
+                deepest = max(deepest, depth - around)
+        elif piece[0] in b")]}":
+            depth -= 1
+        elif piece[0] != b"\n":
+            around = min(around, depth) if around is not None else depth
+        elif around is not None and depth <= around:
+            around = None
     return deepest

@@ -16,16 +16,32 @@ def folders(tree: ast.Module) -> Iterator[str]:
     known: dict[str, str | None] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            known.setdefault(node.targets[0].id, _folder(node.value, known))
+            if node.targets[0].id not in known:
+                known[node.targets[0].id] = _folder(node.value, known)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
-            if node.func.attr in ("append", "insert") and ast.unparse(node.func.value) == "sys.path":
+            if node.func.attr in ("append", "insert") and _is_search_path(node.func.value):
                 folder = _folder(node.args[-1], known)
                 if folder is not None and not os.path.isabs(folder):
                     yield os.path.normpath(folder)
 
 
+def _is_search_path(node: ast.expr) -> bool:
+    owner = node.value if isinstance(node, ast.Attribute) and node.attr == "path" else None
+    return isinstance(owner, ast.Name) and owner.id == "sys"
+
+
 def _folder(node: ast.expr, known: dict[str, str | None]) -> str | None:
-    """The path that an expression gives. The file itself is in its own folder, which `dirname` of it gives."""
+    """The path that an expression gives, None for one that is longer than paths are. The file itself is in its own
+    folder, which `dirname` of it gives."""
+    path = _spelled(node, known)
+    return path if path is not None and len(path) <= _MAX_PATH else None
+
+
+_MAX_PATH = 4096
+"""Each name that is joined with itself doubles a path."""
+
+
+def _spelled(node: ast.expr, known: dict[str, str | None]) -> str | None:
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else None
     if isinstance(node, ast.Name):
@@ -41,8 +57,9 @@ def _folder(node: ast.expr, known: dict[str, str | None]) -> str | None:
     given = [_folder(one, known) for one in node.args]
     if name in ("getcwd", "cwd"):
         return "."
-    if name == "join" and given and None not in given:
-        return os.path.join(*(one for one in given if one is not None))
+    if name == "join" and given:
+        parts = [one for one in given if one is not None]
+        return os.path.join(*parts) if len(parts) == len(given) and sum(map(len, parts)) <= _MAX_PATH else None
     if name == "dirname" and given:
         return _above(given[0])
     if name in _SAME:

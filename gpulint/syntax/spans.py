@@ -57,7 +57,7 @@ def _locate(tree: cst.Module, text: str, path: str, numbers: Collection[int]) ->
             end = _end_of_first_row(text, start, end)
         if ends.name is not None:
             name = _place(offsets, marks, ends.name)
-            if "\n" in text[start:name]:
+            if text.find("\n", start, name) >= 0:
                 start = name
         row, column = _position(line_starts, start)
         end_row, end_column = _position(line_starts, end)

@@ -95,8 +95,8 @@ class RemovedApi(Rule):
         found = set(removed.telling_words() & present)
         kept = {name for pair in _COMPAT.findall(text) for name in pair if name} - set(_WHOLE.findall(text))
         if found:
-            chains = [re.split(r"\s*\.\s*", chain) for chain in _CHAIN.findall(text) if ".compat.v1" not in chain]
-            chains = [chain for chain in chains if chain[0] not in kept]
+            whole = [chain for chain in _CHAIN.findall(text) if ".compat.v1" not in chain]
+            chains = [names for chain in whole if (names := [*map(str.strip, chain.split("."))])[0] not in kept]
             named = {name for line in _IMPORT_OF_OURS.findall(text) for name in re.findall(r"\w+", line)}
             found &= named.union(_KEYWORD.findall(text), *chains)
         found |= {name for name, module in removed.BESIDE.items() if name in words and module in present}
@@ -250,41 +250,43 @@ def _passed(text: str, words: frozenset[str]) -> frozenset[str]:
     passed = removed.passed_to()
     gone_of = {name: passed[name] for name in words & passed.keys()}
     found: set[str] = set()
-    for call in _CALL.finditer(text) if gone_of else ():
-        if (gone := gone_of.get(call[1])) is None:
-            continue
-        depth = 1
-        for piece in _PIECE.finditer(text, call.end(), call.end() + MAX_CALL):
-            if piece[0] == "**" and depth == 1:
-                found |= gone.intersection(re.findall(r"\w+", text))
-                break
-            if piece[1] in gone and depth == 1:
-                found.add(piece[1])
-            depth += (piece[0] in "([{") - (piece[0] in ")]}")
-            if not depth:
-                break
+    by_any: set[str] = set()
+    nothing: frozenset[str] = frozenset()
+    around: list[
+        tuple[frozenset[str], int]
+    ] = []  # for each open bracket: what is gone of what it calls, and up to where
+    for piece in _PIECE.finditer(text) if gone_of else ():
+        word, mark = piece[1], piece[0][-1]
+        if mark in "([{":
+            around.append((gone_of.get(word, nothing), piece.end() + MAX_CALL))
+        elif around and mark in ")]}":
+            around.pop()
+        elif around and around[-1][0] and piece.end() <= around[-1][1]:
+            if mark == "*":
+                by_any |= around[-1][0]
+            elif word in around[-1][0]:
+                found.add(word)
+    if by_any:
+        found |= by_any.intersection(re.findall(r"\w+", text))
     return frozenset(found)
 
-
-_CALL = re.compile(r"\b(\w+)\s*\(")
 
 MAX_CALL = 2_000
 """Characters of a call in which its keywords are looked for."""
 
-_PIECE = re.compile(r"[()\[\]{}]|(?<=[(,\s])\*\*(?=[\w({])|\b(\w+)\s*=(?!=)")
+_PIECE = re.compile(r"\b(\w+)\s*(?:\(|=(?!=))|[()\[\]{}]|(?<=[(,\s])\*\*(?=[\w({])")
+"""A bracket, what is called by it, a keyword, and two stars."""
 _PAIR = re.compile(r"\b(\w+)(?=(?:\.|\s+import\s+)(\w+))")
-_CHAIN = re.compile(r"(?:\w+|[)\]])(?:\s*\.[ \t]*\w+)+")
+_CHAIN = re.compile(r"(?:\b\w+|[)\]])(?:\s*\.[ \t]*\w+)+")
 _KEYWORD = re.compile(r"\b(\w+)\s*=(?!=)")
-_IMPORT = re.compile(r"(?m)^\s*(?:from|import) (?!tensorflow\.compat)(.*(?:\((?:[^()]*)\))?)")
-_IMPORT_OF_OURS = re.compile(
-    r"(?m)^\s*(?:from|import) (?!tensorflow\.compat)((?:\.|\w*keras|tensorflow|tf_).*(?:\((?:[^()]*)\))?)"
-)
+_IMPORT = re.compile(r"(?m)^[ \t\f]*(?:from|import) (?!tensorflow\.compat)(.*)")
+_IMPORT_OF_OURS = re.compile(r"(?m)^[ \t\f]*(?:from|import) (?!tensorflow\.compat)((?:\.|\w*keras|tensorflow|tf_).*)")
 """Imports of TensorFlow, and those of the project by which it may come."""
 _COMPAT = re.compile(
-    r"(?m)^\s*(?:import tensorflow\.compat\.v1 as (\w+)|from tensorflow\.compat import v1 as (\w+))[ \t]*(?:#.*)?$"
+    r"(?m)^[ \t\f]*(?:import tensorflow\.compat\.v1 as (\w+)|from tensorflow\.compat import v1 as (\w+))[ \t]*(?:#.*)?$"
 )
 """Names of `tf.compat.v1`, which keeps what is gone elsewhere."""
-_WHOLE = re.compile(r"(?m)^\s*import tensorflow as (\w+)")
+_WHOLE = re.compile(r"(?m)^[ \t\f]*import tensorflow as (\w+)")
 _TOP = {"tf": "tensorflow"}
 _KERAS_ITSELF = re.compile(r"(?m)^[ \t]*(?:from|import)[ \t]+keras\b")
 
@@ -405,5 +407,5 @@ _CHECKS = (
 )
 """What conditions that ask which TensorFlow there is are about."""
 
-_VERSION_FLAG = re.compile(r"(?i)^(?:[\w.]*(?:\b|_))?(?:tf|tensorflow|keras)(?:_?v?\d|_?ver)[\w.]*$")
+_VERSION_FLAG = re.compile(r"(?i)^(?=[\w.]*$)(?:[\w.]*(?:\b|_))?(?:tf|tensorflow|keras)(?:_?v?\d|_?ver)")
 """Names of flags and functions that say which TensorFlow there is: `IS_TF_1`, `keras_3`, `tf_version`."""

@@ -16,6 +16,9 @@ _COLORS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;3
 MAX_ROWS = 4
 """Rows of a span that are shown; of a longer one the first."""
 
+MAX_COLUMNS = 400
+"""Characters of a row that are shown; of a longer one those around the start of the span."""
+
 TAB = "    "
 
 
@@ -69,6 +72,12 @@ def _excerpt(span: Span, view: View, width: int, color: str, mark: str, most: in
         text = view.line(span.path, row, span.cell)
         start = span.column - 1 if row == span.row else len(text) - len(text.lstrip())
         end = span.end_column - 1 if row == span.end_row else len(text.rstrip())
+        if len(text) > MAX_COLUMNS:
+            left = max(min(start - MAX_COLUMNS // 4, len(text) - MAX_COLUMNS), 0)
+            text = (
+                f"{'…' if left else ''}{text[left : left + MAX_COLUMNS]}{'…' if left + MAX_COLUMNS < len(text) else ''}"
+            )
+            start, end = (min(column - left + (left > 0), len(text)) for column in (start, end))
         before = text[:start].replace("\t", TAB)
         marks = len(text[start:end].replace("\t", TAB))
         lines.append(f"{paint(f'{row:>{width}}', '34')} {bar} {printable(text.replace(chr(9), TAB))}".rstrip())
