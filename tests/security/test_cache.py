@@ -6,20 +6,21 @@ import json
 import os
 import random
 import shutil
-import subprocess
 import sys
 import time
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
+from click.testing import CliRunner
 
 from gpulint.caching.key import secret
 from gpulint.caching.records import Malformed, of_examined, of_result, to_examined, to_result
 from gpulint.caching.store import Store, refusal
 from gpulint.checking import Checking
+from gpulint.cli.main import main
 from gpulint.linting.engine import Checker
 from gpulint.settings import SettingsFinder
 from tests.caching.projects import CATALOGUE, MAIN, make
@@ -56,9 +57,21 @@ def contents(directory: Path) -> Mapping[str, object]:
     }
 
 
-def run(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "gpulint", *arguments]
-    return subprocess.run(line, cwd=project, capture_output=True, text=True, check=False, timeout=120)
+class Done(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def run(project: Path, *arguments: str) -> Done:
+    before = os.getcwd()
+    os.chdir(project)
+    try:
+        done = CliRunner().invoke(main, arguments)
+    finally:
+        os.chdir(before)
+    assert isinstance(done.exception, (SystemExit, type(None))), done.exc_info
+    return Done(done.exit_code, done.stdout, done.stderr)
 
 
 COMMANDS = [["check", "--fix", "."], ["clean"]]
