@@ -19,7 +19,7 @@ from tests.fixing.fixing import CATALOGUE
 from tests.fixing.test_rounds import Play, becomes, played
 from tests.notebooks import notebook
 
-HANG = 45
+HANG = 75
 """Seconds until a process counts as hung. It takes a few if its cost is linear, and more than these if it is not."""
 
 IMPORT = "import tensorflow as tf\n"

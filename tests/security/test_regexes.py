@@ -11,7 +11,7 @@ import pytest
 
 IMPORT = "import tensorflow as tf\n"
 FINDING = "with tf.device('/gpu:0'):\n    x = tf.ones(2)\n"
-"""GPU102."""
+"""A finding of GPU101, at 1:6."""
 
 
 def notebook(*cells: str) -> str:
