@@ -44,7 +44,9 @@ ATTACKS = {
     "names of characters without an end": {"a.py": "{}x = b'{}'\n{}".format(IMPORT, "\\N{" * 100_000, FINDING)},
     "format with an open brace": {"a.py": "{}tf.device('{{{}'.format(1))\n".format(IMPORT, "a" * 100_000)},
     "long word": {"a.py": f"{IMPORT}tf.get_variable('a')\n{'x' * 100_000} = 1\n"},
-    "brackets behind del": {"a.py": "{}x = {}{}\ndel({}x)\n".format(IMPORT, "[" * 9, "]" * 9, "\n);del(" * 150_000)},
+    "brackets behind del": {
+        "a.py": "{}x = {}{}\ndel({}x)\n{}".format(IMPORT, "[" * 9, "]" * 9, "\n);del(" * 50_000, FINDING)
+    },
     "comments that open blocks": {
         "a.py": IMPORT + "if 1:\n    x = 1  # gpulint: disable[GPU101]\n" * 8_000,
     },
@@ -54,7 +56,7 @@ ATTACKS = {
     "comments for the file": {"a.py": IMPORT + "# gpulint: file-ignore[GPU101] all\n" * 3_000 + FINDING * 1_000},
     "one comment with many names": {"a.py": f"{IMPORT}# gpulint: ignore[{','.join(f'x{n}' for n in range(20_000))}]\n"},
     "one function many times": {"a.py": IMPORT + "".join(f"def f(): return w{n}\n" for n in range(60_000))},
-    "one row of statements": {"a.py": IMPORT + "import a;" * 150_000},
+    "one row of statements": {"a.py": IMPORT + "import a;" * 300_000},
     "one import of many names": {"a.py": f"{IMPORT}from a import {', '.join(f'b{n}' for n in range(40_000))}\n"},
     "one name from everywhere": reexports(),
     "fall-backs in fall-backs": {"a.py": f"{IMPORT}tf.get_variable('a')\n", "b.py": fallbacks()},
@@ -87,7 +89,7 @@ def test_hostile_texts_take_no_longer_than_others(name: str, tmp_path: Path) -> 
     files = {"main.py": IMPORT + FINDING, **ATTACKS[name]}
     for file, text in files.items():
         (project / file).write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "gpulint", "check", "--no-cache", "--config", "max-file-seconds = 0", "."]
+    command = [sys.executable, "-m", "gpulint", "check", "--no-cache", "."]
     run = subprocess.run(command, capture_output=True, cwd=project, timeout=60, encoding="utf-8", errors="replace")
     assert run.returncode == 1, run.stderr
     assert "main.py:2:6" in run.stdout
