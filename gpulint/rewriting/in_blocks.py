@@ -12,14 +12,6 @@ from gpulint.rewriting.fix import Edit, Fix
 from gpulint.rewriting.kept import Kept
 from gpulint.rewriting.text import edited
 from gpulint.sources.markdown import Block
-from gpulint.sources.source import Source
-
-
-def in_blocks(fix: Fix | None, source: Source) -> Fix | None:
-    """The fix as edits of the blocks of a Markdown file; that of another file as it was."""
-    if fix is None or source.blocks is None:
-        return fix
-    return Blocks(source.text, source.blocks, Kept()).placed(fix)
 
 
 class Blocks:
