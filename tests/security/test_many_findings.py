@@ -52,10 +52,10 @@ PINNED = IMPORT + "".join(map(pinned, range(1_000)))
 
 FILES = {
     "models.py": (IMPORT + "strategy = tf.distribute.MirroredStrategy()\n" + "".join(map(outside, range(800))), 800),
-    "devices.py": (IMPORT + "".join(map(pinned, range(3_000))), 3_000),
+    "devices.py": (IMPORT + "".join(map(pinned, range(5_000))), 5_000),
     "cell.ipynb": (notebook(PINNED), 1_000),
     "function.ipynb": (notebook(function(PINNED)), 1_000),
-    "blocks.md": (block(IMPORT) + "".join(block(pinned(number)) for number in range(2_000)), 2_000),
+    "blocks.md": (block(IMPORT) + "".join(block(pinned(number)) for number in range(4_000)), 4_000),
     "block.md": (block(PINNED), 1_000),
     "quoted.md": (block(PINNED, "> "), 1_000),
     "comments.md": (block("".join(map(unused, range(2_000)))), 2_000),
