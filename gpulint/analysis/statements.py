@@ -486,7 +486,15 @@ def _exception_names(node: ir.Expr | None) -> list[str]:
 
 def match(interp: Interpreter, node: ir.Match) -> int:
     subject = interp.choose(interp.evaluate(node.subject))
-    return _cases(interp, subject, node.cases, 0)
+    for start in range(0, len(node.cases), MAX_CASES):
+        ended = _cases(interp, subject, node.cases[start : start + MAX_CASES], 0)
+        if ended != NORMAL:
+            return ended
+    return NORMAL
+
+
+MAX_CASES = 200
+"""Cases of a `match` each of which rules out the others: more are taken for another `match` behind the first."""
 
 
 def _cases(interp: Interpreter, subject: Value, cases: tuple[ir.Case, ...], index: int) -> int:

@@ -56,6 +56,7 @@ ATTACKS = {
     "comments for the file": {"a.py": IMPORT + "# gpulint: file-ignore[GPU101] all\n" * 3_000 + FINDING * 1_000},
     "one comment with many names": {"a.py": f"{IMPORT}# gpulint: ignore[{','.join(f'x{n}' for n in range(20_000))}]\n"},
     "one function many times": {"a.py": IMPORT + "".join(f"def f(): return w{n}\n" for n in range(60_000))},
+    "cases of a match": {"a.py": f"{IMPORT}match x:\n" + "    case [1]: pass\n" * 25_000 + FINDING},
     "one row of statements": {"a.py": IMPORT + "import a;" * 300_000},
     "one import of many names": {"a.py": f"{IMPORT}from a import {', '.join(f'b{n}' for n in range(40_000))}\n"},
     "one name from everywhere": reexports(),
