@@ -13,6 +13,7 @@ from typing import Any
 
 from gpulint.settings_values import WrongValue, converted
 from gpulint.sources import requirements
+from gpulint.sources.containment import is_below
 from gpulint.sources.described import described
 from gpulint.sources.reading import read_file
 from gpulint.trust import Trust, Withheld, not_trusted
@@ -102,7 +103,8 @@ class Settings:
     def cache_directory(self) -> str:
         """Absolute path of the directory that keeps results. Raises CacheOutside for one that is not below `root`."""
         directory = os.path.abspath(os.path.join(self.root, os.path.expanduser(self.cache_dir)))
-        if not os.path.realpath(directory).startswith(os.path.join(os.path.realpath(self.root), "")):
+        real, root = os.path.realpath(directory), os.path.realpath(self.root)
+        if real == root or not is_below(real, root):
             raise CacheOutside(
                 f"cache-dir: {directory} is not below {os.path.abspath(self.root)}; nothing is cached there, "
                 "unless --cache-dir names it"

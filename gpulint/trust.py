@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from gpulint.sources.containment import is_below
 from gpulint.sources.reading import read_file
 
 VARIABLE = "GPULINT_TRUST"
@@ -41,7 +42,7 @@ class Trust:
 
     def _covers(self, folder: str) -> bool:
         real = _real(folder)
-        return bool(real) and any(real == one or real.startswith(os.path.join(one, "")) for one in self._folders)
+        return bool(real) and any(is_below(real, one) for one in self._folders)
 
     @cached_property
     def _folders(self) -> tuple[str, ...]:
@@ -119,6 +120,6 @@ def _listed() -> list[str]:
 def _real(path: str) -> str:
     """The real path, "" where there can be none."""
     try:
-        return os.path.normcase(os.path.realpath(path))
+        return os.path.realpath(path)
     except (OSError, ValueError):  # a NUL in it
         return ""

@@ -22,8 +22,9 @@ from gpulint.linting.result import CheckResult
 from gpulint.output.summary import number
 from gpulint.places import Span
 from gpulint.settings import Settings, SettingsFinder
+from gpulint.sources.containment import is_below
 from gpulint.sources.language import language_of
-from gpulint.sources.writing import folder_of, is_below
+from gpulint.sources.writing import folder_of
 
 if TYPE_CHECKING:
     from gpulint.sources.changes import Changes

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpulint.settings import SettingsFinder
-from gpulint.sources.writing import NotWritten, folder_of, is_below, outside, replace_file
+from gpulint.sources.containment import is_below
+from gpulint.sources.writing import NotWritten, folder_of, outside, replace_file
 
 
 @dataclass(frozen=True, slots=True)

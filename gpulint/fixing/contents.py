@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import warnings
 from collections.abc import Sequence
 
 from gpulint.linting.engine import on_deep_stack
@@ -14,6 +12,7 @@ from gpulint.sources.notebook import read_notebook, with_texts
 from gpulint.sources.source import Source
 from gpulint.syntax.embedded import of_markdown, of_notebook
 from gpulint.syntax.parse import CannotParse, parse
+from gpulint.syntax.python_tree import is_python
 
 BOM = b"\xef\xbb\xbf"
 
@@ -60,21 +59,15 @@ def compiles(path: str, content: bytes, before: Source) -> bool:
         if before.blocks is not None:
             old, new = of_markdown(path, before.data), of_markdown(path, content)
             same = len(new.main.blocks or ()) == len(before.blocks)
-            return same and len(new.broken) <= len(old.broken) and (_is_python(new.main) or not _is_python(old.main))
+            return (
+                same
+                and len(new.broken) <= len(old.broken)
+                and (is_python(new.main.text) or not is_python(old.main.text))
+            )
         source = decode(path, content)
-        if _is_python(before):
-            return _is_python(source)
+        if is_python(before.text):
+            return is_python(source.text)
         on_deep_stack(lambda: parse(source))
     except (CannotParse, Undecodable):
         return False
-    return True
-
-
-def _is_python(source: Source) -> bool:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            compile(ast.parse(source.text), "<fixed>", "exec", dont_inherit=True)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return False
     return True

@@ -127,6 +127,7 @@ class Checker:
         self._projects: dict[tuple[str, ...], Project] = {}
         self._importing: dict[str, bool] = {}
         """Whether a file imports TensorFlow, by path."""
+        self._comments: dict[str, Comments] = {}
         self.files = Files(self._finder)
         self.files.given = given
         self._prose = Prose(self.files.read, self._syntax)
@@ -333,7 +334,7 @@ class Checker:
             what = "block" if source.cells is None else "cell"
             self._cannot_parse(part, source, broken, f"nothing in this {what} was checked", f"mend the {what}")
         if names_us(programs.all):
-            part.comments[path] = comments_in(programs.all, self._catalogue.code)
+            part.comments[path] = self._comments_in(path)
         if speaks_of_tensorflow(programs.main.data) or self._uses_tensorflow(programs.main):
             part.analysed = 1
             for source in programs.all:
@@ -437,9 +438,8 @@ class Checker:
         spans = self._spans([site for _, one in raised for site in one.sites])
         in_cells = {site: self.files.in_cell(span) for site, span in spans.items()}
         writer = Writer(source)
-        for part in {id(part): part for part, _ in raised}.values():
-            if source.file not in part.comments:
-                part.comments[source.file] = comments_in(self.files.programs(source.file), self._catalogue.code)
+        for part, _ in raised:
+            part.comments[source.file] = self._comments_in(source.file)
         for part, one in raised:
             report, said = one.report, one.report.unless
             if one.rule.code in off or report.site not in spans:
@@ -554,6 +554,12 @@ class Checker:
             if finding.code not in off:
                 result.append(self._shown(replace(finding, fix=fix), shown))
         return result
+
+    def _comments_in(self, path: str) -> Comments:
+        """The suppression comments of a file, read once for all programs that it is reported by."""
+        if path not in self._comments:
+            self._comments[path] = comments_in(self.files.programs(path), self._catalogue.code)
+        return self._comments[path]
 
     def _syntax(self, path: str) -> ir.Module | None:
         """The module as it was analysed."""

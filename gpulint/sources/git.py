@@ -18,6 +18,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from gpulint.sources.containment import is_below
+
 _SETTINGS = (
     "safe.bareRepository=explicit",
     "core.fsmonitor=",  # git before 2.36 takes `false` for the name of a program
@@ -87,7 +89,7 @@ class Repository:
         self._environment = {key: value for key, value in os.environ.items() if _is_harmless(key)}
         self._environment.update(_ENVIRONMENT, PATH=os.pathsep.join(entries))
         self.top = os.path.realpath(self._path(directory, "--show-toplevel"))
-        if not _is_within(directory, self.top):
+        if not is_below(directory, self.top):
             raise GitError(f"the working tree of this repository is elsewhere: {self.top}")
         self._environment["GIT_DIR"] = self._path(directory, "--absolute-git-dir")
         self._environment["GIT_WORK_TREE"] = os.path.dirname(self._program)
@@ -192,7 +194,7 @@ def _checked_folder(directory: str) -> str:
 def _search_path(checked: str) -> Iterator[str]:
     """Absolute directories of PATH, without those within the checked folder."""
     for entry in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        if os.path.isabs(entry) and not _is_within(os.path.realpath(entry), checked):
+        if os.path.isabs(entry) and not is_below(os.path.realpath(entry), checked):
             yield entry
 
 
@@ -200,15 +202,9 @@ def _program(entries: list[str], checked: str) -> str:
     """Path of git. On Windows, subprocess and shutil.which also search the current directory."""
     for entry in entries:
         path = os.path.join(entry, "git.exe" if sys.platform == "win32" else "git")
-        if os.path.isfile(path) and os.access(path, os.X_OK) and not _is_within(os.path.realpath(path), checked):
+        if os.path.isfile(path) and os.access(path, os.X_OK) and not is_below(os.path.realpath(path), checked):
             return path
     raise GitError(f"git does not run: no PATH entry outside {checked} has it")
-
-
-def _is_within(path: str, directory: str) -> bool:
-    """Whether a real path is a directory's, or below it."""
-    path, directory = os.path.normcase(path), os.path.normcase(directory)
-    return path == directory or path.startswith(os.path.join(directory, ""))
 
 
 # --------------------------------------------------------------------------------- the answer

@@ -9,6 +9,7 @@ import stat
 import tempfile
 from collections.abc import Callable
 
+from gpulint.sources.containment import is_below
 from gpulint.sources.reading import read_file
 
 
@@ -77,11 +78,6 @@ def folder_of(path: str, *folders: str) -> str:
     absolute = os.path.abspath(path)
     above = (folder for folder in map(os.path.abspath, folders) if is_below(absolute, folder))
     return next(above, os.path.dirname(absolute))
-
-
-def is_below(path: str, folder: str) -> bool:
-    """Whether an absolute path is that of a folder or of something in it."""
-    return path == folder or path.startswith(os.path.join(folder, ""))
 
 
 def outside(path: str) -> str:

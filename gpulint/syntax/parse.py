@@ -15,7 +15,7 @@ from gpulint.syntax import ast_expressions, ast_statements, ir
 from gpulint.syntax.depth import MAX_DEPTH, depth
 from gpulint.syntax.literals import BadLiteral
 from gpulint.syntax.lowering import Lowered
-from gpulint.syntax.python_tree import python_tree
+from gpulint.syntax.python_tree import is_python, python_tree
 from gpulint.syntax.screen import MAX_BRACKETS, Shape, measure
 from gpulint.syntax.stack import on_stack
 
@@ -84,15 +84,12 @@ def with_tree(source: Source, use: Callable[[libcst.Module], T]) -> T:
 
 def syntax_error(source: Source) -> CannotParse | None:
     """Why neither the running Python nor LibCST can read a file, None if one of them can. A fraction of `parse`."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            compile(source.text, "<unknown>", "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # LibCST knows newer syntax and has other bounds
-        try:
-            with_tree(source, lambda tree: None)
-        except CannotParse as error:
-            return error
+    if is_python(source.text):
+        return None
+    try:  # LibCST knows newer syntax and has other bounds
+        with_tree(source, lambda tree: None)
+    except CannotParse as error:
+        return error
     return None
 
 

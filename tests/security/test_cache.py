@@ -33,8 +33,8 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no 
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """A project beside a home directory in which everything is old."""
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, a project beside a home directory in which everything is old."""
     home = tmp_path / "home"
     (home / ".ssh").mkdir(parents=True)
     (home / "empty").mkdir()
@@ -47,6 +47,7 @@ def project(tmp_path: Path) -> Path:
     project = tmp_path / "project"
     project.mkdir()
     (project / "train.py").write_text(PROGRAM)
+    monkeypatch.chdir(project)
     return project
 
 
@@ -63,13 +64,8 @@ class Done(NamedTuple):
     stderr: str
 
 
-def run(project: Path, *arguments: str) -> Done:
-    before = os.getcwd()
-    os.chdir(project)
-    try:
-        done = CliRunner().invoke(main, arguments)
-    finally:
-        os.chdir(before)
+def run(*arguments: str) -> Done:
+    done = CliRunner().invoke(main, arguments)
     assert isinstance(done.exception, (SystemExit, type(None))), done.exc_info
     return Done(done.exit_code, done.stdout, done.stderr)
 
@@ -87,7 +83,7 @@ def test_a_configured_cache_stays_in_its_project(
     (project / "link").symlink_to(home)
     (project / "gpulint.toml").write_text(f"cache-dir = {json.dumps(named)}\n")
     before = contents(home)
-    done = run(project, *command)
+    done = run(*command)
     assert contents(home) == before
     assert done.stderr.count("nothing is cached there") == 1, done.stderr
     assert done.returncode == (2 if command == ["clean"] else 1), done.stderr
@@ -99,7 +95,7 @@ def test_a_configured_cache_stays_in_its_project(
 def test_a_committed_link_is_no_cache(project: Path, target: str, command: list[str]) -> None:
     (project / ".gpulint_cache").symlink_to(target)
     before = contents(project.parent / "home")
-    done = run(project, command[0], "--isolated", *command[1:])
+    done = run(command[0], "--isolated", *command[1:])
     assert contents(project.parent / "home") == before
     assert "nothing is cached there" in done.stderr
     assert (project / "train.py").exists()
@@ -107,14 +103,14 @@ def test_a_committed_link_is_no_cache(project: Path, target: str, command: list[
 
 def test_a_link_within_the_cache_is_not_followed(project: Path) -> None:
     home = project.parent / "home"
-    assert run(project, "check").returncode == 1
+    assert run("check").returncode == 1
     cache = project / ".gpulint_cache"
     (series,) = (path for path in cache.iterdir() if path.is_dir())
     shutil.rmtree(series)
     series.symlink_to(home)
     before = contents(home)
     for command in (["check"], ["clean"]):
-        assert "which is not gpulint's" in run(project, *command).stderr
+        assert "which is not gpulint's" in run(*command).stderr
     assert contents(home) == before
 
 
@@ -124,28 +120,28 @@ def test_a_directory_with_other_files_is_refused_wherever_it_is_named(
     project: Path, named: str, command: list[str]
 ) -> None:
     everything = contents(project.parent / "home")
-    done = run(project, *command, "--cache-dir", named)
+    done = run(*command, "--cache-dir", named)
     assert contents(project.parent / "home") == everything
     assert "which is not gpulint's" in done.stderr and done.returncode in (0, 1, 2)
     assert (project / "train.py").exists()
 
 
 def test_what_a_check_wrote_does_not_make_a_project_look_like_a_cache(project: Path) -> None:
-    run(project, "check", "--cache-dir", str(project.parent / "cache"))
+    run("check", "--cache-dir", str(project.parent / "cache"))
     for name in (".gitignore", "CACHEDIR.TAG", "pruned"):
         (project / name).write_bytes((project.parent / "cache" / ".gitignore").read_bytes())
     assert "train.py" in refusal(str(project))
-    assert run(project, "clean", "--cache-dir", ".").returncode == 2
+    assert run("clean", "--cache-dir", ".").returncode == 2
     assert (project / "train.py").exists()
 
 
 def test_cleaning_leaves_what_is_not_a_record(project: Path) -> None:
-    run(project, "check")
+    run("check")
     cache = project / ".gpulint_cache"
     (series,) = (path for path in cache.iterdir() if path.is_dir())
     (series / "notes.txt").write_text("mine")
     (series / ("a" * 32 + ".z")).symlink_to(project / "train.py")
-    assert run(project, "clean").returncode == 0
+    assert run("clean").returncode == 0
     assert (series / "notes.txt").read_text() == "mine" and (project / "train.py").read_text() == PROGRAM
     assert not list(series.glob("*.z.*")) and len(list(series.glob("*.z"))) == 1
 
@@ -158,7 +154,7 @@ def test_a_cache_that_was_committed_is_not_believed_by_another_user(
     arguments = ["check", *(["--cache-dir", str(project.parent / "cache")] if where == "elsewhere" else [])]
     monkeypatch.setenv("XDG_CACHE_HOME", str(project.parent / "attacker"))
     (project / "train.py").write_text(PROGRAM.replace('"/gpu:0"', "DEVICE"))
-    assert run(project, *arguments).returncode == 0
+    assert run(*arguments).returncode == 0
     (cache,) = (
         (path.parent for path in project.parent.glob("*/.gitignore") if "home" not in path.parts)
         if (where == "elsewhere")
@@ -166,12 +162,12 @@ def test_a_cache_that_was_committed_is_not_believed_by_another_user(
     )
     honest = {path: path.read_bytes() for path in cache.rglob("*.z")}
     (project / "train.py").write_text(PROGRAM)
-    assert run(project, *arguments).returncode == 1
+    assert run(*arguments).returncode == 1
     for path in cache.rglob("*.z"):  # the answer for the honest program in place of the one for this program
         data = honest.get(path) or next(iter(honest.values()))
         path.write_bytes(data)
     monkeypatch.setenv("XDG_CACHE_HOME", str(project.parent / "victim"))
-    done = run(project, *arguments)
+    done = run(*arguments)
     assert done.returncode == 1 and "GPU101" in done.stdout
 
 
@@ -186,7 +182,7 @@ def test_a_record_of_another_name_is_not_believed(project: Path) -> None:
 def test_no_record_has_the_edits_of_a_fix(project: Path) -> None:
     (project / "train.py").write_text(PROGRAM.replace("\n\n", "\n\nmodel = tf.keras.Sequential()\n"))
     for form in ("text", "json", "sarif"):
-        run(project, "check", "--output-format", form)
+        run("check", "--output-format", form)
     files = (project / ".gpulint_cache").rglob("*.z")
     records = [zlib.decompress(path.read_bytes().partition(b"\n")[2]).decode() for path in files]
     assert any("GPU101" in one for one in records)
@@ -198,18 +194,18 @@ def test_fixes_after_a_remembered_run_are_those_of_the_text_at_hand(project: Pat
         "import tensorflow as tf\n\nmodel = tf.keras.Sequential()\nwith tf.GradientTape(persistent=True) as tape:\n"
         "    loss = model(x)\ng = tape.gradient(loss, model.trainable_variables)\n"
     )
-    run(project, "check")
+    run("check")
     for arguments in (["--diff"], ["--output-format", "json"]):
-        remembering = run(project, "check", "--unsafe-fixes", *arguments)
-        assert remembering.stdout == run(project, "check", "--unsafe-fixes", "-n", *arguments).stdout
-    run(project, "check", "--fix")
+        remembering = run("check", "--unsafe-fixes", *arguments)
+        assert remembering.stdout == run("check", "--unsafe-fixes", "-n", *arguments).stdout
+    run("check", "--fix")
     assert "persistent" not in (project / "train.py").read_text()
 
 
 def test_a_cache_directory_without_a_key_is_not_used(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (project.parent / "unusable").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(project.parent / "unusable"))
-    done = run(project, "check", "-v")
+    done = run("check", "-v")
     assert done.returncode == 1 and "nothing was cached" in done.stderr
     assert not (project / ".gpulint_cache").exists()
 
