@@ -21,10 +21,10 @@ from gpulint.analysis.paths import (
     words_of,
 )
 from gpulint.analysis.plan import Plan
-from gpulint.analysis.precision import computes_in
 from gpulint.analysis.questions import (
     blamed,
     chain,
+    computes_in,
     computes_in_loop,
     confidence,
     converts,

@@ -35,7 +35,6 @@ from gpulint.analysis.values import (
     Unknown,
     UserClass,
     Value,
-    named,
     symbol_of,
 )
 from gpulint.knowledge import canonical
@@ -71,7 +70,7 @@ def load(machine: Machine, name: str, node: ir.Node) -> Value:
 
 def store(machine: Machine, name: str, value: Value) -> None:
     frame = machine.frame
-    machine.state.write(frame.declared.get(name, frame.locals), name, named(value, name))
+    machine.state.write(frame.declared.get(name, frame.locals), name, value.renamed(name))
 
 
 def enclosing(machine: Machine) -> tuple[dict[str, Value], ...]:
@@ -156,7 +155,7 @@ def _assign_attribute(machine: Machine, target: ir.Attribute, value: Value) -> N
     if isinstance(receiver, Object):
         machine.library.attribute_set(receiver, target.name, value, machine.site(target))
         _replaced(machine, receiver.attributes.get(target.name), target)
-        value = counters.kept(machine, receiver, target.name, named(value, target.name), machine.site(target))
+        value = counters.kept(machine, receiver, target.name, value.renamed(target.name), machine.site(target))
         machine.state.write(receiver.attributes, target.name, value)
     elif isinstance(receiver, ModuleValue):
         machine.state.write(receiver.scope.globals, target.name, value)
@@ -171,7 +170,7 @@ def _assign_item(machine: Machine, target: ir.Subscript, value: Value) -> None:
     key = machine.choose(machine.evaluate(target.index)) if not isinstance(target.index, ir.Slice) else NONE
     if isinstance(container, Mapping):
         if isinstance(key, Constant) and isinstance(key.value, str):
-            value = named(value, key.value)
+            value = value.renamed(key.value)
         elif not mappings.is_known(key):
             machine.library.container_grown(container, value, machine.site(target))
         _replaced(machine, container.entries.get(mappings.key_of(key)), target)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gpulint.analysis import imports
 from gpulint.analysis.machine import Machine
-from gpulint.analysis.modules import ModuleScope
+from gpulint.analysis.module_scope import ModuleScope
 from gpulint.analysis.values import (
     External,
     Imported,

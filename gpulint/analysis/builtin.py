@@ -31,7 +31,6 @@ from gpulint.analysis.values import (
     Unknown,
     UserClass,
     Value,
-    named,
     symbol_of,
 )
 from gpulint.places import Site
@@ -148,7 +147,7 @@ def _copy(kind: str) -> Callable[..., Value]:
 def _dict(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
     given = values[0] if values else None
     entries = dict(given.entries) if isinstance(given, Mapping) else {}
-    entries |= {name: named(value, name) for name, value in arguments.keywords.items()}
+    entries |= {name: value.renamed(name) for name, value in arguments.keywords.items()}
     complete = given is None or (isinstance(given, Mapping) and given.state["complete"])
     made = Mapping(entries, complete and not arguments.open, ("dict", site))
     made.around = machine.context.loops
@@ -437,16 +436,16 @@ def method(machine: Machine, receiver: Value, name: str, arguments: Arguments, s
         for value in arguments.all():
             machine.library.value_read(value, "format", site)
         if isinstance(template, str) and len(template) <= MAX_STRING:
-            return _formatted(template, arguments, site)
+            return formatted(template, arguments, site)
     if isinstance(receiver, Constant) and isinstance(receiver.value, str):
-        return _of_string(machine, receiver, name, arguments, site)
+        return of_string(machine, receiver, name, arguments, site)
     return Unknown(("call", ("attribute", symbol_of(receiver), name), tuple(symbol_of(v) for v in arguments.all())))
 
 
 _FIELD = re.compile(r"\{([^{}:!]*)(?:[:!][^{}]*)?\}")
 
 
-def _formatted(template: str, arguments: Arguments, site: Site) -> Value:
+def formatted(template: str, arguments: Arguments, site: Site) -> Value:
     parts: list[str | None] = []
     position, last = 0, 0
     for match in _FIELD.finditer(template):
@@ -508,7 +507,7 @@ def _joined(parts: Sequence[str | None], site: Site, values: Iterable[Value], sy
     return Text(tuple(parts), ("text", tuple(parts), symbol))
 
 
-def _of_string(machine: Machine, receiver: Constant, name: str, arguments: Arguments, site: Site) -> Value:
+def of_string(machine: Machine, receiver: Constant, name: str, arguments: Arguments, site: Site) -> Value:
     text: Any = receiver.value
     given = [value.value for value in arguments.positional if isinstance(value, Constant)]
     if len(given) == len(arguments.positional) and not arguments.keywords and not arguments.open:

@@ -12,7 +12,8 @@ from gpulint.analysis.events import FunctionEntered
 from gpulint.analysis.machine import Frame, Machine
 from gpulint.analysis.nesting import leaves, leaves_on, rebuilt
 from gpulint.analysis.paths import compatible
-from gpulint.analysis.repeats import MAX_FORMULA_RUNS, MAX_IDLE_RUNS, MAX_REPEATS, History, Run
+from gpulint.analysis.plan import MAX_REPEATS
+from gpulint.analysis.repeats import MAX_FORMULA_RUNS, MAX_IDLE_RUNS, History, Run
 from gpulint.analysis.rounds import differ_in_numbers
 from gpulint.analysis.state import common_path, in_turn, join
 from gpulint.analysis.symbols import Symbol

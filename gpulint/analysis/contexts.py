@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
+from gpulint.analysis.symbols import Symbol, symbol
+from gpulint.analysis.values import UserClass, Value
 from gpulint.analysis.paths import EVERYWHERE, Path
 from gpulint.knowledge.devices import DeviceName
 from gpulint.places import Site
 
-if TYPE_CHECKING:
-    from gpulint.analysis.values import Strategy, Value
 
 
 class DeviceScope(NamedTuple):
@@ -184,3 +184,52 @@ def callers(caller: Caller | None) -> Iterator[Caller]:
     while caller is not None:
         yield caller
         caller = caller.parent
+
+
+class Object(Value):
+    """Something made at a place, with attributes. `cls` is the program's own class of it, if any;
+    `library` the canonical name of the library class it is an instance of, if any. `is_private`: that class is one of
+    TensorFlow's private copy of Keras 2; None where it is not known which of the two it is of."""
+
+    __slots__ = ("attributes", "blame", "cls", "is_private", "library", "seen", "site", "where")
+
+    def __init__(self, site: Site, where: Where = NOWHERE, library: str = "", cls: UserClass | None = None) -> None:
+        self.site = site
+        self.where = where
+        self.library = library
+        self.cls = cls
+        self.is_private: bool | None = cls is not None and cls.is_private
+        self.attributes: dict[str, Any] = {}
+        self.blame: Site | None = None
+        """The call to change if it was made in the wrong place: in the innermost function around it that
+        could see a strategy. None where no function could."""
+        self.seen: Strategy | None = None
+        """That strategy."""
+
+    @property
+    def symbol(self) -> Symbol:
+        return symbol(("object", self.site, self.serial))
+
+
+class Strategy(Object):
+    """A `tf.distribute.Strategy`. `kind` as in the knowledge table; `devices` are the literal device
+    strings that it was given (None where unknown or left to TensorFlow). `alone`: the program leaves itself one
+    GPU, or gives it one device, so that there is one replica."""
+
+    __slots__ = ("alone", "devices", "kind")
+
+    def __init__(
+        self, site: Site, where: Where, library: str, kind: str, devices: Value | None, alone: bool = False
+    ) -> None:
+        super().__init__(site, where, library)
+        self.kind = kind
+        self.devices = devices
+        self.alone = alone
+
+    @property
+    def is_multi_replica(self) -> bool:
+        """Whether it is of a kind that trains on several replicas."""
+        return self.kind in MULTI_REPLICA
+
+
+MULTI_REPLICA = frozenset({"mirrored", "multi_worker", "central_storage", "parameter_server", "tpu"})

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gpulint.analysis import events
 from gpulint.analysis.definition_uses import Uses
 from gpulint.analysis.machine import Machine
-from gpulint.analysis.modules import ModuleScope
+from gpulint.analysis.module_scope import ModuleScope
 from gpulint.analysis.relevance import Relevant
 from gpulint.analysis.state import MISSING
 from gpulint.analysis.values import Constant, Descriptor, Function, Traced, UserClass

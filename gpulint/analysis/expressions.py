@@ -30,7 +30,6 @@ from gpulint.analysis.values import (
     Text,
     Unknown,
     Value,
-    named,
     symbol_of,
 )
 from gpulint.syntax import ir
@@ -412,7 +411,7 @@ def mapping(machine: Machine, node: ir.Mapping_) -> Value:
             continue
         key = machine.choose(machine.evaluate(key_node))
         if isinstance(key, Constant):
-            entries[key.value] = named(value, key.value) if isinstance(key.value, str) else value
+            entries[key.value] = value.renamed(key.value) if isinstance(key.value, str) else value
         else:
             complete = False
     made = Mapping(entries, complete, ("dict", machine.site(node)))

@@ -11,7 +11,8 @@ from gpulint.analysis.contexts import Context
 from gpulint.analysis.control import NORMAL, STOPS, Halts
 from gpulint.analysis.library_semantics import LibrarySemantics
 from gpulint.analysis.machine import Machine
-from gpulint.analysis.modules import ModuleScope, Project
+from gpulint.analysis.module_scope import ModuleScope
+from gpulint.analysis.modules import Project
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.state import Outcome
 from gpulint.analysis.values import Arguments, Function, Unknown, UserClass, Value

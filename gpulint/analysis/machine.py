@@ -18,7 +18,8 @@ from gpulint.analysis.definition_uses import Uses, uses_of
 from gpulint.analysis.events import Event, FunctionEntered, FunctionHandedOver, LoopEntered, OpCalled
 from gpulint.analysis.library_semantics import LibrarySemantics
 from gpulint.analysis.library_state import LibraryState
-from gpulint.analysis.modules import ModuleScope, Project
+from gpulint.analysis.module_scope import ModuleScope
+from gpulint.analysis.modules import Project, release
 from gpulint.analysis.paths import EVERYWHERE, Condition, Path, compatible, one_of
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.repeats import History, Run
@@ -197,7 +198,7 @@ class Machine(ABC):
         self.executions.clear()
         for cls in self.plan.classes.values():
             cls.namespace.clear()
-        self.module_frame.module.release()
+        release(self.module_frame.module)
         self.plan.release = _nothing
 
     # ------------------------------------------------------------------ places and events

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from gpulint.analysis.definition_uses import Uses
 from gpulint.analysis.import_effects import ImportEffects
+from gpulint.analysis.module_scope import ModuleScope
 from gpulint.analysis.values import UserClass
 from gpulint.sources.modules import Lookup, ModuleFinder
 from gpulint.sources.source import Source
@@ -30,26 +31,13 @@ MANY_MODULES = 1_000
 """Modules that programs imported after which the garbage collector is worth its time: it runs seldom by itself."""
 
 
-class ModuleScope:
-    """A module being run: its syntax and its global names."""
-
-    __slots__ = ("globals", "graph_mode", "name", "path", "syntax")
-
-    def __init__(self, syntax: ir.Module, name: str, graph_mode: bool) -> None:
-        self.syntax = syntax
-        self.path = syntax.path
-        self.name = name
-        self.globals: dict[str, Any] = {}
-        self.graph_mode = graph_mode
-        """Whether the file is TF1 graph-mode code."""
-
-    def release(self) -> None:
-        """Let go of what functions and classes of the module refer to, as it does to them: what refers to itself is
-        found by the garbage collector only, which costs more."""
-        for value in self.globals.values():
-            if isinstance(value, UserClass) and value.module is self:
-                value.namespace.clear()
-        self.globals.clear()
+def release(scope: ModuleScope) -> None:
+    """Clear references to this module's functions and classes: they form cycles that only the garbage collector could
+    free."""
+    for value in scope.globals.values():
+        if isinstance(value, UserClass) and value.module is scope:
+            value.namespace.clear()
+    scope.globals.clear()
 
 
 class ModuleRun(NamedTuple):
@@ -118,7 +106,7 @@ class Project:
         what the files say, unless that is too much."""
         self._released += len(self.runs)
         for run in self.runs.values():
-            run.scope.release()
+            release(run.scope)
         self.runs.clear()
         if self._released > MANY_MODULES:
             self._released = 0

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from gpulint.analysis import imports, mappings
 from gpulint.analysis.machine import Machine
-from gpulint.analysis.modules import ModuleScope
+from gpulint.analysis.module_scope import ModuleScope
 from gpulint.analysis.values import (
     Constant,
     Function,

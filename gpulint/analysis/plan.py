@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from gpulint.analysis.values import UserClass
 
 
+MAX_REPEATS = 2
+"""Runs of one function with the same arguments in the same context; later ones reuse the result."""
+
 WHY_STOPPED = {
     "steps": "what runs from here is too much to be run to its end",
     "call depth": "calls nest too deeply to be followed",

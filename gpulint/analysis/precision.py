@@ -49,11 +49,6 @@ def policy_made(machine: Machine, arguments: Arguments, site: Site) -> Value:
     return machine.choose(arguments.get("name", 0) or Unknown(("policy", site)))
 
 
-def computes_in(policy: Value, dtype: str) -> bool:
-    """Whether layers of a policy compute in a dtype: `mixed_float16` and `float16` do in float16."""
-    return isinstance(policy, Constant) and policy.value in (dtype, f"mixed_{dtype}")
-
-
 def policy_of(machine: Machine, arguments: Arguments) -> Value:
     """The policy that a layer computes with: its own `dtype`, else the global one."""
     given = arguments.get("dtype")

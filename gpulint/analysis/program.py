@@ -14,7 +14,8 @@ from gpulint.analysis.graph_mode import is_eager, is_graph_mode
 from gpulint.analysis.interpreter import Interpreter
 from gpulint.analysis.libraries import Libraries
 from gpulint.analysis.machine import MAX_ENTRY_STEPS, MAX_STEPS_OF_ALL, Machine
-from gpulint.analysis.modules import ModuleRun, ModuleScope, Project
+from gpulint.analysis.module_scope import ModuleScope
+from gpulint.analysis.modules import ModuleRun, Project
 from gpulint.analysis.paths import EVERYWHERE
 from gpulint.analysis.plan import Plan
 from gpulint.analysis.relevance import Relevance, Relevant, Subject, texts

@@ -27,8 +27,7 @@ from gpulint.analysis.events import (
     WeightsUsed,
 )
 from gpulint.analysis.paths import compatible
-from gpulint.analysis.plan import Plan
-from gpulint.analysis.repeats import MAX_REPEATS
+from gpulint.analysis.plan import MAX_REPEATS, Plan
 from gpulint.analysis.state import alternatives
 from gpulint.analysis.steps import are_few, is_update
 from gpulint.analysis.values import Items, Model, Object, Strategy, Tensor, Value, known
@@ -287,3 +286,8 @@ def is_test(path: str) -> bool:
     if name.startswith("test_") or name.endswith("_test.py"):
         return True
     return directory.rpartition("/")[2] in ("test", "tests") and "test" in name.lower()
+
+
+def computes_in(policy: Value, dtype: str) -> bool:
+    """Whether layers of a policy compute in a dtype: `mixed_float16` and `float16` do in float16."""
+    return isinstance(policy, Constant) and policy.value in (dtype, f"mixed_{dtype}")

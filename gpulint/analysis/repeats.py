@@ -8,9 +8,6 @@ from typing import NamedTuple
 from gpulint.analysis.paths import Path
 from gpulint.analysis.values import Effect, Join, Value
 
-MAX_REPEATS = 2
-"""Runs of one function with the same arguments in the same context; later ones reuse the result."""
-
 MAX_IDLE_RUNS = 2
 """Runs of a function that does nothing of note, after which it is not run again."""
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
+from gpulint.analysis.contexts import Object, Strategy
 from gpulint.analysis.contexts import NOWHERE, DeviceScope, Loop, Where
+from gpulint.analysis.module_scope import ModuleScope
 from gpulint.analysis.names import words
 from gpulint.analysis.paths import EVERYWHERE, Path
 from gpulint.analysis.symbols import Symbol, symbol
@@ -18,10 +20,6 @@ from gpulint.knowledge.devices import DeviceName
 from gpulint.knowledge.names import PRIVATE
 from gpulint.places import Site
 from gpulint.syntax import ir
-
-if TYPE_CHECKING:
-    from gpulint.analysis.modules import ModuleScope
-
 
 _SERIALS = count(1)
 
@@ -36,6 +34,10 @@ class Value:
 
     is_plain: ClassVar[bool] = False
     """Whether a function that is given nothing else does nothing of note."""
+
+    def renamed(self, name: str) -> Value:
+        """It, after it went through a variable, an attribute or a key of that name."""
+        return self
 
     @property
     def call_key(self) -> tuple[Any, ...] | None:
@@ -88,6 +90,10 @@ class Constant(Value):
         self.is_default = is_default
         self.is_passed = False
         self._symbol: Symbol | None = None
+
+    def renamed(self, name: str) -> Constant:
+        """It, after it went through a variable, an attribute or a key of that name: whole numbers remember it."""
+        return self.through(name) if type(self.value) is int and name not in self.named else self
 
     def through(self, name: str) -> Constant:
         """It, after it went through one more variable, parameter, attribute or key."""
@@ -397,59 +403,10 @@ class Mapping(Value):
         self.symbol = symbol(name)
 
 
-class Object(Value):
-    """Something made at a place, with attributes. `cls` is the program's own class of it, if any;
-    `library` the canonical name of the library class it is an instance of, if any. `is_private`: that class is one of
-    TensorFlow's private copy of Keras 2; None where it is not known which of the two it is of."""
-
-    __slots__ = ("attributes", "blame", "cls", "is_private", "library", "seen", "site", "where")
-
-    def __init__(self, site: Site, where: Where = NOWHERE, library: str = "", cls: UserClass | None = None) -> None:
-        self.site = site
-        self.where = where
-        self.library = library
-        self.cls = cls
-        self.is_private: bool | None = cls is not None and cls.is_private
-        self.attributes: dict[str, Any] = {}
-        self.blame: Site | None = None
-        """The call to change if it was made in the wrong place: in the innermost function around it that
-        could see a strategy. None where no function could."""
-        self.seen: Strategy | None = None
-        """That strategy."""
-
-    @property
-    def symbol(self) -> Symbol:
-        return symbol(("object", self.site, self.serial))
-
-
 class Instance(Object):
     """An instance of a user class that is nothing more special."""
 
     __slots__ = ()
-
-
-class Strategy(Object):
-    """A `tf.distribute.Strategy`. `kind` as in the knowledge table; `devices` are the literal device
-    strings that it was given (None where unknown or left to TensorFlow). `alone`: the program leaves itself one
-    GPU, or gives it one device, so that there is one replica."""
-
-    __slots__ = ("alone", "devices", "kind")
-
-    def __init__(
-        self, site: Site, where: Where, library: str, kind: str, devices: Items | Value | None, alone: bool = False
-    ) -> None:
-        super().__init__(site, where, library)
-        self.kind = kind
-        self.devices = devices
-        self.alone = alone
-
-    @property
-    def is_multi_replica(self) -> bool:
-        """Whether it is of a kind that trains on several replicas."""
-        return self.kind in MULTI_REPLICA
-
-
-MULTI_REPLICA = frozenset({"mirrored", "multi_worker", "central_storage", "parameter_server", "tpu"})
 
 
 class Model(Object):
@@ -656,6 +613,10 @@ class Tensor(Value):
         """An element of a plain dataset."""
 
     @property
+    def symbol(self) -> Symbol:
+        return symbol(("tensor", self.site))
+
+    @property
     def call_key(self) -> tuple[Any, ...]:
         return ("tensor", self.site, self.device, self.reduced)
 
@@ -761,6 +722,13 @@ class Dataset(Value):
         """Where the Python generator that it starts from works for each sample of an element."""
         self.gives_names = False
         """That generator gives names of what others read."""
+
+    def renamed(self, name: str) -> Dataset:
+        """It, after it went through a variable, an attribute or a key of that name, which may say that it is for
+        evaluation."""
+        if self.batch is not None and EVALUATES & words(name) and "train" not in words(name):
+            return self.but(batch=self.batch._replace(evaluates=True))
+        return self
 
     def but(
         self,
@@ -984,16 +952,6 @@ def function_of(value: Value) -> Function | None:
     return value if isinstance(value, Function) else None
 
 
-def named(value: Value, name: str) -> Value:
-    """The value after it went through a variable, an attribute or a key of that name: whole numbers know it, and
-    pipelines whether it says that they are for evaluation."""
-    if type(value) is Constant and type(value.value) is int and name not in value.named:
-        return value.through(name)
-    if type(value) is Dataset and value.batch is not None and EVALUATES & words(name) and "train" not in words(name):
-        return value.but(batch=value.batch._replace(evaluates=True))
-    return value
-
-
 EVALUATES = frozenset({"test", "eval", "evaluate", "evaluation", "val", "valid", "validate", "validation", "dev"})
 """Words in names of what is for evaluation."""
 
@@ -1005,8 +963,6 @@ def known(value: Value | None) -> object:
 
 def symbol_of(value: Value) -> Symbol:
     """A structural name of a value, for conditions about it."""
-    if isinstance(value, Tensor):
-        return symbol(("tensor", value.site))
     own = getattr(value, "symbol", None)
     return own if isinstance(own, Symbol) else symbol(("value", value.serial))
 
