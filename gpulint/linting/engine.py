@@ -16,10 +16,10 @@ from functools import partial
 from typing import TypeVar
 
 from gpulint.analysis import Plan, Project, analyse
-from gpulint.analysis.modules import Outlines
-from gpulint.analysis.paths import forget as forget_conditions
-from gpulint.analysis.questions import is_test
-from gpulint.analysis.reach import imported_paths
+from gpulint.analysis.domain.path_conditions import forget as forget_conditions
+from gpulint.analysis.project.call_graph import imported_paths
+from gpulint.analysis.project.modules import Outlines
+from gpulint.analysis.queries.moments import is_test
 from gpulint.linting.dispatch import (
     Raised,
     reports_of,

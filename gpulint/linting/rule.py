@@ -13,7 +13,7 @@ from gpulint.places import Site
 from gpulint.rewriting.fix import Offer
 
 if TYPE_CHECKING:
-    from gpulint.analysis.plan import Plan
+    from gpulint.analysis.plan.plan import Plan
 
 
 class Said(NamedTuple):
@@ -55,7 +55,7 @@ class Report:
 class Rule:
     """Base of every rule. A fresh instance reads each Plan, so a rule may keep what it has seen on `self`.
 
-    A rule subscribes to an event of `gpulint.analysis.events` by defining a method named after it:
+    A rule subscribes to an event of `gpulint.analysis.plan.events` by defining a method named after it:
     `on_strategy_run(self, event, plan)` receives every `StrategyRun`. `on_end(self, plan)` is called once,
     after the last event. Each yields `Report`s.
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpulint.analysis import paths
-from gpulint.analysis.modules import Outlines
+from gpulint.analysis.domain import path_conditions
+from gpulint.analysis.project.modules import Outlines
 from gpulint.linting.engine import STACK_BYTES, Checker, collecting_seldom
 from gpulint.linting.examined import Examined
 from gpulint.syntax.parse import DEEP_STACK
@@ -118,7 +118,7 @@ def _serve(task: Task, limits: Limits, pipe: Connection) -> None:
         try:
             if checker is not None and checker.files.kept > KEPT_BYTES:
                 checker = None
-                paths.forget()
+                path_conditions.forget()
                 gc.unfreeze()
                 gc.collect()
             checker = checker or Checker(task.finder, task.catalogue(), outlines, task.edits)
