@@ -99,7 +99,10 @@ def _scopes(context: Context) -> Iterator[str]:
 
 def conditions(path: Path) -> str:
     """The conditions of a path in words, the shortest first."""
-    texts = sorted({text for literal in path if (text := _condition(literal.condition, literal.holds))}, key=len)
+    texts = sorted(
+        {text for literal in path if (text := _condition(literal.condition, literal.holds))},
+        key=lambda text: (len(text), text),
+    )
     if not texts:
         return "another path is not taken"
     texts = [text for text in texts if not _says_nothing(text)]
