@@ -36,6 +36,7 @@ from gpulint.linting.importers import Importers
 from gpulint.linting.own_codes import SYNTAX_ERROR
 from gpulint.linting.portions import portions
 from gpulint.linting.prose import Prose
+from gpulint.linting.provenance import MadeFrom
 from gpulint.linting.result import CheckResult
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.linting.silence import names_us, silence
@@ -44,7 +45,6 @@ from gpulint.rewriting.fix import Edit, Fix
 from gpulint.settings import Settings, SettingsFinder
 from gpulint.sources.decoding import Undecodable
 from gpulint.sources.source import Source
-from gpulint.sources.states import MadeFrom
 from gpulint.sources.suppressions import Comments, comments_in
 from gpulint.syntax import ir
 from gpulint.syntax.embedded import Programs

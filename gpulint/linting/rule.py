@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from gpulint.confidence import Confidence
 from gpulint.linting.finding import Severity
 from gpulint.places import Site
-from gpulint.rewriting.fix import Offer
+from gpulint.rewriting.offer import Offer
 
 if TYPE_CHECKING:
     from gpulint.analysis.plan import Plan

@@ -8,16 +8,14 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from gpulint.analysis import paths
 from gpulint.analysis.modules import Outlines
 from gpulint.linting.engine import STACK_BYTES, Checker, collecting_seldom
 from gpulint.linting.examined import Examined
+from gpulint.linting.task import Task
 from gpulint.syntax.parse import DEEP_STACK
-
-if TYPE_CHECKING:
-    from gpulint.linting.workers import Task
 
 if sys.platform != "win32":
     import resource

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gpulint.analysis import Project
 from gpulint.checking import Checked
+from gpulint.discovery import is_left_out
 from gpulint.fixing.rounds import Fixer
 from gpulint.linting.engine import Checker, on_deep_stack
 from gpulint.linting.examined import Examined
@@ -21,7 +22,6 @@ from gpulint.server.folders import Folder, Folders
 from gpulint.server.importers import Importers
 from gpulint.settings import Settings, SettingsError, SettingsFinder
 from gpulint.sources.decoding import Undecodable
-from gpulint.sources.discovery import is_left_out
 
 
 class Superseded(Exception):
