@@ -22,7 +22,7 @@ from gpulint.linting.workers import Workers
 from gpulint.output.plan_text import Placed, place
 from gpulint.places import Site
 from gpulint.settings import Settings, SettingsFinder
-from gpulint.trust import Trust
+from gpulint.settings.trust import Trust
 
 
 class Map(Protocol):
