@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from gpulint.discovery import discover
-from gpulint.linting.engine import Checker, on_deep_stack
+from gpulint.linting.deep_stack import on_deep_stack
+from gpulint.linting.engine import Checker
 from gpulint.linting.examined import Examined
 from gpulint.linting.pack import Sources
 from gpulint.linting.result import CheckResult

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from gpulint.analysis import paths
 from gpulint.analysis.modules import Outlines
-from gpulint.linting.engine import STACK_BYTES, Checker, collecting_seldom
+from gpulint.linting.deep_stack import STACK_BYTES, collecting_seldom
+from gpulint.linting.engine import Checker
 from gpulint.linting.examined import Examined
 from gpulint.linting.task import Task
 from gpulint.syntax.parse import DEEP_STACK

@@ -11,7 +11,8 @@ from gpulint.analysis import Project
 from gpulint.checking import Checked
 from gpulint.discovery import is_left_out
 from gpulint.fixing.rounds import Fixer
-from gpulint.linting.engine import Checker, on_deep_stack
+from gpulint.linting.deep_stack import on_deep_stack
+from gpulint.linting.engine import Checker
 from gpulint.linting.examined import Examined
 from gpulint.linting.files import Files
 from gpulint.linting.finding import Finding, Related

@@ -10,7 +10,7 @@ from itertools import islice
 from gpulint.analysis import Project
 from gpulint.analysis.reach import imported_paths
 from gpulint.discovery import files_below
-from gpulint.linting.engine import runs_something, speaks_of_tensorflow
+from gpulint.linting.screening import runs_something, speaks_of_tensorflow
 from gpulint.server.buffers import Snapshot
 from gpulint.server.folders import Folder
 
