@@ -11,8 +11,10 @@ from gpulint.analysis.contexts import entry_point
 from gpulint.analysis.events import Event
 from gpulint.analysis.paths import has_one_replica
 from gpulint.analysis.questions import hides_all_gpus
+from gpulint.linting.program import Program
 from gpulint.linting.rule import Report, Rule
 from gpulint.places import Site
+from gpulint.sources.source import Source
 
 
 class Raised(NamedTuple):
@@ -34,12 +36,15 @@ class Raised(NamedTuple):
             yield from self.report.unless.sites
 
 
-def reports_of(plan: Plan, rules: Iterable[type[Rule]]) -> list[Raised]:
-    """What the rules have to say of a plan."""
+def reports_of(plan: Plan, rules: Iterable[type[Rule]], read: Callable[[str], Source | None]) -> list[Raised]:
+    """The reports of rules on one program; `read` gives the source of a file."""
     if not plan.events:
         return []
     hidden = hides_all_gpus(plan)
     instances = [rule() for rule in rules if not (hidden and rule.about_cost)]
+    program = Program(plan, read)
+    for instance in instances:
+        instance.bind(program)
     listeners: dict[str, list[tuple[Rule, Callable[..., Any]]]] = defaultdict(list)
     for instance in instances:
         for event_name, name in instance.subscriptions().items():
@@ -56,7 +61,7 @@ def reports_of(plan: Plan, rules: Iterable[type[Rule]]) -> list[Raised]:
                 for report in method(event, plan) or ():
                     raised.append(Raised(type(instance), report, happenings.places(report, event.site), entry))
     for instance in instances:
-        for report in instance.on_end(plan):
+        for report in instance.on_end(plan) or ():
             place = report.happens_at or report.site
             entry = happenings.entry(place)
             places = happenings.places(report, place) if place != entry else ()

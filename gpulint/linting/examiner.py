@@ -120,7 +120,7 @@ class Examiner:
         except CannotParse as error:
             self._note_unparsable(part, source, error)
             return
-        raised = reports_of(plan, selection.rules_of(source.file))
+        raised = reports_of(plan, selection.rules_of(source.file), self._files.read)
         for site in {*(one.report.site for one in raised), *plan.borrowed}:
             reached = self._files.read(site.path)
             part.reached.add(reached.file if reached is not None else site.path)
