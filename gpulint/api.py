@@ -103,7 +103,8 @@ from gpulint.linting.rule import Report, Rule, Said
 from gpulint.places import Site
 from gpulint.rewriting import calls, loops, names, scopes, statements
 from gpulint.rewriting.draft import Draft
-from gpulint.rewriting.fix import Edit, Offer, Refused, safe, unsafe
+from gpulint.rewriting.fix import Edit, Refused
+from gpulint.rewriting.offer import Offer, safe, unsafe
 
 __all__ = [
     "CLEARS_SESSION",

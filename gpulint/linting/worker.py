@@ -8,16 +8,15 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from gpulint.analysis.domain import path_conditions
 from gpulint.analysis.project.modules import Outlines
-from gpulint.linting.engine import STACK_BYTES, Checker, collecting_seldom
+from gpulint.linting.deep_stack import STACK_BYTES, collecting_seldom
+from gpulint.linting.engine import Checker
 from gpulint.linting.examined import Examined
+from gpulint.linting.task import Task
 from gpulint.syntax.parse import DEEP_STACK
-
-if TYPE_CHECKING:
-    from gpulint.linting.workers import Task
 
 if sys.platform != "win32":
     import resource

@@ -9,11 +9,11 @@ from types import MappingProxyType
 from typing import Any
 
 from gpulint.checking import Checking
+from gpulint.discovery import discover
 from gpulint.linting.pack import load
 from gpulint.linting.result import CheckResult
 from gpulint.linting.selection import Catalogue
 from gpulint.settings import SettingsFinder, apply
-from gpulint.sources.discovery import discover
 
 CATALOGUE = Catalogue(load(installed=False))
 

@@ -70,7 +70,6 @@ class Deadly(Rule):
         for word in plan.referenced:
             if word.startswith("SIG"):
                 os.kill(os.getpid(), getattr(signal, word))
-        return iter(())
 '''
 
 PINNED = 'import tensorflow as tf\n\nwith tf.device("/gpu:0"):\n    x = tf.zeros(4)\n'

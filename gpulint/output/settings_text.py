@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpulint.output.escapes import printable, toml_string
 from gpulint.settings import OPTIONS, Option, Settings
-from gpulint.settings_values import KINDS
+from gpulint.settings.kinds import KINDS
 
 
 def shown(settings: Settings) -> str:

@@ -1,4 +1,4 @@
-"""Folders whose configuration may run code and lift limits, because the user says so."""
+"""Trust: the folders whose configuration may run code and lift limits."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ class CannotTrust(Exception):
 
 @dataclass(frozen=True)
 class Trust:
-    """What the user trusts: `everything`, or the folders of the variable, of the user's own list and in `accepted`.
+    """What the user trusts: `everything`, or the folders in `accepted`, in the environment variable and on the list.
 
-    A trusted folder covers all that is below it. Variable and list are read when they are first needed.
+    A trusted folder covers all that is below it. Variable and list are read on first use.
     """
 
     everything: bool = False
     accepted: tuple[str, ...] = ()
 
     def uncovered(self, folders: Iterable[str]) -> str | None:
-        """The first of some folders that is not trusted; None where all are. Real paths are compared."""
+        """The first folder that is not trusted, None if all are. Compares real paths."""
         if self.everything:
             return None
         return next((folder for folder in folders if not self._covers(folder)), None)
 
     def accepting(self, folder: str) -> Trust:
-        """The same with one more trusted folder."""
+        """A copy that also trusts `folder`."""
         return replace(self, accepted=(*self.accepted, folder))
 
     def _covers(self, folder: str) -> bool:
@@ -51,16 +51,16 @@ class Trust:
         return tuple(real for path in absolute if (real := _real(path)))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Worker processes, on other machines too, take over what this one read."""
+        """Includes the folders as read here: worker processes, also on other machines, must trust the same ones."""
         return {"everything": self.everything, "accepted": self.accepted, "_folders": self._folders}
 
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """Rules that are not loaded, because the configuration that names them is not trusted.
+    """Rules that are not loaded because the configuration that names them is not trusted.
 
     `source` is that configuration, `paths` its `rule-paths`, `folder` the first folder that is not trusted. `remedy` is
-    the real path of the configuration's own folder where trusting that is enough, otherwise "".
+    the real path of the configuration's own folder if it is enough to trust that, otherwise "".
     """
 
     source: str
@@ -73,26 +73,25 @@ class Withheld:
 
 
 def not_trusted(folder: str) -> str:
-    """What is wrong with a folder, and what the user can do."""
+    """Message for a folder that is not trusted, with the remedy."""
     return f"{folder} is not a trusted folder; run with --trust, or add it to {list_path()}"
 
 
 def list_path() -> str:
-    """Path of the user's own list of trusted folders: one a line; a relative path, such as a
-    comment that begins with `#`, is ignored."""
+    """Path of the user's list of trusted folders, one per line. Relative paths are ignored, and thus `#` comments."""
     from platformdirs import user_config_dir
 
     return os.path.join(user_config_dir("gpulint", appauthor=False), "trusted")
 
 
 def remember(folder: str) -> None:
-    """Append a folder to the user's list, which is created with mode 0600. Raises CannotTrust."""
+    """Append a folder to the user's list, created with mode 0600 if it is missing. Raises CannotTrust."""
     from gpulint.sources.writing import NotWritten, replace_file
 
     path, line = list_path(), os.fsencode(folder)
     if folder != folder.strip() or len(folder.splitlines()) != 1:
         raise CannotTrust(f"{path}: cannot hold the name {folder!r}")
-    if not os.path.isabs(path):  # then it would be a file of the project
+    if not os.path.isabs(path):  # relative to the project: not the user's own file
         raise CannotTrust(f"{path}: is not an absolute path")
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
@@ -108,7 +107,7 @@ def remember(folder: str) -> None:
 
 def _listed() -> list[str]:
     path = list_path()
-    if not os.path.isabs(path):  # HOME or XDG_CONFIG_HOME is relative: the file would be one of the project
+    if not os.path.isabs(path):  # HOME or XDG_CONFIG_HOME is relative: the list would be a file of the project
         return []
     try:
         lines = os.fsdecode(read_file(path)).split("\n")
@@ -118,7 +117,7 @@ def _listed() -> list[str]:
 
 
 def _real(path: str) -> str:
-    """The real path, "" where there can be none."""
+    """The real path, "" if there is none."""
     try:
         return os.path.realpath(path)
     except (OSError, ValueError):  # a NUL in it

@@ -1,4 +1,4 @@
-"""The types that settings have: what a value of the configuration file becomes, or what it should have been."""
+"""The types of settings: they convert a value of the configuration file, or say what it should have been."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Schema = Mapping[str, Any]
 
 
 MOST = 10**8
-"""Largest number that a setting takes: more seconds, megabytes or steps overflow what the system counts with."""
+"""Largest number that a setting takes: more seconds, megabytes or steps overflow the system's counters."""
 
 
 class WrongValue(ValueError):
-    """A value of another type; its text says what is wanted instead: "a list of strings"."""
+    """A value of the wrong type. The message names the right one: "a list of strings"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A type of settings: `wanted` names its values in words, `convert` turns a value of the file into that of the
-    settings or raises WrongValue, `schema` says in JSON Schema which values it takes."""
+    """A type of settings: its values in words (`wanted`) and as JSON Schema; `convert` turns a value of the file into
+    that of the settings, or raises WrongValue."""
 
     wanted: str
     convert: Callable[[Any], Any]
@@ -39,7 +39,7 @@ class Kind:
 
 
 def converted(kind: str, value: Any) -> Any:
-    """A value of the file as the settings have it. Raises WrongValue."""
+    """The value of a setting for a value of the file. Raises WrongValue."""
     return KINDS[kind].convert(value)
 
 
@@ -77,7 +77,7 @@ def _one_of(*words: str) -> Kind:
 
 
 def _excess(value: Any) -> str:
-    """What a value of the right type must not be: a number that nothing counts to, a name that no file can have."""
+    """What is wrong with a value of the right type: too large a number, or a NUL, which no file name can have."""
     if isinstance(value, (int, float)) and abs(value) > MOST:
         return f", {MOST:,} at most"
     texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
@@ -140,4 +140,4 @@ KINDS: Mapping[str, Kind] = {
     "severity by rule": _table("a table of error, warning, info or off", _one_of("error", "warning", "info", "off")),
     "level by check": _table("a table of error, warn or off", _one_of("error", "warn", "off")),
 }
-"""Every type, by the name that the options of `gpulint.settings` and the documentation give it."""
+"""Every type, keyed by the name that `OPTIONS` and the documentation use."""

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from gpulint import discovery
+from gpulint.discovery import MissingPath, discover, is_left_out
 from gpulint.settings import Settings, SettingsFinder
-from gpulint.sources import discovery
-from gpulint.sources.discovery import MissingPath, discover, is_left_out
 
 
 def found(root: Path, *paths: str, **settings: object) -> list[str]:
