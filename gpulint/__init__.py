@@ -20,6 +20,8 @@ if sys.argv[:1] == ["-m"] and not getattr(sys.flags, "safe_path", False):
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from gpulint._version import __version__ as __version__
+
 if TYPE_CHECKING:
     from gpulint import expect as expect
     from gpulint.library import PlanView as PlanView
@@ -34,8 +36,6 @@ if TYPE_CHECKING:
     from gpulint.probe.watching.watch import Watch as Watch
     from gpulint.probe.watching.watch import watch as watch
     from gpulint.settings import Settings as Settings
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "Broken": "gpulint.probe.watching.watch",

@@ -15,9 +15,9 @@ from gpulint.linting import pack
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.probe.capture.reader import CaptureError, read
 from gpulint.probe.checks.verify import exit_status, verify
+from gpulint.probe.checks.verify_workers import verify_all
 from gpulint.probe.cluster.folder import read_members
 from gpulint.probe.cluster.joined import joined
-from gpulint.probe.cluster.judged import verify_all
 from gpulint.probe.expectations import levels
 from gpulint.probe.expectations.expectation import Run, Wanted
 from gpulint.probe.expectations.findings import findings_of

@@ -45,7 +45,8 @@ print(*sorted(set(sys.modules) - before))
 """
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
-    own = {"gpulint", "gpulint.expect", "gpulint.probe", "gpulint.probe.agent", "gpulint.probe.agent.active"}
+    modules = ("", "._version", ".expect", ".probe", ".probe.agent", ".probe.agent.active")
+    own = {f"gpulint{name}" for name in modules}
     assert own <= loaded
     assert {name for name in loaded if name.startswith("gpulint")} == own
     assert loaded.isdisjoint(

@@ -8,7 +8,8 @@ from typing import Any
 
 from gpulint.probe.agent import active, graphs
 from gpulint.probe.agent.internals import Internals
-from gpulint.probe.agent.operations import Copied, Operations
+from gpulint.probe.agent.operation_records import Copied
+from gpulint.probe.agent.operations import Operations
 
 
 class Harvest:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpulint.probe.agent.graphs import Placed
 from gpulint.probe.agent.kernels import Kernels
-from gpulint.probe.agent.operations import Copied, Ran
+from gpulint.probe.agent.operation_records import Copied, Ran
 from gpulint.probe.agent.writer import Writer
 
 

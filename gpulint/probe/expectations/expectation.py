@@ -50,6 +50,9 @@ class Expectation:
     fix: str = ""
 
 
+SIMULATED = "the GPUs are simulated: run it on real ones to know"
+"""Why a run on simulated GPUs leaves an expectation undecided."""
+
 Source = Literal["program", "settings", "--expect"]
 """Who states an expectation. Of two that speak of the same, the one of the earlier source counts."""
 

@@ -12,12 +12,12 @@ from typing import Literal, NamedTuple
 
 from gpulint.knowledge.devices import parse_device
 from gpulint.probe.agent.gradients import EAGER_STEP
-from gpulint.probe.agent.operations import EAGER_COPY
+from gpulint.probe.agent.operation_records import EAGER_COPY
 from gpulint.probe.agent.session import BEFORE
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.reader import MEASURED
 from gpulint.probe.capture.records import Copy
-from gpulint.probe.checks.simulated import REASON
+from gpulint.probe.expectations.expectation import SIMULATED
 from gpulint.probe.measures import memory, memory_limits
 from gpulint.probe.measures.reasons import is_bookkeeping, is_bound
 
@@ -272,7 +272,7 @@ def _began_late(capture: Capture) -> bool:
 
 def _step_mean(capture: Capture, _: str) -> Measured | Unknown:
     if capture.simulated:
-        return Unknown(REASON)
+        return Unknown(SIMULATED)
     taken = sum(one.taken for one in capture.steps.values())
     if taken < 2:
         return Unknown("fewer than two training steps were seen")

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import psutil
 
-import gpulint
+from gpulint._version import __version__
 from gpulint.probe.capture.reader import VERSION
 from gpulint.probe.capture.recorder import Recorder
 from gpulint.probe.capture.records import Worker
@@ -23,7 +23,7 @@ def write_start(
     recorder.write(
         "start",
         version=VERSION,
-        gpulint=gpulint.__version__,
+        gpulint=__version__,
         command=list(program),
         directory=_directory(),
         python=platform.python_version(),

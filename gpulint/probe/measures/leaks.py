@@ -124,3 +124,8 @@ def _growth(
     elif seen.steady and limit is not None and seen.growth > share * limit:
         verdict = "fail"
     return Growth(subject, verdict, reason, len(curve), seen, steps, limit, in_use, share)
+
+
+def each_step(kept: Kept) -> str:
+    """What a line leaves behind, in words."""
+    return f"{kept.op}, {kept.bytes / kept.made:,.0f} bytes a step"

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import gpulint
+from gpulint._version import __version__
 from gpulint.output.escapes import encodable
 from gpulint.probe.capture.records import Call, Copy, Function, Happened, Steps, Strategy, Where
 from gpulint.probe.measures.curves import Curve, beginning, curves, ending, phases
@@ -35,7 +35,7 @@ def render(report: Report, color: bool = False) -> str:
 def _about(report: Report) -> dict[str, Any]:
     capture = report.capture
     return {
-        "gpulint": gpulint.__version__,
+        "gpulint": __version__,
         "command": " ".join(capture.start.get("command") or ()),
         "tensorflow": capture.tensorflow.get("tensorflow"),
         "verdict": verdict(report),

@@ -8,10 +8,7 @@ from collections import defaultdict
 from gpulint.linting.finding import Finding
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Variable, Where
-from gpulint.probe.checks import growth
-from gpulint.probe.checks.configuration import code_of
-from gpulint.probe.checks.memory import each_step
-from gpulint.probe.measures import leaks
+from gpulint.probe.measures import configuration, leaks
 from gpulint.probe.verdicts.evidence import (
     STEP,
     Decider,
@@ -32,7 +29,7 @@ BUILT = 3
 
 def _refused(finding: Finding, capture: Capture) -> Said | None:
     made = [one for one in capture.calls if is_in(one.where, finding.span)]
-    failed = next((one for one in made if code_of(one.error) == finding.code), None)
+    failed = next((one for one in made if configuration.rule_of(one.error) == finding.code), None)
     return Said(True, failed.error) if failed is not None else None
 
 
@@ -48,10 +45,10 @@ def _accepted(finding: Finding, capture: Capture) -> Said | None:
 def _dropped(finding: Finding, capture: Capture) -> Said | None:
     """Growth and a limit were both accepted: the runtime says whether memory grows."""
     made = [one for one in capture.calls if is_in(one.where, finding.span)]
-    both = next((growth.device_of(one) for one in made if growth.is_split(one)), "")
-    if both not in growth.enabled_for(capture):
+    both = next((configuration.device_of(one) for one in made if configuration.is_split(one)), "")
+    if both not in configuration.growth_enabled_for(capture):
         return None
-    in_force = growth.in_force(capture)
+    in_force = configuration.growth_in_force(capture)
     if in_force is None:
         return None
     if in_force:
@@ -104,7 +101,7 @@ def _kept(finding: Finding, capture: Capture) -> Said | None:
     looked = f"of {worst.made} steps that were looked at"
     if leaks.is_kept(worst):
         left = f"{worst.left} had left tensors on {worst.device} for as long again"
-        return Said(True, f"{looked}, {left}: {each_step(worst)}")
+        return Said(True, f"{looked}, {left}: {leaks.each_step(worst)}")
     return None if any(one.left for one in here) else Said(False, f"{looked}, none had left a tensor from here")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from importlib.resources import files
 from xml.etree.ElementTree import Element
 
-import gpulint
+from gpulint._version import __version__
 from gpulint.probe.report import Report
 from gpulint.probe.report.header import header
 from gpulint.probe.report.json import content
@@ -47,7 +47,7 @@ def render(report: Report) -> str:
                         for name, body in sections
                     ),
                 ),
-                tag("footer", f"Made by gpulint {gpulint.__version__}. This page loads nothing."),
+                tag("footer", f"Made by gpulint {__version__}. This page loads nothing."),
                 raw("script", _own("page.js")),
             ),
             lang="en",
