@@ -24,7 +24,7 @@ from gpulint.probe.expectations.findings import findings_of
 from gpulint.probe.expectations.requested import wanted
 from gpulint.probe.launch.command import Profile, Simulated, Target
 from gpulint.probe.placement_log.log_file import capture_of_log
-from gpulint.probe.report import FORMATS, Report, render, tensorboard
+from gpulint.probe.report import FORMATS, RunReport, render, tensorboard
 from gpulint.probe.report.file import check_writable, write
 from gpulint.settings import Settings, SettingsError, SettingsFinder
 
@@ -177,7 +177,7 @@ def command(
         else:
             expectations = verify(Run(capture, findings, expected, settings))
         status = exit_status(expectations, {"status": 0} if log_path else capture.end, settings.probe_strict)
-        report = Report(capture, expectations, status)
+        report = RunReport(capture, expectations, status)
         text = render(output_format, report, not output_file and options.use_color(color))
         shown = _page(report) if html_path else ""
         traced = _trace(report) if trace_path else ""
@@ -201,13 +201,13 @@ def _damaged(given: str | None, error: Exception) -> Exception:
     return error if given is None else UserError(f"{given}: a damaged capture: {type(error).__name__}: {error}")
 
 
-def _page(report: Report) -> str:
+def _page(report: RunReport) -> str:
     from gpulint.probe.report import page
 
     return page.render(report)
 
 
-def _trace(report: Report) -> str:
+def _trace(report: RunReport) -> str:
     from gpulint.probe.report import trace
 
     return trace.render(report)

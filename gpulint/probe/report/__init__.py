@@ -18,7 +18,7 @@ FORMATS = ("text", "json", "sarif", "junit")
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class RunReport:
     """What a report tells: the run, the expectations in the order of `verify`, and the probe's exit status."""
 
     capture: Capture
@@ -26,7 +26,7 @@ class Report:
     status: int
 
 
-def render(form: str, report: Report, color: bool) -> str:
+def render(form: str, report: RunReport, color: bool) -> str:
     """The report in a form. Raises KeyError for one that does not exist."""
     if form not in FORMATS:
         raise KeyError(form)

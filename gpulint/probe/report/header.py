@@ -13,7 +13,7 @@ from gpulint.probe.measures.cards import on_bus
 from gpulint.probe.measures.fallbacks import fallbacks
 from gpulint.probe.measures.memory_limits import places
 from gpulint.probe.measures.sizes import in_words
-from gpulint.probe.report import Report, workers
+from gpulint.probe.report import RunReport, workers
 
 SIMULATED = "SIMULATED GPUs: logical CPUs stand for them; speed, NCCL, kernels and real memory are not known"
 MAX_LACKING = 12
@@ -98,7 +98,7 @@ def lacking(capture: Capture) -> Iterator[str]:
         yield f"no kernel for GPUs, would run on the CPU: {told}{more}"
 
 
-def verdict(report: Report) -> str:
+def verdict(report: RunReport) -> str:
     """One line: how many expectations were broken, and how the program ended."""
     counts = Counter(one.status for one in report.expectations)
     said = ", ".join(f"{counts[status]} {status.value}" for status in Status if counts[status]) or "nothing to check"

@@ -10,18 +10,18 @@ from gpulint.probe.capture.records import Where
 from gpulint.probe.expectations.expectation import Expectation
 from gpulint.probe.measures.fallbacks import fallbacks
 from gpulint.probe.measures.reasons import OPAQUE, reason
-from gpulint.probe.report import Report, workers
+from gpulint.probe.report import RunReport, workers
 
 VERSION = 1
 """Version of the form; grows when a field changes its meaning or goes."""
 
 
-def render(report: Report, color: bool = False) -> str:
+def render(report: RunReport, color: bool = False) -> str:
     """The object as text."""
     return json.dumps(content(report), indent=2, ensure_ascii=False) + "\n"
 
 
-def content(report: Report) -> dict[str, Any]:
+def content(report: RunReport) -> dict[str, Any]:
     """`run`, `environment`, `devices`, `expectations`, `placements`, `variables`, `copies`, `memory`, `cards`,
     `functions`, `strategies`, `workers` (null, or each of a cluster), `steps`, `log`, `faults`, `simulated` (null, or
     what of it was) and the probe's `status`.

@@ -7,10 +7,10 @@ from collections import Counter
 
 from gpulint.output import xml
 from gpulint.probe.expectations.expectation import Expectation, Status
-from gpulint.probe.report import Report, row_in_file
+from gpulint.probe.report import RunReport, row_in_file
 
 
-def render(report: Report, color: bool = False) -> str:
+def render(report: RunReport, color: bool = False) -> str:
     """One suite. A violation of level error is a failure; a warning passes with its text; what is skipped or
     inconclusive is skipped with its reason. The program's own failure is an error of the suite's last case."""
     counts = Counter(one.status for one in report.expectations)

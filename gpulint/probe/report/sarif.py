@@ -6,12 +6,12 @@ from typing import Any
 
 from gpulint.output import sarif
 from gpulint.probe.expectations.expectation import Expectation, Status
-from gpulint.probe.report import Report, row_in_file
+from gpulint.probe.report import RunReport, row_in_file
 
 _LEVELS = {Status.FAIL: "error", Status.WARN: "warning"}
 
 
-def render(report: Report, color: bool = False) -> str:
+def render(report: RunReport, color: bool = False) -> str:
     """One run. Paths are relative to the working directory where they are below it."""
     broken = [one for one in report.expectations if one.status in _LEVELS and one.where is not None]
     rules = sorted({_rule(one) for one in broken})

@@ -21,7 +21,7 @@ from gpulint.probe.capture.records import Steps
 from gpulint.probe.expectations.expectation import Expectation
 from gpulint.probe.expectations.metrics import METRICS, Measured
 from gpulint.probe.measures.curves import beginning, curves
-from gpulint.probe.report import Report, located
+from gpulint.probe.report import RunReport, located
 from gpulint.probe.report.header import header, verdict
 from gpulint.sources.writing import put
 
@@ -58,7 +58,7 @@ def check_directory(path: str) -> None:
     check_writable(os.path.join(there, "events"))
 
 
-def write(directory: str, report: Report, profile: str = "") -> None:
+def write(directory: str, report: RunReport, profile: str = "") -> None:
     """Writes the run into a log directory, which is made where there is none. `profile` is the directory that
     TensorFlow's profiler has written to, "" for none.
 
@@ -76,7 +76,7 @@ def write(directory: str, report: Report, profile: str = "") -> None:
                 put(target, file.read())
 
 
-def events(report: Report) -> bytes:
+def events(report: RunReport) -> bytes:
     """The content of a file of events: TFRecords of `Event`, in the order of their times."""
     from tensorboard.compat.proto.event_pb2 import Event
     from tensorboard.plugins.scalar.summary_v2 import scalar_pb
@@ -123,7 +123,7 @@ def scalars(capture: Capture) -> Iterator[Point]:
             yield Point(tag, zero + capture.seconds, taken[-1], measured.value, said)
 
 
-def texts(report: Report) -> Iterator[tuple[str, str]]:
+def texts(report: RunReport) -> Iterator[tuple[str, str]]:
     """Tag and Markdown: the verdict with what the run was, and the expectations as a table."""
     lines = [f"**{_cell(verdict(report))}**", "", *(f"* {_cell(line)}" for line in header(report.capture))]
     yield "gpulint/verdict", "\n".join(lines)

@@ -15,7 +15,7 @@ from gpulint.probe.cluster.worker_text import device_name
 from gpulint.probe.expectations.expectation import Expectation, Status
 from gpulint.probe.measures.curves import curves
 from gpulint.probe.measures.sizes import in_words
-from gpulint.probe.report import Report, located
+from gpulint.probe.report import RunReport, located
 from gpulint.probe.report.header import header, lacking, verdict
 from gpulint.probe.report.matrices import Matrix, logged, operations, variables
 from gpulint.probe.report.sparkline import sparkline
@@ -38,7 +38,7 @@ _STYLES = {
 }
 
 
-def render(report: Report, color: bool) -> str:
+def render(report: RunReport, color: bool) -> str:
     """Header, expectations, devices, evidence, and one line that says how it went."""
     written = StringIO()
     console = Console(
@@ -59,7 +59,7 @@ def render(report: Report, color: bool) -> str:
     return written.getvalue()
 
 
-def _expectations(console: Console, report: Report) -> None:
+def _expectations(console: Console, report: RunReport) -> None:
     if not report.expectations:
         return
     table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
@@ -136,7 +136,7 @@ def _memory(console: Console, capture: Capture) -> None:
     console.print(table)
 
 
-def _evidence(console: Console, report: Report) -> None:
+def _evidence(console: Console, report: RunReport) -> None:
     broken = [one for one in report.expectations if one.status in (Status.FAIL, Status.WARN)]
     for one in broken[:MAX_EVIDENCE]:
         place = f"{located(one.where)}: " if one.where is not None else ""

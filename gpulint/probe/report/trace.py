@@ -12,7 +12,7 @@ from gpulint.output.escapes import encodable
 from gpulint.probe.capture.records import Call, Copy, Function, Happened, Steps, Strategy, Where
 from gpulint.probe.measures.curves import Curve, beginning, curves, ending, phases
 from gpulint.probe.measures.sizes import in_words
-from gpulint.probe.report import Report, located
+from gpulint.probe.report import RunReport, located
 from gpulint.probe.report.header import SIMULATED, cards, verdict
 
 PROGRAM = 1
@@ -24,7 +24,7 @@ _COPY = 1.0
 _CONFIGURATION, _TRACES, _PHASES, _COPIES = "configuration", "traces of functions", "phases", "copies"
 
 
-def render(report: Report, color: bool = False) -> str:
+def render(report: RunReport, color: bool = False) -> str:
     """One object with an event on each row. Times are µs since the run began. It has no lone surrogates, over which
     Perfetto's trace processor (v52) never comes to an end."""
     rows = ",\n".join(json.dumps(event, ensure_ascii=False) for event in _Drawing(report).events)
@@ -32,7 +32,7 @@ def render(report: Report, color: bool = False) -> str:
     return encodable(f'{{"displayTimeUnit": "ms",\n"otherData": {about},\n"traceEvents": [\n{rows}\n]}}\n')
 
 
-def _about(report: Report) -> dict[str, Any]:
+def _about(report: RunReport) -> dict[str, Any]:
     capture = report.capture
     return {
         "gpulint": __version__,
@@ -46,7 +46,7 @@ def _about(report: Report) -> dict[str, Any]:
 class _Drawing:
     """The events of a run."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: RunReport) -> None:
         self.events: list[dict[str, Any]] = []
         self._capture = capture = report.capture
         self._zero = beginning(capture)
@@ -69,7 +69,7 @@ class _Drawing:
         for one in sorted(capture.timeline, key=lambda one: one.t):
             self._happened(one)
 
-    def _program(self, report: Report) -> None:
+    def _program(self, report: RunReport) -> None:
         simulated = " (simulated GPUs)" if self._capture.simulated else ""
         command = " ".join(self._capture.start.get("command") or ())
         self._processes["host"] = PROGRAM

@@ -36,7 +36,7 @@ MANY = 10
 """Times that something happens on a line which is run in every step of even a short run."""
 
 
-class Placed(NamedTuple):
+class PlacedOp(NamedTuple):
     """Operations or nodes that are no bookkeeping, at one place."""
 
     where: Where
@@ -47,14 +47,14 @@ class Placed(NamedTuple):
     times: int
 
 
-def placed(capture: Capture) -> Iterator[Placed]:
+def placed(capture: Capture) -> Iterator[PlacedOp]:
     """Everything that was put on a device and has a place, but bookkeeping."""
     for ran, count in capture.executions.items():
         if ran.where is not None and ran.device and not is_bookkeeping(ran.op):
-            yield Placed(ran.where, ran.op, ran.requested, ran.device, ran.dtype, count)
+            yield PlacedOp(ran.where, ran.op, ran.requested, ran.device, ran.dtype, count)
     for node, count in capture.nodes.items():
         if node.where is not None and node.assigned and not is_bookkeeping(node.op):
-            yield Placed(node.where, node.op, node.requested, node.assigned, node.dtype, count)
+            yield PlacedOp(node.where, node.op, node.requested, node.assigned, node.dtype, count)
 
 
 def is_in(where: Where | None, span: Span, after: int = 0) -> bool:

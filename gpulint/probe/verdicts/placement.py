@@ -11,7 +11,7 @@ from gpulint.probe.measures.reasons import NO_KERNEL, has_gpu, is_free, is_heavy
 from gpulint.probe.verdicts.evidence import (
     STEP,
     Decider,
-    Placed,
+    PlacedOp,
     Said,
     counted,
     first_of,
@@ -23,7 +23,7 @@ from gpulint.probe.verdicts.evidence import (
 )
 
 
-def _asked_below(finding: Finding, capture: Capture) -> list[Placed]:
+def _asked_below(finding: Finding, capture: Capture) -> list[PlacedOp]:
     """What was asked for a device in the rows of a finding or soon after: the statements of its block."""
     return [
         one for one in placed(capture) if one.requested and is_in(one.where, finding.span, STEP) and not is_free(one.op)

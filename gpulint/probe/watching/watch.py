@@ -25,7 +25,7 @@ from gpulint.probe.expectations.requested import wanted
 from gpulint.probe.launch.process_tree import ProcessTree
 from gpulint.probe.launch.start_record import write_start
 from gpulint.probe.measures.cards import Cards
-from gpulint.probe.report import Report, located, render
+from gpulint.probe.report import RunReport, located, render
 from gpulint.settings import Settings, SettingsFinder
 
 _SAMPLE = 1.0
@@ -170,7 +170,7 @@ class Watch:
     def report(self, color: bool = False) -> str:
         """The report of `gpulint probe`, for a terminal."""
         status = exit_status(self.expectations, self.capture.end, self._strict)
-        return render("text", Report(self.capture, self.expectations, status), color)
+        return render("text", RunReport(self.capture, self.expectations, status), color)
 
     def __str__(self) -> str:
         return self.report() if self.is_over else repr(self)

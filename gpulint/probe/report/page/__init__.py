@@ -9,7 +9,7 @@ from importlib.resources import files
 from xml.etree.ElementTree import Element
 
 from gpulint._version import __version__
-from gpulint.probe.report import Report
+from gpulint.probe.report import RunReport
 from gpulint.probe.report.header import header
 from gpulint.probe.report.json import content
 from gpulint.probe.report.page import devices, environment, memory, source, verdict
@@ -18,7 +18,7 @@ from gpulint.probe.report.page.parts import badge, code
 from gpulint.probe.report.page.places import Places
 
 
-def render(report: Report) -> str:
+def render(report: RunReport) -> str:
     """The page. Reads the program's files where the capture does not keep their text."""
     written = content(report)
     places = Places(report, written["placements"])
@@ -73,7 +73,7 @@ def _head(command: str) -> Element:
     )
 
 
-def _banner(report: Report, command: str) -> Element:
+def _banner(report: RunReport, command: str) -> Element:
     said, worst = verdict.headline(report)
     return tag(
         "header",

@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Steps, Where
 from gpulint.probe.measures.sizes import in_words
-from gpulint.probe.report import Report
+from gpulint.probe.report import RunReport
 from gpulint.probe.report.header import cards, lacking
 from gpulint.probe.report.matrices import Matrix, logged, operations, variables
 from gpulint.probe.report.page.markup import Child, tag
@@ -19,7 +19,7 @@ from gpulint.probe.report.page.places import Places
 from gpulint.probe.report.workers import WORKER_COLUMNS
 
 
-def section(report: Report, places: Places) -> Iterator[Child]:
+def section(report: RunReport, places: Places) -> Iterator[Child]:
     """Devices, workers, cards, strategies, functions and steps, then what is on which device."""
     capture = report.capture
     devices = list(dict.fromkeys((*capture.logical, *(name for name in capture.operations if name))))
@@ -74,7 +74,7 @@ def section(report: Report, places: Places) -> Iterator[Child]:
     yield from (tag("p", line, class_="hint") for line in lacking(capture))
 
 
-def copies(report: Report, told: Sequence[Mapping[str, Any]], places: Places) -> Iterator[Child]:
+def copies(report: RunReport, told: Sequence[Mapping[str, Any]], places: Places) -> Iterator[Child]:
     """Transfers between devices, as the JSON report tells them; those fields that no copy has are left out."""
     if not told:
         seen = "No graph was seen." if not report.capture.nodes else "Nothing that was seen goes between devices."

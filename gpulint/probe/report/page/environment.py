@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpulint.probe.measures.curves import beginning
-from gpulint.probe.report import Report
+from gpulint.probe.report import RunReport
 from gpulint.probe.report.page.markup import Child, tag
 from gpulint.probe.report.page.parts import code, link, table
 from gpulint.probe.report.page.places import Places
@@ -19,7 +19,7 @@ _YES = {"True": "yes", "False": "no"}
 _UNSEEN = re.compile(r"[^\x20-\x7e\n]")
 
 
-def section(report: Report, places: Places) -> Iterator[Child]:
+def section(report: RunReport, places: Places) -> Iterator[Child]:
     """What the program ran on, what configured it, what was not seen, and TensorFlow's own messages."""
     capture = report.capture
     facts = [
@@ -68,7 +68,7 @@ def raw(content: Mapping[str, Any]) -> Iterator[Child]:
     yield tag("pre", _UNSEEN.sub(_escaped, text), tabindex=0, aria_label="JSON", id="json")
 
 
-def command(report: Report) -> str:
+def command(report: RunReport) -> str:
     """The command line as the user knows it, "" where there was none."""
     return shlex.join(report.capture.start.get("command", ()))
 

@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 
 from gpulint.probe.measures.curves import Curve, Points, Span, curves, phases
 from gpulint.probe.measures.sizes import in_words
-from gpulint.probe.report import Report
+from gpulint.probe.report import RunReport
 from gpulint.probe.report.page.markup import Child, tag
 
 WIDTH, HEIGHT = 1000, 200
@@ -27,7 +27,7 @@ _STEPS = (1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 """Parts of a scale that read well, times a power of ten."""
 
 
-def section(report: Report) -> Iterator[Child]:
+def section(report: RunReport) -> Iterator[Child]:
     """The phases, and a drawing for each device, card, and the host."""
     seen = curves(report.capture)
     if not seen:

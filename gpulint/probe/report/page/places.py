@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from gpulint.probe.capture.records import Where
 from gpulint.probe.expectations.expectation import Expectation, Status
 from gpulint.probe.measures.reasons import is_bookkeeping
-from gpulint.probe.report import Report, located
+from gpulint.probe.report import RunReport, located
 from gpulint.sources.notebook import SUFFIX
 
 _File: TypeAlias = "tuple[str, int | None]"
@@ -38,7 +38,7 @@ class Told:
 class Places:
     """The rows of all files, with what is told of them, and the anchors that lead to them."""
 
-    def __init__(self, report: Report, placements: Iterable[Mapping[str, Any]]) -> None:
+    def __init__(self, report: RunReport, placements: Iterable[Mapping[str, Any]]) -> None:
         self.files: dict[_File, dict[int, Told]] = {}
         """File → row → what is told of it: first the program's main file, then those with the most to tell."""
         found: defaultdict[_File, defaultdict[int, Told]] = defaultdict(lambda: defaultdict(Told))
@@ -70,7 +70,7 @@ class Places:
         return f"file{self._numbers[where.path, where.cell]}-row{where.row}"
 
 
-def main_file(report: Report) -> str:
+def main_file(report: RunReport) -> str:
     """The absolute path of the script that was run, "" where there was none."""
     main = str(report.capture.process.get("main", ""))
     if not main.endswith(".py") and os.sep not in main:

@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 
 from gpulint.probe.capture.records import Where
 from gpulint.probe.expectations.expectation import Expectation, Status
-from gpulint.probe.report import Report
+from gpulint.probe.report import RunReport
 from gpulint.probe.report.page.highlight import highlighted
 from gpulint.probe.report.page.markup import Child, tag
 from gpulint.probe.report.page.parts import badge, chip, code, prose, table
@@ -25,7 +25,7 @@ CHIPS = 3
 """Devices that the gutter names for a row; it counts the others."""
 
 
-def section(report: Report, places: Places) -> Iterator[Child]:
+def section(report: RunReport, places: Places) -> Iterator[Child]:
     """A block for each file, of a notebook for each cell."""
     if not places.files:
         yield tag("p", "Nothing is known of lines of source.", class_="empty")

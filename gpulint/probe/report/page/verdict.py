@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from xml.etree.ElementTree import Element
 
 from gpulint.probe.expectations.expectation import Expectation, Status
-from gpulint.probe.report import Report
+from gpulint.probe.report import RunReport
 from gpulint.probe.report.header import ending
 from gpulint.probe.report.page.markup import Child, tag
 from gpulint.probe.report.page.parts import badge, link, prose
@@ -22,7 +22,7 @@ _PLURAL = {
 }
 
 
-def headline(report: Report) -> tuple[str, Status]:
+def headline(report: RunReport) -> tuple[str, Status]:
     """The run in a few words, and the worst that befell it."""
     counts = Counter(one.status for one in report.expectations)
     ended = ending(report.capture)
@@ -38,7 +38,7 @@ def headline(report: Report) -> tuple[str, Status]:
     return "Nothing was decided", Status.INCONCLUSIVE
 
 
-def section(report: Report, places: Places) -> Iterator[Child]:
+def section(report: RunReport, places: Places) -> Iterator[Child]:
     """What does not hold, each with its evidence and fix; what holds is folded away."""
     counts = Counter(one.status for one in report.expectations)
     if report.expectations:
