@@ -1,4 +1,4 @@
-"""How a capture begins: what is run, where, and what there is."""
+"""Writes the first record of a capture: the command, the directory, the machine."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from gpulint.probe.measures.memory_limits import cpu_limit
 def write_start(
     recorder: Recorder, program: Sequence[str], environment: Mapping[str, str], worker: Worker | None = None
 ) -> None:
-    """Writes the first record. `program` is the command as the user knows it; `worker`, the task of a cluster that it
-    is, has a record of its own."""
+    """Writes the first record. `program` is the command as users know it; `worker`, the cluster task that it is,
+    gets a record of its own."""
     recorder.write(
         "start",
         version=VERSION,
@@ -36,7 +36,7 @@ def write_start(
 
 
 def _memory(environment: Mapping[str, str]) -> dict[str, int | None]:
-    """Bytes: the machine's, and what the allocator of the CPU may take of it, null where it has none that tells."""
+    """Bytes of the machine's memory, and the limit of the CPU allocator, null if it has none that is known."""
     machine = psutil.virtual_memory().total
     return {"host": machine, "CPU": cpu_limit(environment, machine)}
 
