@@ -1,6 +1,6 @@
-"""What can be asked of a run: every metric of `--expect`, once.
+"""The metrics of `--expect`, each defined once.
 
-Read by the parser of expectations, by the check that measures them, and by docs/expectations.md.
+Used by the expression parser, by the check that measures them, and by docs/expectations.md.
 """
 
 from __future__ import annotations
@@ -22,30 +22,29 @@ from gpulint.probe.measures import memory, memory_limits
 from gpulint.probe.measures.reasons import is_bookkeeping, is_bound
 
 Kind = Literal["share", "bytes", "seconds", "number"]
-"""What a metric is measured in."""
+"""Unit of a metric."""
 
 SHOWN = 3
-"""Rows of evidence."""
+"""Rows of evidence shown."""
 
 
 class Measured(NamedTuple):
-    """What a run has, with what that is made of."""
+    """A measured value with its evidence."""
 
     value: float
-    """Shares from 0 to 1, bytes, seconds or a number."""
+    """A share from 0 to 1, bytes, seconds or a number."""
     evidence: tuple[str, ...] = ()
 
 
 class Unknown(NamedTuple):
-    """Why a run does not say it."""
+    """Why the run has no such value."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """Something to be measured. `argument` is what stands in its brackets, "" for none; `optional` where it may be
-    left out."""
+    """A metric. `argument` is the placeholder in its brackets, "" for none; `optional` if it may be omitted."""
 
     name: str
     kind: Kind
@@ -56,13 +55,12 @@ class Metric:
 
     @property
     def form(self) -> str:
-        """How it is written: `memory.peak[DEVICE]`."""
+        """Its syntax: `memory.peak[DEVICE]`."""
         return f"{self.name}[{self.argument}]" if self.argument else self.name
 
 
 def is_on(device: str, wanted: str) -> bool:
-    """Whether a device is a wanted one: `GPU` is any GPU, `GPU:1` that one; other spellings of TensorFlow's count,
-    too."""
+    """Whether a device matches: `GPU` is any GPU, `GPU:1` that one; TensorFlow's other spellings also match."""
     here, there = parse_device(device), parse_device(wanted)
     if here is None or there is None:
         return device == wanted
@@ -75,7 +73,7 @@ def is_on(device: str, wanted: str) -> bool:
 
 
 def told(counts: Counter[tuple[str, str]]) -> tuple[str, ...]:
-    """The most frequent of (what, device), as evidence."""
+    """The most frequent (what, device) pairs, as evidence."""
     return tuple(f"{what} on {device}, {count} times" for (what, device), count in counts.most_common(SHOWN))
 
 
@@ -98,7 +96,7 @@ def _operations(capture: Capture, wanted: str) -> Measured | Unknown:
 
 
 class _Placed(NamedTuple):
-    """Something that ran; `is_bound`: on the host, where it has to be."""
+    """An operation with its device; `is_bound`: it has to be on the host."""
 
     op: str
     device: str
@@ -106,8 +104,8 @@ class _Placed(NamedTuple):
 
 
 def _placed(capture: Capture) -> Counter[_Placed] | Unknown:
-    """All that ran. A function that XLA compiles is one operation; of others without a graph nothing is known, and so
-    nothing of the whole."""
+    """All operations. A function that XLA compiles counts as one. If another function has no graph, the total is
+    unknown."""
     counts: Counter[_Placed] = Counter()
     for ran, count in capture.executions.items():
         counts[_Placed(ran.op, ran.device, is_bound(ran, capture))] += count
@@ -125,7 +123,7 @@ def _no_graph(functions: list[str]) -> str:
 
 
 def _logged(capture: Capture) -> Counter[_Placed]:
-    """What the placement log says, where there is nothing better: that of one stream, as most is printed on both."""
+    """Totals of the placement log, as a fallback: of one stream, as most lines are printed on both."""
     streams = [log.placed + log.ran for log in capture.logs.values()]
     most = max(streams, key=lambda one: one.total(), default=Counter())
     return Counter({_Placed(op, device, False): count for (op, device), count in most.items()})
@@ -196,7 +194,7 @@ def _copies(capture: Capture, _: str) -> Measured | Unknown:
 
 
 def _copies_per_step(capture: Capture, _: str) -> Measured | Unknown:
-    """A graph is that of one trace, and a step runs one of them."""
+    """A graph belongs to one trace, and a step runs one of them."""
     names = {name for name, _ in capture.steps}
     if EAGER_STEP in names:
         return Unknown("steps that run eagerly do not say which copies are theirs")
@@ -210,7 +208,7 @@ def _copies_per_step(capture: Capture, _: str) -> Measured | Unknown:
 
 
 def _pairs(capture: Capture, is_meant: Callable[[Copy], bool]) -> Counter[tuple[str, str]]:
-    """(from, to) → how many copies."""
+    """(from, to) → number of copies."""
     pairs: Counter[tuple[str, str]] = Counter()
     for copy, count in capture.copies.items():
         if is_meant(copy):

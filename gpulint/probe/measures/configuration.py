@@ -1,4 +1,4 @@
-"""What the program configured of its devices: memory growth, logical devices, and the errors of such calls."""
+"""The program's configuration of devices: memory growth, logical devices, and errors of such calls."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ _CODES = (
     ("Memory growth cannot differ", "GPU303"),
     ("when virtual devices configured", "GPU306"),
 )
-"""Parts of TensorFlow's error messages (`tensorflow/python/eager/context.py` of 2.16 and 2.21) → the rule that speaks
-of them."""
+"""Parts of TensorFlow's error messages (`tensorflow/python/eager/context.py` of 2.16 and 2.21) → the rule about
+them."""
 
 
 def growth_in_force(capture: Capture) -> bool | None:
-    """Whether GPUs take memory as they need it, None where that is not known. The environment has the last word
-    (`GetAllowGrowthValue` of TensorFlow's `gpu_bfc_allocator.cc`)."""
+    """Whether memory growth is in force for GPUs, None if unknown. The environment overrides the program
+    (`GetAllowGrowthValue` in TensorFlow's `gpu_bfc_allocator.cc`)."""
     forced = capture.environment.get("runtime", {}).get(_FORCED, "").lower()
     return forced == "true" if forced in ("true", "false") else capture.growth
 
 
 def is_split(call: Call) -> bool:
-    """Whether a call has split a device into logical ones."""
+    """Whether a call split a device into logical ones."""
     return call.name in _LIMITERS and not call.error
 
 
 def growth_enabled_for(capture: Capture) -> set[str]:
-    """The devices for which the program has set it."""
+    """The devices for which the program enabled growth."""
     calls = (call for call in capture.calls if call.name == SET_GROWTH and not call.error)
     return {device_of(call) for call in calls if call.arguments.get("1", call.arguments.get("enable")) == "True"}
 
 
 def device_of(call: Call) -> str:
-    """The device that a call of configuration is about."""
+    """The device that a configuration call is about."""
     return call.arguments.get("0", call.arguments.get("device", ""))
 
 
 def rule_of(error: str) -> str:
-    """The rule that speaks of an error of a configuration call, "" for none."""
+    """The rule about an error of a configuration call, "" for none."""
     return next((code for part, code in _CODES if part in error), "")

@@ -1,4 +1,4 @@
-"""Whether a mirrored strategy has all variables on each of its devices. Sizes are bytes."""
+"""Whether every device of a mirrored strategy has all variables. Sizes are bytes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _REPLICA = re.compile(r"/replica_\d+")
 
 @dataclass(frozen=True, slots=True)
 class VariableBalance:
-    """The bytes of variables on each device of a mirrored strategy, which must be the same."""
+    """Bytes of variables on each device of a mirrored strategy, which must be equal."""
 
     strategy: Strategy
     verdict: Verdict
     reason: str
     sizes: dict[str, int]
     uneven: tuple[Variable, ...]
-    """One of each variable that some device has not, or has in other size."""
+    """One of each variable that a device lacks or has in another size."""
 
     threshold = 0
 
@@ -33,7 +33,7 @@ class VariableBalance:
 def variable_balance(strategy: Strategy, variables: Iterable[Variable]) -> VariableBalance | None:
     """Whether a mirrored strategy has every variable on each of its devices. None for other strategies.
 
-    Scalars are counters and rates, which Keras makes for itself on one device, when it saves a model.
+    Scalars are skipped: Keras creates counters and rates on one device when it saves a model.
     """
     if strategy.cls not in MIRRORED or len(strategy.devices) < 2:
         return None
@@ -48,7 +48,7 @@ def variable_balance(strategy: Strategy, variables: Iterable[Variable]) -> Varia
 
 
 def uneven(variables: Iterable[Variable], devices: Sequence[str]) -> list[Variable]:
-    """One of each variable, but scalars, that some device has not, or has in other size or number."""
+    """One of each variable, scalars excluded, that a device lacks or has in another size or number."""
     groups: defaultdict[str, list[Variable]] = defaultdict(list)
     for variable in variables:
         groups[_REPLICA.sub("", variable.name)].append(variable)

@@ -1,7 +1,7 @@
-"""How much of its time a loop waits for input.
+"""Share of a loop's time spent waiting for input.
 
-The shares are those of the TensorFlow profiler (`op_stats_to_input_pipeline_analysis.cc`): from 5 % on a program is
-moderately, from 20 % on highly input-bound.
+The thresholds are those of the TensorFlow profiler (`op_stats_to_input_pipeline_analysis.cc`): above 5 % a program is
+moderately, above 20 % highly input-bound.
 """
 
 from __future__ import annotations
@@ -12,38 +12,38 @@ from gpulint.probe.capture.records import Wait
 
 HIGH, MODERATE = 0.2, 0.05
 NEEDED = 50
-"""Elements, and training steps, below which nothing is said."""
+"""Elements and training steps needed."""
 
 SHORT = 0.005
-"""Seconds per element that `next()` takes of itself, with room: for a distributed dataset it is a dozen operations, and
-a loop of tiny steps spends them, too."""
+"""Seconds per element that `next()` itself may take: for a distributed dataset it runs a dozen operations, which
+weigh in loops of tiny steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The share of a loop's time that it waits, and whether that is enough to say something."""
+    """The share of a loop's time spent waiting, and whether there is enough data to report it."""
 
     share: float
     each: float
-    """Seconds that each element was waited for."""
+    """Seconds of waiting per element."""
     elements: int
     enough: bool
 
     @property
     def is_high(self) -> bool:
-        """Whether the loop is bound by its input."""
+        """Whether the loop is input-bound."""
         return self.enough and self.share >= HIGH and self.each >= SHORT
 
     @property
     def text(self) -> str:
-        """What was seen."""
+        """The observation in words."""
         degree = ", moderate" if MODERATE <= self.share < HIGH else ""
-        share = int(self.share * 100 + 1e-6)  # rounded up it might be the threshold that it is below
+        share = int(self.share * 100 + 1e-6)  # rounding up could show the threshold it is below
         return f"{share}% of the time{degree}, {self.each * 1e3:.1f} ms for each of {self.elements} elements"
 
 
 def judge(wait: Wait) -> Judged:
-    """What the waits of one loop come to."""
+    """Evaluates the waits of one loop."""
     enough = wait.elements >= NEEDED and wait.steps >= NEEDED and wait.seconds > 0
     share = min(wait.waited / wait.seconds, 1.0) if wait.seconds > 0 else 0.0
     return Judged(share, wait.waited / wait.elements if wait.elements else 0.0, wait.elements, enough)

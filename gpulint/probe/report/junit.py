@@ -1,4 +1,4 @@
-"""The probe's report as JUnit XML: a test case for each expectation."""
+"""The report as JUnit XML: a test case for each expectation."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from gpulint.probe.report import RunReport, row_in_file
 
 
 def render(report: RunReport, color: bool = False) -> str:
-    """One suite. A violation of level error is a failure; a warning passes with its text; what is skipped or
-    inconclusive is skipped with its reason. The program's own failure is an error of the suite's last case."""
+    """One suite. A violation of level error is a failure; a warning passes, with its text; skipped and inconclusive
+    expectations are skipped, with the reason. A failure of the program is an error of the last case."""
     counts = Counter(one.status for one in report.expectations)
     end = report.capture.end
     failed = bool(end) and end.get("status") != 0

@@ -1,4 +1,4 @@
-"""The probe's report for a terminal."""
+"""The report for a terminal."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from gpulint.probe.report.workers import WORKER_COLUMNS
 
 WIDTH = 120
 MAX_ROWS = 12
-"""Rows of a matrix: the operations that ran most."""
+"""Rows of a matrix: the most frequent operations."""
 CURVE_WIDTH = 50
 MAX_EVIDENCE = 10
 MAX_HELD = 6
-"""Expectations that hold, of which so many are listed and the others counted."""
+"""Passed expectations that are listed; the others are counted."""
 
 _STYLES = {
     Status.FAIL: "bold red",
@@ -39,7 +39,7 @@ _STYLES = {
 
 
 def render(report: RunReport, color: bool) -> str:
-    """Header, expectations, devices, evidence, and one line that says how it went."""
+    """Header, expectations, devices, evidence, and the verdict in one line."""
     written = StringIO()
     console = Console(
         file=written, width=WIDTH, force_terminal=color, no_color=not color, highlight=False, legacy_windows=False
@@ -92,7 +92,7 @@ def _workers(console: Console, capture: Capture) -> None:
 
 
 def _log(console: Console, capture: Capture) -> None:
-    """The placement log, where there is nothing better."""
+    """The placement log, as a fallback."""
     if capture.executions or capture.nodes or (capture.process and not capture.tensorflow):
         return
     for name, log in capture.logs.items():
@@ -120,7 +120,7 @@ def _matrix(console: Console, matrix: Matrix) -> None:
 
 
 def _memory(console: Console, capture: Capture) -> None:
-    """A line for each device, card and the host, all of them from the beginning of the run to its end."""
+    """A line for each device, card and the host, all over the whole run."""
     seen = [curve for curve in curves(capture) if curve.unit == "bytes"]
     if not seen or not capture.tensorflow:
         return
@@ -153,5 +153,5 @@ def _told(one: Expectation) -> str:
 
 
 def _safe(text: str) -> str:
-    """Text on one line, without what a terminal or rich would obey."""
+    """One line of text without control characters or rich markup."""
     return escape(printable(" ".join(text.split())))

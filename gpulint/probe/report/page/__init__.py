@@ -1,4 +1,4 @@
-"""The probe's report as one HTML file, which needs no network and, but for its tabs, no JavaScript."""
+"""The report as one HTML file that needs no network, and JavaScript only for its tabs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpulint.probe.report.page.places import Places
 
 
 def render(report: RunReport) -> str:
-    """The page. Reads the program's files where the capture does not keep their text."""
+    """The page. Reads the program's files if the capture lacks their text."""
     written = content(report)
     places = Places(report, written["placements"])
     sections: list[tuple[str, Iterator[Child]]] = [
@@ -89,5 +89,5 @@ def _own(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """What a policy allows in place of a source: these characters only."""
+    """A hash source for the content security policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

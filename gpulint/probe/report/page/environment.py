@@ -20,7 +20,7 @@ _UNSEEN = re.compile(r"[^\x20-\x7e\n]")
 
 
 def section(report: RunReport, places: Places) -> Iterator[Child]:
-    """What the program ran on, what configured it, what was not seen, and TensorFlow's own messages."""
+    """Machine, configuration, lost evidence, and TensorFlow's own messages."""
     capture = report.capture
     facts = [
         ("command", command(report)),
@@ -61,15 +61,14 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
 
 
 def raw(content: Mapping[str, Any]) -> Iterator[Child]:
-    """The JSON report. What is not plain text is written as JSON's own escapes, so that all of it can be seen and
-    copied."""
+    """The JSON report. Special characters are JSON escapes, so that everything is visible and can be copied."""
     yield tag("p", "The report as `--output-format json` writes it.", class_="hint")
     text = json.dumps(content, indent=1, ensure_ascii=False)
     yield tag("pre", _UNSEEN.sub(_escaped, text), tabindex=0, aria_label="JSON", id="json")
 
 
 def command(report: RunReport) -> str:
-    """The command line as the user knows it, "" where there was none."""
+    """The command line as users know it, "" if there is none."""
     return shlex.join(report.capture.start.get("command", ()))
 
 

@@ -1,4 +1,4 @@
-"""The section Source: the program's files, each row with the devices that its operations were on."""
+"""The section Source: the program's files, each row with the devices of its operations."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from gpulint.probe.report.page.places import Places, Told, broken
 from gpulint.probe.report.source_text import source_file
 
 FOLDED = 12
-"""Rows in a row of which there is nothing to tell, from which on they are folded away."""
+"""Number of consecutive rows without annotations from which they are collapsed."""
 
 CONTEXT = 4
-"""Of them, how many stay on each side."""
+"""Rows that stay visible on each side."""
 
 CHIPS = 3
-"""Devices that the gutter names for a row; it counts the others."""
+"""Devices named in the gutter of a row; others are counted."""
 
 
 def section(report: RunReport, places: Places) -> Iterator[Child]:
-    """A block for each file, of a notebook for each cell."""
+    """A block for each file; for a notebook, for each cell."""
     if not places.files:
         yield tag("p", "Nothing is known of lines of source.", class_="empty")
         return
@@ -89,7 +89,7 @@ def _row(places: Places, where: Where, children: list[Child], told: Told | None)
 
 
 def _unseen(places: Places, where: Where, told: Told) -> list[Element]:
-    """A row whose text nobody has."""
+    """A row whose text is unavailable."""
     return _row(places, where, [tag("i", "(no text)")], told)
 
 
@@ -104,7 +104,7 @@ def _chips(told: Told) -> Iterator[Child]:
 
 
 def _short(count: int) -> str:
-    """A number of at most four characters, as far as that goes; the row has the exact ones."""
+    """A number in about four characters; the row has the exact ones."""
     for unit, size in (("M", 1_000_000), ("k", 1_000)):
         if count >= size:
             return f"{count / size:.0f}{unit}" if count >= 10 * size else f"{count / size:.1f}{unit}"
@@ -112,7 +112,7 @@ def _short(count: int) -> str:
 
 
 def _title(told: Told) -> str:
-    """What a pointer that rests on the row is told."""
+    """Tooltip of the row."""
     ordered = sorted(told.placements, key=lambda one: -int(one["count"]))
     lines = [f"{one['count']:,} × {one['op']}: {_way(one)}" for one in ordered]
     return "\n".join([*lines[:10], f"… and {len(lines) - 10} more"] if len(lines) > 10 else lines)
@@ -158,7 +158,7 @@ def _annotation(one: Expectation) -> Element:
 
 
 def _folded(lines: list[list[Element]], kept: set[int]) -> Iterator[Child]:
-    """Rows from 1, of which long stretches with nothing to tell are folded."""
+    """Rows from 1, with long stretches without annotations collapsed."""
     near = {row for number in kept for row in range(number - CONTEXT, number + CONTEXT + 1)}
     stretch: list[int] = []
     for number in range(1, len(lines) + 2):

@@ -1,4 +1,4 @@
-"""The section Verdict: what was expected, and what was seen."""
+"""The section Verdict: expected and observed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PLURAL = {
 
 
 def headline(report: RunReport) -> tuple[str, Status]:
-    """The run in a few words, and the worst that befell it."""
+    """The run in a few words, and the worst status."""
     counts = Counter(one.status for one in report.expectations)
     ended = ending(report.capture)
     if counts[Status.FAIL]:
@@ -39,7 +39,7 @@ def headline(report: RunReport) -> tuple[str, Status]:
 
 
 def section(report: RunReport, places: Places) -> Iterator[Child]:
-    """What does not hold, each with its evidence and fix; what holds is folded away."""
+    """Violations with evidence and fix; passed expectations are collapsed."""
     counts = Counter(one.status for one in report.expectations)
     if report.expectations:
         yield tag(
