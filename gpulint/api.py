@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from gpulint.analysis import events, pipelines, values
 from gpulint.analysis.contexts import Caller, Context, DeviceScope, Loop, Replica, StrategyScope, Where, callers
-from gpulint.analysis.counters import COUNTER
 from gpulint.analysis.names import words
 from gpulint.analysis.nesting import gone_over, leaves
 from gpulint.analysis.paths import (
@@ -75,7 +74,7 @@ from gpulint.analysis.steps import (
     updates,
     with_step,
 )
-from gpulint.analysis.symbols import Symbol, constants_in
+from gpulint.analysis.symbols import COUNTER, Symbol, constants_in
 from gpulint.analysis.values import known, symbol_of
 from gpulint.confidence import Confidence
 from gpulint.knowledge import FIRST_WITH_VARIABLES, LEGACY_OPTIMIZERS, fact, has_gpu_kernel, removed

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
-from gpulint.analysis import calls
 from gpulint.analysis.contexts import Loop
 from gpulint.analysis.control import Halts
 from gpulint.analysis.events import LoopEntered
+from gpulint.analysis.machine import Machine
 from gpulint.analysis.nesting import leaves_on
 from gpulint.analysis.values import NONE, Arguments, Function, Instance, Model, UserClass, Value
 from gpulint.places import Site
-
-if TYPE_CHECKING:
-    from gpulint.analysis.interpreter import Interpreter
 
 _LIBRARY = "tensorflow.keras.callbacks."
 
@@ -24,33 +20,33 @@ _OF_BATCHES = ("on_train_batch_begin", "on_batch_begin", "on_train_batch_end", "
 _IN_ORDER = ("on_train_begin", "on_epoch_begin", *_OF_BATCHES, "on_epoch_end", "on_train_end")
 
 
-def fitted(interp: Interpreter, model: Model, arguments: Arguments, site: Site) -> None:
+def fitted(machine: Machine, model: Model, arguments: Arguments, site: Site) -> None:
     """A model is fitted: its callbacks are called."""
-    for callback in leaves_on(interp.path, interp.choose(arguments.get("callbacks") or NONE)):
+    for callback in leaves_on(machine.path, machine.choose(arguments.get("callbacks") or NONE)):
         if isinstance(callback, Instance) and callback.cls is not None and _is_callback(callback.cls):
-            interp.state.write(callback.attributes, "model", model)
+            machine.state.write(callback.attributes, "model", model)
             for name in _IN_ORDER:
                 found = callback.cls.find(name)
                 if found is not None and isinstance(found[0], Function):
-                    _call(interp, callback, callback.cls, found[0], site)
+                    _call(machine, callback, callback.cls, found[0], site)
 
 
-def _call(interp: Interpreter, callback: Instance, cls: UserClass, method: Function, site: Site) -> None:
-    with interp.within(interp.context._replace(loops=())):
-        begins(interp, cls, method)
-        calls.call_method(interp, callback, method, Arguments((), {}, True), site)
+def _call(machine: Machine, callback: Instance, cls: UserClass, method: Function, site: Site) -> None:
+    with machine.within(machine.context._replace(loops=())):
+        begins(machine, cls, method)
+        machine.call_method(callback, method, Arguments((), {}, True), site)
 
 
-def begins(interp: Interpreter, cls: UserClass, method: Function) -> None:
+def begins(machine: Machine, cls: UserClass, method: Function) -> None:
     """A method of a class is about to be run that may be one that Keras calls for every batch, as in a loop."""
     if method.name in _OF_BATCHES and _is_callback(cls):
         site = Site(method.module.path, method.definition.number)
         loop = Loop(site, None, False, is_batches=True)
-        interp.context = interp.context._replace(loops=(loop,), guards=())
-        interp.emit(LoopEntered(site, interp.where(), loop))
+        machine.context = machine.context._replace(loops=(loop,), guards=())
+        machine.emit(LoopEntered(site, machine.where(), loop))
 
 
-def prepared(interp: Interpreter, callback: Value, method: Function, site: Site) -> None:
+def prepared(machine: Machine, callback: Value, method: Function, site: Site) -> None:
     """What Keras calls before the first batch was called on a callback that nobody gives to `fit` here."""
     if not isinstance(callback, Instance) or callback.cls is None:
         return
@@ -60,7 +56,7 @@ def prepared(interp: Interpreter, callback: Value, method: Function, site: Site)
             found = cls.find(name)
             if found is not None and isinstance(found[0], Function):
                 with suppress(Halts):
-                    _call(interp, callback, cls, found[0], site)
+                    _call(machine, callback, cls, found[0], site)
 
 
 def _is_callback(cls: UserClass) -> bool:

@@ -4,44 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from gpulint.analysis.machine import Machine
+from gpulint.analysis.symbols import COUNTER
 from gpulint.analysis.values import Constant, Object, Unknown, Value
 from gpulint.places import Site
 from gpulint.syntax import ir
 
-if TYPE_CHECKING:
-    from gpulint.analysis.interpreter import Interpreter
 
-COUNTER = "counter"
-"""The head of the symbol of such a number."""
-
-
-def kept(interp: Interpreter, receiver: Object, name: str, value: Value, site: Site) -> Value:
+def kept(machine: Machine, receiver: Object, name: str, value: Value, site: Site) -> Value:
     """What an attribute is known as after `receiver.name = value`: nothing is known of a number that a method of the
     class counts up or down, so that `if self.size < 64: return` is not taken for the end of the matter."""
     if receiver.cls is None or name not in counted(receiver.cls.definition):
         return value
     is_number = isinstance(value, Constant) and type(value.value) is int
     if is_number or (type(value) is Unknown and COUNTER in value.symbol.words):
-        return _counter(interp, name, site)
+        return _counter(machine, name, site)
     return value
 
 
-def stepped(interp: Interpreter, target: ir.Expr, before: Value, value: Value, site: Site) -> Value:
+def stepped(machine: Machine, target: ir.Expr, before: Value, value: Value, site: Site) -> Value:
     """What a variable is known as after `n += 1` in a loop whose rounds are not gone through one by one, so that
     `if n > 1000` is not taken for something that never holds."""
-    if not isinstance(target, ir.Name) or not interp.loops or interp.context.loops[-1].unrolled:
+    if not isinstance(target, ir.Name) or not machine.loops or machine.context.loops[-1].unrolled:
         return value
     is_number = isinstance(before, Constant) and isinstance(value, Constant) and type(value.value) is int
     if is_number or (type(before) is Unknown and before.symbol.parts[0] == COUNTER):
-        return _counter(interp, target.id, site)
+        return _counter(machine, target.id, site)
     return value
 
 
-def _counter(interp: Interpreter, name: str, site: Site) -> Unknown:
-    for loop in interp.context.loops:
-        interp.plan.counted.setdefault(loop.entry, set()).add(site)
+def _counter(machine: Machine, name: str, site: Site) -> Unknown:
+    for loop in machine.context.loops:
+        machine.plan.counted.setdefault(loop.entry, set()).add(site)
     return Unknown((COUNTER, name, site))
 
 

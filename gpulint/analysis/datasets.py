@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from gpulint.analysis import events, generators, members, removed, runtime
+from gpulint.analysis import blame, events, generators, removed, runtime
 from gpulint.analysis.contexts import Caller, Loop
-from gpulint.analysis.effects import of_layer, of_options, within
+from gpulint.analysis.effects import of_layer, of_options
+from gpulint.analysis.machine import Machine
 from gpulint.analysis.nesting import leaves_on
 from gpulint.analysis.state import alternatives
 from gpulint.analysis.tensors import element_of, flattened
@@ -22,6 +22,7 @@ from gpulint.analysis.values import (
     Function,
     Instance,
     Items,
+    Join,
     Layer,
     Model,
     Object,
@@ -32,15 +33,13 @@ from gpulint.analysis.values import (
     Transformation,
     Unknown,
     Value,
+    effects_within,
     symbol_of,
 )
 from gpulint.knowledge.facts import Fact
 from gpulint.knowledge.watched import OPTIONS
 from gpulint.places import Site
 from gpulint.syntax import ir
-
-if TYPE_CHECKING:
-    from gpulint.analysis.interpreter import Interpreter
 
 STEPS = frozenset(
     [
@@ -95,58 +94,58 @@ TRANSFORMATIONS: dict[str, str] = {
 """Functions of `tf.data.experimental` whose result is given to `apply` → the method that does the same."""
 
 
-def source(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+def source(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
     """A source of data."""
-    runtime.called(interp, known, site)
+    runtime.called(machine, known, site)
     size = arguments.get("batch_size")
     if size is not None and name.endswith(("_from_directory", *SEVERAL)):
-        return _batched(interp, Dataset(site, name, arguments=arguments), size, site)
+        return _batched(machine, Dataset(site, name, arguments=arguments), size, site)
     if name.endswith(_OF_DATASETS):
-        given = flattened(interp.choose(value) for value in arguments.all())
+        given = flattened(machine.choose(value) for value in arguments.all())
         parts = tuple(value for value in flattened(given) if isinstance(value, Dataset))
         batch = next((part.batch for part in parts if part.batch is not None), None)
         return Dataset(site, name, batch=batch, arguments=arguments, inputs=parts)
     made = Dataset(site, name, arguments=arguments)
     if name.endswith(".from_generator"):
-        work = generators.seen(interp, arguments, site)
+        work = generators.seen(machine, arguments, site)
         made.for_samples = work.for_samples()
         made.gives_names = generators.gives_names(arguments, work)
     return made
 
 
-def consumed(interp: Interpreter, value: Value, how: str, site: Site, loop: Site | None) -> None:
+def consumed(machine: Machine, value: Value, how: str, site: Site, loop: Site | None) -> None:
     """A finished pipeline, or what goes over one (`enumerate`, `zip`), is read. A list that was made of one is kept: of
     that, the pipeline is read where the list is made anew for each time that somebody goes over it."""
     seen: set[int] = set()
-    pending = [(interp.path, value)]
+    pending = [(machine.path, value)]
     while pending:
         path, part = pending.pop()
         for guard, option in alternatives(part, path):
             if isinstance(option, Dataset):
-                where = interp.where()._replace(path=path | guard)
-                interp.emit(events.DatasetConsumed(site, where, option, how, loop))
+                where = machine.where()._replace(path=path | guard)
+                machine.emit(events.DatasetConsumed(site, where, option, how, loop))
             elif isinstance(option, Items) and id(option) not in seen:
                 seen.add(id(option))
-                if option.around is not None and not _is_fresh(interp, option.around, how):
+                if option.around is not None and not _is_fresh(machine, option.around, how):
                     continue
                 pending += [(path | guard, one) for one in reversed(option.over)]
 
 
-def _is_fresh(interp: Interpreter, around: tuple[Loop, ...], how: str) -> bool:
+def _is_fresh(machine: Machine, around: tuple[Loop, ...], how: str) -> bool:
     """Whether what was made within some loops is gone over once: there, or, element by element, in one loop more."""
     made = [loop.entry for loop in around]
-    now = [loop.entry for loop in interp.context.loops]
+    now = [loop.entry for loop in machine.context.loops]
     return made in (now, now[:-1] if how == "next" else now)
 
 
-def given_away(interp: Interpreter, value: Value, function: Function) -> None:
+def given_away(machine: Machine, value: Value, function: Function) -> None:
     """What a function gives that nobody in the program calls: its pipelines are for somebody else."""
     site = Site(function.module.path, function.definition.number)
     caller = Caller(None, function.name, None, known=False, definition=site)
-    where = interp.where()._replace(caller=caller)
-    for part in leaves_on(interp.path, value):
+    where = machine.where()._replace(caller=caller)
+    for part in leaves_on(machine.path, value):
         if isinstance(part, Dataset):
-            interp.emit(events.DatasetConsumed(site, where, part, "elsewhere", None))
+            machine.emit(events.DatasetConsumed(site, where, part, "elsewhere", None))
 
 
 def is_several(value: Value) -> bool:
@@ -160,34 +159,43 @@ _OF_DATASETS = (".zip", ".sample_from_datasets", ".choose_from_datasets")
 """Sources that go over other datasets and keep their batches."""
 
 
-def _batched(interp: Interpreter, dataset: Dataset, size: Value, site: Site) -> Dataset:
-    batch = Batch(size, site, interp.where(), members.blame(interp, site)[0])
+def element_of_any(machine: Machine, options: Join, node: ir.Node) -> Value | None:
+    """What stands for the elements of one of several pipelines that are distributed alike; None for other values."""
+    datasets = [option for _, option in options.alternatives if isinstance(option, Dataset)]
+    alike = {id(one.distributed) for one in datasets}
+    if len(datasets) < len(options.alternatives) or len(alike) > 1:
+        return None
+    return element_of(machine, datasets[0], node)
+
+
+def _batched(machine: Machine, dataset: Dataset, size: Value, site: Site) -> Dataset:
+    batch = Batch(size, site, machine.where(), blame.blame(machine, site)[0])
     result = dataset.but(batch=batch)
-    interp.emit(events.DatasetBatched(site, interp.where(), result, size))
+    machine.emit(events.DatasetBatched(site, machine.where(), result, size))
     return result
 
 
-def method(interp: Interpreter, receiver: Dataset, name: str, arguments: Arguments, site: Site) -> Value:
+def method(machine: Machine, receiver: Dataset, name: str, arguments: Arguments, site: Site) -> Value:
     """`dataset.method(…)`."""
     if name == "apply":
-        return _applied(interp, receiver, arguments, site)
+        return _applied(machine, receiver, arguments, site)
     if name == "__iter__":
         return receiver
     if name in ("get_next", "__next__", "next"):
-        consumed(interp, receiver, "next", site, None)
-        return element_of(interp, receiver, ir.Pass(site.node))
-    before = interp.operations
-    effects = _run_mapped(interp, arguments, site) if name in _TAKE_FUNCTIONS else ()
-    operations = interp.operations - before
+        consumed(machine, receiver, "next", site, None)
+        return element_of(machine, receiver, ir.Pass(site.node))
+    before = machine.operations
+    effects = _run_mapped(machine, arguments, site) if name in _TAKE_FUNCTIONS else ()
+    operations = machine.operations - before
     if name not in STEPS:
-        removed.method(interp, receiver, name, site)
+        removed.method(machine, receiver, name, site)
     if name == "as_numpy_iterator":
         return Items("iterator", None, None, ("call", ("attribute", symbol_of(receiver), name), site), (receiver,))
     if name not in STEPS or name in _NOT_DATASETS:
         return Unknown(("call", ("attribute", symbol_of(receiver), name), site))
     options = receiver.options
     if name == "with_options":
-        options = (*options, *_settings(interp, interp.choose(arguments.get("options", 0) or NONE), ""))
+        options = (*options, *_settings(machine, machine.choose(arguments.get("options", 0) or NONE), ""))
     stepped = receiver.but(steps=(*receiver.steps, Step(name, site, arguments, effects, operations)), options=options)
     if name == "unbatch":
         stepped.batch = None
@@ -195,17 +203,17 @@ def method(interp: Interpreter, receiver: Dataset, name: str, arguments: Argumen
         given = tuple(value for value in arguments.all() if isinstance(value, Dataset))
         stepped.inputs = (*stepped.inputs, *given)
     if name in _BATCHES:
-        size = interp.choose(arguments.get(_BATCHES[name], 0) or Unknown(("batch", site)))
-        return _batched(interp, stepped, size, site)
+        size = machine.choose(arguments.get(_BATCHES[name], 0) or Unknown(("batch", site)))
+        return _batched(machine, stepped, size, site)
     return stepped
 
 
-def _applied(interp: Interpreter, receiver: Dataset, arguments: Arguments, site: Site) -> Value:
-    function = interp.choose(arguments.get("transformation_func", 0) or Unknown(("apply", site)))
+def _applied(machine: Machine, receiver: Dataset, arguments: Arguments, site: Site) -> Value:
+    function = machine.choose(arguments.get("transformation_func", 0) or Unknown(("apply", site)))
     if isinstance(function, (Function, Partial)):
-        return interp.call(function, Arguments((receiver,)), site)
+        return machine.call(function, Arguments((receiver,)), site)
     if isinstance(function, Transformation):
-        return method(interp, receiver, function.method, function.arguments, site)
+        return method(machine, receiver, function.method, function.arguments, site)
     return receiver.but(steps=(*receiver.steps, Step("apply", site, arguments)))
 
 
@@ -213,28 +221,28 @@ MAX_SETTINGS_DEPTH = 2
 """Names in the longest dotted name of a setting: `threading.private_threadpool_size`."""
 
 
-def _settings(interp: Interpreter, value: Value, prefix: str) -> Iterator[tuple[str, Value]]:
+def _settings(machine: Machine, value: Value, prefix: str) -> Iterator[tuple[str, Value]]:
     """The settings that an object of `tf.data.Options` has by now, by dotted name."""
     if isinstance(value, Instance) and value.library in OPTIONS and prefix.count(".") < MAX_SETTINGS_DEPTH:
         for name, setting in value.attributes.items():
             if isinstance(setting, Instance):
-                yield from _settings(interp, setting, f"{prefix}{name}.")
+                yield from _settings(machine, setting, f"{prefix}{name}.")
             elif isinstance(setting, Value) and not name.startswith("."):
-                yield prefix + name, interp.choose(setting)
+                yield prefix + name, machine.choose(setting)
 
 
-def _run_mapped(interp: Interpreter, arguments: Arguments, site: Site) -> tuple[Effect, ...]:
+def _run_mapped(machine: Machine, arguments: Arguments, site: Site) -> tuple[Effect, ...]:
     """The function given to `map` and its like is traced and runs on the host, outside every scope. Gives the
     stateful operations in it."""
-    function = interp.choose(arguments.get("map_func", 0) or arguments.get("predicate", 0) or Unknown(("map", site)))
-    mark = len(interp.effects)
+    function = machine.choose(arguments.get("map_func", 0) or arguments.get("predicate", 0) or Unknown(("map", site)))
+    mark = len(machine.effects)
     if isinstance(function, (Layer, Model)) and function.cls is None:
-        of_layer(interp, function, site)
+        of_layer(machine, function, site)
     elif isinstance(function, (Function, Traced, Partial, Bound, Object, External)):
-        here = interp.context._replace(devices=(), scopes=(), replica=None, traced=site, mapped=site, loops=())
-        with interp.within(here):
+        here = machine.context._replace(devices=(), scopes=(), replica=None, traced=site, mapped=site, loops=())
+        with machine.within(here):
             element = (Tensor(site),) if isinstance(function, External) else (Tensor(site), Tensor(site))
-            interp.call(function, Arguments(element), site)
-    found = within(interp.effects[mark:], interp.path)
-    del interp.effects[mark:]
+            machine.call(function, Arguments(element), site)
+    found = effects_within(machine.effects[mark:], machine.path)
+    del machine.effects[mark:]
     return tuple(effect._replace(path=of_options(effect.path)) for effect in found)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
-from gpulint.analysis import calls
+from gpulint.analysis import tf_function
+from gpulint.analysis.machine import Machine
 from gpulint.analysis.symbols import symbol
 from gpulint.analysis.values import (
     NONE,
@@ -26,35 +26,34 @@ from gpulint.analysis.values import (
 from gpulint.places import Site
 from gpulint.syntax import ir
 
-if TYPE_CHECKING:
-    from gpulint.analysis.interpreter import Interpreter
 
-
-def decorate(interp: Interpreter, decorator: Value, function: Value, node: ir.Expr) -> Value:
-    """What a decorator makes of a function."""
-    site = interp.site(node)
+def decorate(machine: Machine, decorator: Value, function: Value, node: ir.Expr) -> Value:
+    """What a decorator makes of a function or a class."""
+    if isinstance(function, UserClass):
+        return _decorate_class(machine, decorator, function, node)
+    site = machine.site(node)
     origin = _library_of(decorator)
     if _is_profiler(decorator):
         return function
     if origin in _INJECTING:
         return behind(function, injected=True)
-    if isinstance(decorator, External) and (made := _by_library(interp, decorator.name, function, site)) is not None:
+    if isinstance(decorator, External) and (made := _by_library(machine, decorator.name, function, site)) is not None:
         return made
     if origin in _NOT_TRACING:
         return function
     if isinstance(decorator, Bound) and decorator.method in ("setter", "getter", "deleter"):
         return decorator.receiver
     if _is_of_program(decorator):
-        result = interp.choose(interp.call(decorator, Arguments((function,)), site))
+        result = machine.choose(machine.call(decorator, Arguments((function,)), site))
         if isinstance(result, (Function, Traced, Partial, Object, Descriptor, ContextManagerFunction)):
             return result
     return behind(function, opaque=True)
 
 
-def _by_library(interp: Interpreter, name: str, function: Value, site: Site) -> Value | None:
+def _by_library(machine: Machine, name: str, function: Value, site: Site) -> Value | None:
     """What a decorator makes of a function that is known by its name."""
     if name == "tensorflow.function":
-        return calls.trace(interp, function, NONE, site)
+        return tf_function.trace(machine, function, NONE, site)
     if name == "builtins.property":
         return Descriptor("property", function)
     if name == "functools.cached_property":
@@ -162,7 +161,7 @@ def behind(function: Value, *, opaque: bool = False, memoized: bool = False, inj
     return function.behind(opaque, memoized, injected) if isinstance(function, Function) else function
 
 
-def decorate_class(interp: Interpreter, decorator: Value, cls: UserClass, node: ir.Expr) -> Value:
+def _decorate_class(machine: Machine, decorator: Value, cls: UserClass, node: ir.Expr) -> Value:
     """What a decorator makes of a class. `dataclass` gives a constructor; one of the program's own may register the
     class, or give another one."""
     if isinstance(decorator, External) and decorator.name in (
@@ -175,8 +174,8 @@ def decorate_class(interp: Interpreter, decorator: Value, cls: UserClass, node: 
         if "__init__" in cls.namespace:
             cls.namespace["__init__"] = behind(cls.namespace["__init__"], injected=True)
     elif isinstance(decorator, Partial) and isinstance(decorator.function, External):
-        return decorate_class(interp, decorator.function, cls, node)
+        return _decorate_class(machine, decorator.function, cls, node)
     elif _is_of_program(decorator):
-        result = interp.choose(interp.call(decorator, Arguments((cls,)), interp.site(node)))
+        result = machine.choose(machine.call(decorator, Arguments((cls,)), machine.site(node)))
         return result if isinstance(result, (UserClass, Function, Partial)) else cls
     return cls

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
-from gpulint.analysis import events, members
+from gpulint.analysis import escape, events
+from gpulint.analysis.calls import handed_on
 from gpulint.analysis.contexts import Replica
+from gpulint.analysis.machine import Machine
 from gpulint.analysis.nesting import like, rebuilt
 from gpulint.analysis.values import (
     NONE,
@@ -17,9 +18,9 @@ from gpulint.analysis.values import (
     External,
     Function,
     Items,
-    Manager,
     Mapping,
     PerReplica,
+    ScopeManager,
     Strategy,
     Tensor,
     Unknown,
@@ -27,9 +28,6 @@ from gpulint.analysis.values import (
     Variable,
 )
 from gpulint.places import Site
-
-if TYPE_CHECKING:
-    from gpulint.analysis.interpreter import Interpreter
 
 _RUNS = frozenset({"run", "experimental_run", "experimental_run_v2"})
 _DISTRIBUTES = frozenset({"experimental_distribute_dataset", "experimental_distribute_values_from_function"})
@@ -42,26 +40,26 @@ _FROM_FUNCTION = frozenset(
 )
 
 
-def method(interp: Interpreter, strategy: Strategy, name: str, arguments: Arguments, site: Site) -> Value:
+def method(machine: Machine, strategy: Strategy, name: str, arguments: Arguments, site: Site) -> Value:
     """`strategy.name(…)`."""
     if name == "scope":
-        interp.emit(events.ScopeMade(site, interp.where(), strategy))
-        interp.emit(events.StrategyUsed(site, interp.where(), strategy, "scope"))
-        return Manager("scope", site, strategy)
+        machine.emit(events.ScopeMade(site, machine.where(), strategy))
+        machine.emit(events.StrategyUsed(site, machine.where(), strategy, "scope"))
+        return ScopeManager(site, strategy)
     if name in _RUNS:
-        return _run(interp, strategy, arguments, site)
+        return _run(machine, strategy, arguments, site)
     if name in _DISTRIBUTES or name in _FROM_FUNCTION:
-        return _distribute(interp, strategy, name, arguments, site)
+        return _distribute(machine, strategy, name, arguments, site)
     if name in ("reduce", "gather"):
-        interp.emit(events.StrategyUsed(site, interp.where(), strategy, "reduce"))
+        machine.emit(events.StrategyUsed(site, machine.where(), strategy, "reduce"))
         value = arguments.get("value", 1 if name == "reduce" else 0) or Unknown(("reduced", site))
         operation = _operation(arguments.get("reduce_op", 0)) if name == "reduce" else "gather"
-        interp.emit(events.Reduction(site, interp.where(), strategy, operation, value))
+        machine.emit(events.Reduction(site, machine.where(), strategy, operation, value))
         return Tensor(site)
     if name == "experimental_local_results":
-        value = interp.choose(arguments.get("value", 0) or Unknown(("results", site)))
+        value = machine.choose(arguments.get("value", 0) or Unknown(("results", site)))
         return Items("tuple", None, value.value if isinstance(value, PerReplica) else Tensor(site))
-    interp.emit(events.StrategyUsed(site, interp.where(), strategy, "attribute"))
+    machine.emit(events.StrategyUsed(site, machine.where(), strategy, "attribute"))
     return Unknown(("call", ("attribute", strategy.symbol, name), site))
 
 
@@ -73,45 +71,36 @@ def _operation(value: Value | None) -> str:
     return ""
 
 
-def _run(interp: Interpreter, strategy: Strategy, arguments: Arguments, site: Site) -> Value:
+def _run(machine: Machine, strategy: Strategy, arguments: Arguments, site: Site) -> Value:
     function = arguments.get("fn", 0) or Unknown(("function", site))
-    from gpulint.analysis.calls import handed_on
-
     args, kwargs = arguments.get("args", 1), arguments.get("kwargs", 2)
-    given = handed_on(interp, args, kwargs)
-    together, named = (interp.choose(value) if value is not None else None for value in (args, kwargs))
+    given = handed_on(machine, args, kwargs)
+    together, named = (machine.choose(value) if value is not None else None for value in (args, kwargs))
     parts = (together.element if isinstance(together, Items) and together.items is None else together, named)
     whole = tuple(value for value in parts if isinstance(value, (PerReplica, Tensor)))
     passed = (*given.all(), *whole)
-    interp.emit(events.StrategyUsed(site, interp.where(), strategy, "run"))
-    interp.emit(events.StrategyRun(site, interp.where(), strategy, function, passed, tuple(arguments.sites.values())))
+    machine.emit(events.StrategyUsed(site, machine.where(), strategy, "run"))
+    machine.emit(events.StrategyRun(site, machine.where(), strategy, function, passed, tuple(arguments.sites.values())))
     inner = Arguments(
         tuple(map(local, given.positional)), {key: local(value) for key, value in given.keywords.items()}, given.open
     )
-    before = interp.context
+    before = machine.context
     if strategy.is_multi_replica:
-        interp.context = before._replace(replica=Replica(site, strategy))
-    result = interp.each(function, lambda option: _enter(interp, option, inner, site), site)
-    interp.context = interp.context._replace(replica=before.replica)
+        machine.context = before._replace(replica=Replica(site, strategy))
+    result = machine.each(function, lambda option: _enter(machine, option, inner, site), site)
+    machine.context = machine.context._replace(replica=before.replica)
     return per_replica(result, strategy, site) if strategy.is_multi_replica else result
 
 
-def _enter(interp: Interpreter, function: Value, arguments: Arguments, site: Site) -> Value:
-    from gpulint.analysis import calls
-
+def _enter(machine: Machine, function: Value, arguments: Arguments, site: Site) -> Value:
     if isinstance(function, Function):
-        return calls.call_function(interp, function, arguments, site)
+        return machine.call_function(function, arguments, site)
     if isinstance(function, Bound) and isinstance(function.method, Function):
-        return calls.call_function(
-            interp,
-            function.method,
-            calls.with_receiver(function.receiver, arguments),
-            site,
-            function.receiver,
-        )
+        receiver = function.receiver
+        return machine.call_function(function.method, arguments.with_receiver(receiver), site, receiver)
     if isinstance(function, Unknown):
         return Unknown(("run", function.symbol, site))
-    return interp.call(function, arguments, site)
+    return machine.call(function, arguments, site)
 
 
 def local(value: Value) -> Value:
@@ -132,28 +121,28 @@ def per_replica(value: Value, strategy: Strategy, site: Site) -> Value:
     return rebuilt(value, change, partial(like, name=("run", site)), (Items, Mapping))
 
 
-def _distribute(interp: Interpreter, strategy: Strategy, name: str, arguments: Arguments, site: Site) -> Value:
-    interp.emit(events.StrategyUsed(site, interp.where(), strategy, "distribute"))
-    given = interp.choose(arguments.get("dataset", 0) or arguments.get("dataset_fn", 0) or NONE)
+def _distribute(machine: Machine, strategy: Strategy, name: str, arguments: Arguments, site: Site) -> Value:
+    machine.emit(events.StrategyUsed(site, machine.where(), strategy, "distribute"))
+    given = machine.choose(arguments.get("dataset", 0) or arguments.get("dataset_fn", 0) or NONE)
     if name in _FROM_FUNCTION:
-        made = interp.call(given, Arguments((Unknown(("input context", site)),)), site)
-        return interp.each(made, lambda one: _of_function(interp, strategy, name, one, site), site)
+        made = machine.call(given, Arguments((Unknown(("input context", site)),)), site)
+        return machine.each(made, lambda one: _of_function(machine, strategy, name, one, site), site)
     if name == "experimental_distribute_values_from_function":
-        members.escaped(interp, given, "passed", site)
+        escape.escaped(machine, given, "passed", site)
         return PerReplica(site, strategy, Tensor(site))
-    return interp.each(given, lambda one: _distributed(interp, strategy, name, one, site), site)
+    return machine.each(given, lambda one: _distributed(machine, strategy, name, one, site), site)
 
 
-def _of_function(interp: Interpreter, strategy: Strategy, name: str, made: Value, site: Site) -> Value:
-    interp.emit(events.DatasetDistributed(site, interp.where(), strategy, made, name))
+def _of_function(machine: Machine, strategy: Strategy, name: str, made: Value, site: Site) -> Value:
+    machine.emit(events.DatasetDistributed(site, machine.where(), strategy, made, name))
     if not isinstance(made, Dataset):
         return Dataset(site, name, (), None, strategy)
     inputs = (made.but(steps=()),)
     return Dataset(site, name, made.steps, None, strategy, None, made.arguments, inputs, made.options)
 
 
-def _distributed(interp: Interpreter, strategy: Strategy, name: str, given: Value, site: Site) -> Value:
-    interp.emit(events.DatasetDistributed(site, interp.where(), strategy, given, name))
+def _distributed(machine: Machine, strategy: Strategy, name: str, given: Value, site: Site) -> Value:
+    machine.emit(events.DatasetDistributed(site, machine.where(), strategy, given, name))
     if isinstance(given, Dataset):
         return given.but(distributed=strategy)
     return Dataset(site, "unknown", (), None, strategy)

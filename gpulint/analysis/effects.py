@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
-
 from gpulint.analysis.generators import give_names
+from gpulint.analysis.machine import Machine
 from gpulint.analysis.nesting import leaves_on
 from gpulint.analysis.paths import Literal, Path
 from gpulint.analysis.symbols import Symbol
@@ -25,23 +23,10 @@ from gpulint.knowledge.stateful import TABLE_LAYERS, effect_of, is_random_layer
 from gpulint.places import Site
 from gpulint.syntax import ir
 
-if TYPE_CHECKING:
-    from gpulint.analysis.interpreter import Interpreter
 
-
-def note(interp: Interpreter, kind: str, name: str, site: Site) -> None:
+def note(machine: Machine, kind: str, name: str, site: Site) -> None:
     """A stateful operation is called."""
-    interp.effects.append(Effect(kind, name, site, interp.path))
-
-
-def within(effects: Iterable[Effect], path: Path) -> tuple[Effect, ...]:
-    """Stateful operations of something that was come to on a path, with the conditions that it has itself."""
-    return tuple(effect._replace(path=effect.path - path) for effect in effects)
-
-
-def again(effects: Iterable[Effect], path: Path) -> Iterator[Effect]:
-    """The same where it happens on another path."""
-    return (effect._replace(path=effect.path | path) for effect in effects)
+    machine.effects.append(Effect(kind, name, site, machine.path))
 
 
 def of_options(path: Path) -> Path:
@@ -58,25 +43,25 @@ def _is_of_option(literal: Literal) -> bool:
     return isinstance(subject, Symbol) and "tensor" not in subject.words
 
 
-def of_object(interp: Interpreter, receiver: Object, name: str, site: Site) -> None:
+def of_object(machine: Machine, receiver: Object, name: str, site: Site) -> None:
     """A method of a random generator or a table is called."""
     if receiver.library.startswith("tensorflow.random."):
-        note(interp, "random", f"{receiver.library}.{name}", site)
+        note(machine, "random", f"{receiver.library}.{name}", site)
     elif receiver.library.startswith("tensorflow.lookup."):
-        note(interp, "other", f"{receiver.library}.{name}", site)
+        note(machine, "other", f"{receiver.library}.{name}", site)
 
 
-def of_op(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> None:
+def of_op(machine: Machine, name: str, arguments: Arguments, site: Site) -> None:
     """A library function is called that may be one. A Python function that gives names of files, with labels perhaps,
     is "names": what they name is read by others."""
     kind = effect_of(name)
     if kind == "python":
-        types = leaves_on(interp.path, arguments.get("Tout", 2) or NONE)
+        types = leaves_on(machine.path, arguments.get("Tout", 2) or NONE)
         named = [one.name if isinstance(one, External) else "" for one in types]
-        given = interp.choose(arguments.get("func", 0) or NONE)
+        given = machine.choose(arguments.get("func", 0) or NONE)
         kind = "names" if give_names(named) else "array" if _is_of_arrays(given) else kind
     if kind is not None:
-        note(interp, kind, name, site)
+        note(machine, kind, name, site)
 
 
 def _is_of_arrays(value: Value) -> bool:
@@ -90,13 +75,13 @@ def _is_of_arrays(value: Value) -> bool:
     )
 
 
-def of_layer(interp: Interpreter, layer: Object, site: Site) -> None:
+def of_layer(machine: Machine, layer: Object, site: Site) -> None:
     """A layer or model is called that may draw random numbers."""
     if (name := drawing(layer)) is not None:
         seed = layer.attributes.get(SEED)
-        note(interp, "random", f"{name}#{symbol_of(seed).digest}" if isinstance(seed, Value) else name, site)
+        note(machine, "random", f"{name}#{symbol_of(seed).digest}" if isinstance(seed, Value) else name, site)
     elif isinstance(layer, Layer) and layer.library in TABLE_LAYERS:
-        note(interp, "other", layer.library, site)
+        note(machine, "other", layer.library, site)
 
 
 def drawing(layer: Object) -> str | None:

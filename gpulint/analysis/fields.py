@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from gpulint.analysis import calls
+from gpulint.analysis.machine import Machine
 from gpulint.analysis.values import NONE, Arguments, Factory, Instance, Mapping, Object, Unknown, UserClass, Value
 from gpulint.places import Site
 from gpulint.syntax import ir
 
-if TYPE_CHECKING:
-    from gpulint.analysis.interpreter import Interpreter
 
-
-def field(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+def field(machine: Machine, arguments: Arguments, site: Site) -> Value:
     """`dataclasses.field(…)` and its like: the field's default, or what makes one for each instance."""
     factory = arguments.get("default_factory") or arguments.get("factory")
     if factory is not None:
-        return Factory(interp.choose(factory))
+        return Factory(machine.choose(factory))
     return arguments.get("default", 0) or Unknown(("field", site))
 
 
-def factory(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+def factory(machine: Machine, arguments: Arguments, site: Site) -> Value:
     """`attr.Factory(…)`."""
-    return Factory(interp.choose(arguments.get("factory", 0) or NONE))
+    return Factory(machine.choose(arguments.get("factory", 0) or NONE))
 
 
-def namespace(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+def namespace(machine: Machine, arguments: Arguments, site: Site) -> Value:
     """`types.SimpleNamespace(…)` and its like: an object with these attributes."""
-    made = Instance(site, interp.where())
-    given = interp.choose(arguments.positional[0]) if arguments.positional else None
+    made = Instance(site, machine.where())
+    given = machine.choose(arguments.positional[0]) if arguments.positional else None
     for name, value in {**(given.entries if isinstance(given, Mapping) else {}), **arguments.keywords}.items():
-        interp.state.write(made.attributes, str(name), value)
+        machine.state.write(made.attributes, str(name), value)
     return made
 
 
-def fill(interp: Interpreter, cls: UserClass, made: Object, arguments: Arguments, site: Site) -> None:
+def fill(machine: Machine, cls: UserClass, made: Object, arguments: Arguments, site: Site) -> None:
     """What the constructor does that nobody wrote: fields in the order of their annotations, those of bases first. With
     a base that is not known, such as a `namedtuple(…)`, what it is given by keyword is taken for fields."""
     for position, name in enumerate(_names(cls)):
@@ -44,15 +39,15 @@ def fill(interp: Interpreter, cls: UserClass, made: Object, arguments: Arguments
             found = cls.find(name)
             value = found[0] if found is not None else None
             if isinstance(value, Factory):
-                value = interp.call(value.function, Arguments(), site)
+                value = machine.call(value.function, Arguments(), site)
         if not isinstance(value, Value):
             value = Unknown(("field", made.symbol, name))
-        interp.state.write(made.attributes, name, value)
+        machine.state.write(made.attributes, name, value)
     if cls.is_open:
         for name, value in arguments.keywords.items():
-            interp.state.write(made.attributes, name, value)
+            machine.state.write(made.attributes, name, value)
     if (after := cls.find("__post_init__")) is not None:
-        calls.call_method(interp, made, after[0], Arguments((), {}, arguments.open), site)
+        machine.call_method(made, after[0], Arguments((), {}, arguments.open), site)
 
 
 def _names(cls: UserClass) -> list[str]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gpulint.analysis import events, host
+from gpulint.analysis.machine import Machine
 from gpulint.analysis.nesting import leaves_on
 from gpulint.analysis.paths import EVERYWHERE, Path
 from gpulint.analysis.state import join
@@ -25,9 +24,6 @@ from gpulint.analysis.values import (
 )
 from gpulint.places import Site
 from gpulint.syntax import ir
-
-if TYPE_CHECKING:
-    from gpulint.analysis.interpreter import Interpreter
 
 METHODS = frozenset({"gradient", "jacobian", "batch_jacobian"})
 """Methods of a tape that take a gradient."""
@@ -65,24 +61,24 @@ _KEEPS = frozenset(
 """Ops that leave a sum of gradients one."""
 
 
-def taken(interp: Interpreter, loss: Value, sources: Value | None, site: Site, tape: Tape | None = None) -> Value:
+def taken(machine: Machine, loss: Value, sources: Value | None, site: Site, tape: Tape | None = None) -> Value:
     """`tape.gradient(loss, sources)`."""
     for one in leaves_on(EVERYWHERE, loss):
         if isinstance(one, Tensor) and not one.from_data:
             one.on_host = False  # it is computed of variables, whatever else it is computed of
     gradient = Tensor(site)
-    gradient.gradient = Gradient(site, interp.where(), loss, False, False, frozenset({Summand(gradient.serial)}))
+    gradient.gradient = Gradient(site, machine.where(), loss, False, False, frozenset({Summand(gradient.serial)}))
     several = not isinstance(sources, (Variable, Tensor))
     result: Value = Items("list", None, gradient, ("gradients", site)) if several else gradient
-    interp.emit(
+    machine.emit(
         events.GradientTaken(
             site,
-            interp.where(),
+            machine.where(),
             loss,
             result,
             tape,
-            interp.choose(interp.policy["global"]),
-            _written(interp.frame.definition, site) if tape is not None and tape.is_persistent else (),
+            machine.choose(machine.library_state.policy["global"]),
+            _written(machine.frame.definition, site) if tape is not None and tape.is_persistent else (),
             any(
                 isinstance(one, Tensor) and one.gradient is not None and one.gradient.site == site
                 for one in leaves_on(EVERYWHERE, sources or NONE)
@@ -176,10 +172,10 @@ def within(value: Value | None) -> tuple[Tensor, ...]:
     return tuple(one for one in leaves_on(EVERYWHERE, value) if isinstance(one, Tensor) and one.gradient is not None)
 
 
-def given(interp: Interpreter, value: Value | None) -> tuple[Tensor, ...]:
+def given(machine: Machine, value: Value | None) -> tuple[Tensor, ...]:
     """The gradient tensors that `apply_gradients` is given, those too that the host made again."""
     found = within(value)
-    if not found and (gradient := host.gradient_in(interp, leaves_on(interp.path, value or NONE))) is not None:
+    if not found and (gradient := host.gradient_in(machine, leaves_on(machine.path, value or NONE))) is not None:
         found = (Tensor(gradient.site, gradient=gradient),)
     return found
 

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpulint.analysis import events
+from gpulint.analysis.machine import Machine
 from gpulint.analysis.names import words
 from gpulint.analysis.paths import EVERYWHERE, Path
 from gpulint.analysis.state import alternatives
-from gpulint.analysis.symbols import Symbol, symbol
+from gpulint.analysis.symbols import HOST_READ, Symbol, symbol
 from gpulint.analysis.values import Arguments, Gradient, Items, Join, Tensor, Unknown, Value, known, symbol_of
 from gpulint.places import Site
-
-if TYPE_CHECKING:
-    from gpulint.analysis.interpreter import Interpreter
-
-READ = "host read"
-"""The head of the symbol of what was read from a tensor."""
 
 READS = frozenset({"float", "int", "bool", "numpy", "print", "format"})
 """Ways to look at a tensor for which the host waits."""
@@ -57,29 +52,36 @@ _OF_EAGER_CODE = frozenset({"float", "int", "numpy"})
 """Reads that raise where a function is traced: one that does them is not, whatever its decorator is."""
 
 
-def read(interp: Interpreter, tensor: Tensor, how: str, site: Site) -> None:
+def read(machine: Machine, tensor: Tensor, how: str, site: Site) -> None:
     """The program looks at the content of a tensor."""
-    context = interp.context
+    context = machine.context
     if how not in READS or tensor.from_data or tensor.shape_of or tensor.on_host:
         return
     is_eager = not context.may_be_traced or (context.may_be_eager and how in _OF_EAGER_CODE)
     if context.loops and is_eager and not context.is_on_cpu:
         if tensor.gradient is not None:
-            interp.gradients_read[site] = tensor.gradient
-        interp.emit(events.TensorRead(site, interp.where(), tensor, how))
+            machine.library_state.gradients_read[site] = tensor.gradient
+        machine.emit(events.TensorRead(site, machine.where(), tensor, how))
 
 
-def gradient_in(interp: Interpreter, values: Iterable[Value]) -> Gradient | None:
+def gradient_in(machine: Machine, values: Iterable[Value]) -> Gradient | None:
     """The gradient of which the host computed one of some values."""
     places = (place for one in values if type(one) is Unknown for place in reads_in(one.symbol))
-    return next((interp.gradients_read[place] for place in places if place in interp.gradients_read), None)
+    return next(
+        (
+            machine.library_state.gradients_read[place]
+            for place in places
+            if place in machine.library_state.gradients_read
+        ),
+        None,
+    )
 
 
 def is_known_host(value: Value) -> bool:
     """Whether a value that is not known is a number or an array of the host for certain: it was read from a tensor, or
     Python or NumPy computed it."""
     name = symbol_of(value)
-    return name.parts[0] in _NUMBERS or any(word == READ or word.startswith("numpy.") for word in name.words)
+    return name.parts[0] in _NUMBERS or any(word == HOST_READ or word.startswith("numpy.") for word in name.words)
 
 
 _NUMBERS = frozenset({"float", "int", "len", "index", "counter"})
@@ -88,15 +90,15 @@ _NUMBERS = frozenset({"float", "int", "len", "index", "counter"})
 
 def fetched(site: Site, how: str) -> Value:
     """What was read from a tensor at `site`: a Python number or a NumPy array."""
-    return Unknown((READ, site, how))
+    return Unknown((HOST_READ, site, how))
 
 
 @lru_cache(maxsize=8192)
 def reads_in(symbol: Symbol) -> tuple[Site, ...]:
     """Where the tensors were read of which a value was computed on the host."""
-    if symbol.parts[0] == READ:
+    if symbol.parts[0] == HOST_READ:
         return (symbol.parts[1],)
-    return tuple(dict.fromkeys(_reads_among(symbol.parts))) if READ in symbol.words else ()
+    return tuple(dict.fromkeys(_reads_among(symbol.parts))) if HOST_READ in symbol.words else ()
 
 
 def _reads_among(parts: tuple[Any, ...]) -> Iterator[Site]:
@@ -124,33 +126,33 @@ def content(value: Value) -> Value:
     return value
 
 
-def passed(interp: Interpreter, name: str, arguments: Arguments, site: Site, owner: str = "") -> None:
+def passed(machine: Machine, name: str, arguments: Arguments, site: Site, owner: str = "") -> None:
     """Host values go to a function or method of that name; `owner` is what its class or its object is called. What a
     `tf.function` is given, the device has again."""
-    if not interp.context.loops or interp.context.traced is not None:
+    if not machine.context.loops or machine.context.traced is not None:
         return
-    given = (side for value in arguments.all() for side in _sides(value, interp.path))
+    given = (side for value in arguments.all() for side in _sides(value, machine.path))
     found = list(dict.fromkeys(place for side in given for place in reads_in(side)))
     if found and not _notes_down(name) and words(owner).isdisjoint(_LOGGERS):
-        interp.emit(events.HostValueUsed(site, interp.where(), tuple(found), name))
+        machine.emit(events.HostValueUsed(site, machine.where(), tuple(found), name))
 
 
-def used(interp: Interpreter, value: Value, site: Site) -> None:
+def used(machine: Machine, value: Value, site: Site) -> None:
     """A value decides what the host does next (an index)."""
-    if not interp.context.loops or interp.context.traced is not None or type(value) not in (Unknown, Join):
+    if not machine.context.loops or machine.context.traced is not None or type(value) not in (Unknown, Join):
         return
-    found = tuple(dict.fromkeys(place for side in _sides(value, interp.path) for place in reads_in(side)))
+    found = tuple(dict.fromkeys(place for side in _sides(value, machine.path) for place in reads_in(side)))
     if found:
-        interp.emit(events.HostValueUsed(site, interp.where(), found, ""))
+        machine.emit(events.HostValueUsed(site, machine.where(), found, ""))
 
 
-def awaited(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> None:
+def awaited(machine: Machine, name: str, arguments: Arguments, site: Site) -> None:
     """A function of that dotted name is called, which may wait for a person."""
-    if not interp.context.loops or name not in _AWAITS:
+    if not machine.context.loops or name not in _AWAITS:
         return
     given = arguments.get(_AWAITS[name], 0)
     if given is None or known(given) == 0 or _AWAITS[name] != "delay":
-        interp.emit(events.PersonAwaited(site, interp.where()))
+        machine.emit(events.PersonAwaited(site, machine.where()))
 
 
 _AWAITS = {
@@ -163,19 +165,19 @@ _AWAITS = {
 """Functions that wait for a person, and their first argument: with a `delay` of milliseconds they do not wait long."""
 
 
-def decided(interp: Interpreter, guard: Path, site: Site) -> None:
+def decided(machine: Machine, guard: Path, site: Site) -> None:
     """What a condition is about decides whether a loop goes on."""
     for literal in guard:
         sides = (literal.condition.subject, literal.condition.operand)
         found = tuple(read for side in sides if isinstance(side, Symbol) for read in reads_in(side))
         if found:
-            interp.emit(events.HostValueUsed(site, interp.where(), found, ""))
+            machine.emit(events.HostValueUsed(site, machine.where(), found, ""))
 
 
 def symbols(arguments: Arguments, site: Site) -> tuple[Symbol, ...]:
     """The symbols of what a host function is given: tensors are read by it, at `site`."""
     return tuple(
-        Symbol((READ, site, "numpy"))
+        Symbol((HOST_READ, site, "numpy"))
         if isinstance(value, Tensor) and not value.from_data and not value.static
         else _content(value)
         for value in arguments.all()
@@ -195,7 +197,7 @@ def _content(value: Value) -> Symbol:
 def _options_read(value: Value) -> tuple[Symbol, ...]:
     """What a value may be, or says something about, that was computed of what was read from tensors."""
     sides = _sides(value, EVERYWHERE) if type(value) is Join else (symbol_of(value),)
-    return tuple(dict.fromkeys(side for side in sides if READ in side.words))
+    return tuple(dict.fromkeys(side for side in sides if HOST_READ in side.words))
 
 
 def is_array(value: Value) -> bool:

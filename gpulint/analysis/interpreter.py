@@ -1,307 +1,46 @@
-"""The abstract machine: frames, paths, bounds, forks and calls.
-
-It runs a program's statements in order and lets the other modules of this package say what each expression,
-statement and library call means. What it cannot know becomes Unknown.
-"""
+"""Python's semantics on the abstract machine."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TypeAlias
 
-from gpulint.analysis import calls, expressions, statements
-from gpulint.analysis.contexts import Caller, Context, Where
-from gpulint.analysis.control import NORMAL, STOPS, Exhausted, Halts
-from gpulint.analysis.events import Event, FunctionEntered, FunctionHandedOver, LoopEntered, OpCalled
-from gpulint.analysis.filling import Uses, uses_of
-from gpulint.analysis.paths import EVERYWHERE, Condition, Path, compatible, one_of
-from gpulint.analysis.repeats import History, Run
-from gpulint.analysis.state import Changes, Outcome, State, choose, common_path, join
-from gpulint.analysis.symbols import Symbol
-from gpulint.analysis.truth import truth
-from gpulint.analysis.values import (
-    Arguments,
-    Constant,
-    ContextManagerFunction,
-    Dataset,
-    Descriptor,
-    Effect,
-    Function,
-    Gradient,
-    Join,
-    Model,
-    Object,
-    Optimizer,
-    Traced,
-    Unknown,
-    UserClass,
-    Value,
-    same,
-)
+from gpulint.analysis import access, calls, expressions, statements
+from gpulint.analysis.contexts import Context
+from gpulint.analysis.control import NORMAL, STOPS, Halts
+from gpulint.analysis.library_semantics import LibrarySemantics
+from gpulint.analysis.machine import Machine
+from gpulint.analysis.modules import ModuleScope, Project
+from gpulint.analysis.plan import Plan
+from gpulint.analysis.state import Outcome
+from gpulint.analysis.values import Arguments, Function, Unknown, UserClass, Value
 from gpulint.places import Site
 from gpulint.syntax import ir
-from gpulint.syntax.formulas import is_formula
 
-if TYPE_CHECKING:
-    from gpulint.analysis.generators import Work
-    from gpulint.analysis.modules import ModuleScope, Project
-    from gpulint.analysis.plan import Plan
-
-MAX_STEPS = 30_000
-"""Expressions and statements evaluated for one program before the rest of it is given up."""
-
-MAX_ENTRY_STEPS = 20_000
-"""The same for one entry point that nobody calls."""
-
-MAX_STEPS_OF_ALL = 120_000
-"""The same for a program and all its entry points."""
-
-MAX_CALL_STEPS = 2_000
-"""Steps of one call that are too many once the program's are used up: the call is given up in place of the program."""
-
-EXTENSION = 5_000
-"""Steps that the program gets then, or where no call took many."""
-
-MAX_EXTENSIONS = 10
-"""Extensions for one program."""
-
-MAX_FORKS = 8
-"""Ways in which one statement is run separately; the others are taken as one."""
+Importer: TypeAlias = Callable[[Machine, str, str, Site | None], ModuleScope | None]
+"""Runs a module of the project, by path and dotted name, for the statement at a place."""
 
 
-class Frame:
-    """One activation of a function, a class body or a module."""
-
-    __slots__ = (
-        "branches",
-        "caller",
-        "closure",
-        "context",
-        "declared",
-        "definition",
-        "enters",
-        "exits",
-        "goes_over",
-        "is_given_up",
-        "locals",
-        "mark",
-        "module",
-        "on_yield",
-        "parent",
-        "path",
-        "receiver",
-        "returns_here",
-        "yielded",
-    )
+class Interpreter(Machine):
+    """Runs statements and expressions of Python."""
 
     def __init__(
         self,
-        module: ModuleScope,
-        local_names: dict[str, Any],
-        closure: tuple[dict[str, Any], ...],
-        caller: Caller,
-        parent: Frame | None,
-        definition: ir.FunctionDef | ir.Lambda | ir.ClassDef | None = None,
-        receiver: Value | None = None,
+        project: Project,
+        scope: ModuleScope,
+        plan: Plan,
+        library: Callable[[Machine], LibrarySemantics],
+        importer: Importer,
     ) -> None:
-        self.module = module
-        self.locals = local_names
-        self.closure = closure
-        self.caller = caller
-        self.parent = parent
-        self.definition = definition
-        self.receiver = receiver
-        self.declared: dict[str, dict[str, Any]] = {}
-        self.exits: list[tuple[Outcome, Value, Context]] = []
-        self.mark = 0
-        self.path: Path = EVERYWHERE
-        self.context = Context()
-        self.branches = 0
-        self.enters = False
-        """It enters context managers by hand, which stay entered after it."""
-        self.is_given_up = False
-        """It took too many steps: the rest of it was not run."""
-        self.returns_here = False
-        """It has one way out, and the present state is the one there."""
-        self.on_yield: Callable[[Value], None] | None = None
-        self.yielded: list[tuple[Path, Value]] = []
-        self.goes_over: tuple[Dataset, ...] = ()
-        """The datasets that loops go over around what it yields."""
-
-    def entry(self) -> Frame:
-        """This module's frame as the start of a call chain of which nothing is known."""
-        return Frame(self.module, self.locals, (), Caller(None, "", None, False), None)
-
-
-class LoopRecord:
-    """Ways out of the loop being run."""
-
-    __slots__ = ("breaks", "continues", "mark")
-
-    def __init__(self, mark: int) -> None:
-        self.mark = mark
-        self.breaks: list[Outcome] = []
-        self.continues: list[Outcome] = []
-
-
-class Interpreter:
-    """Runs one program (a file as it would be run or imported) and writes its events to a Plan."""
-
-    def __init__(self, project: Project, scope: ModuleScope, plan: Plan) -> None:
-        self.project = project
-        self.plan = plan
-        self.state = State()
-        self.path: Path = EVERYWHERE
-        self.assured: Path = EVERYWHERE
-        self.demands: frozenset[tuple[Path, Path]] = frozenset()
-        self.context = Context()
-        self.is_private = False
-        """Whether a name of TensorFlow's private copy of Keras 2 is being called."""
-        self.runtime: dict[str, Any] = {"state": Constant("no"), "since": Constant(None)}
-        self.environment: dict[str, Any] = {}
-        self.configuration: dict[str, Any] = {}
-        self.imported_with: dict[str, Any] | None = None
-        """The configuration that an import of the file leaves: without what follows `if __name__ == "__main__":`."""
-        self.steps = 0
-        self.step_limit = MAX_STEPS
-        self.extensions = MAX_EXTENSIONS
-        self.started: list[int] = []
-        """For each call that is being run, the steps before it."""
-        self.loops: list[LoopRecord] = []
-        self.active: list[object] = []
-        self.entered: set[int] = set()
-        self.executions: dict[Any, list[Run]] = {}
-        self.models: dict[Symbol, Model] = {}
-        """Those that are not known, but compiled as only Keras's are, by what they are called."""
-        self.tuners: dict[Symbol, Arguments] = {}
-        """What tuners of KerasTuner were made of, by what they are called."""
-        self.properties: dict[Symbol, Object] = {}
-        """Library objects of which something was read that could be called once, by what stands for that."""
-        self.optimizers: dict[Symbol, Optimizer] = {}
-        """Those that are not known, by the name of the method that applies gradients."""
-        self.generator: Work | None = None
-        """What the generator is seen to do that is run for a pipeline, if one is."""
-        self.effects: list[Effect] = []
-        """Stateful operations so far."""
-        self.options: dict[object, str | None] = {}
-        """Types of the options of the command line, by the names of their attributes."""
-        self.policy: dict[str, Any] = {"global": Constant("float32")}
-        """Keras's global dtype policy, by name."""
-        self.branches = 0
-        """Forks and loops around the present place: a state inside is taken back at their end."""
-        self.diverged: list[tuple[Outcome, Context]] = []
-        """Paths that ended with different scopes open and are not joined yet."""
-        self.import_depth = 0
-        self.imported: set[str] = set()
-        self.histories: defaultdict[tuple[int, ...], History] = defaultdict(History)
-        """The runs of each function definition, by id."""
-        self.noted = 0
-        """Events so far, other than that a function is entered or handed over."""
-        self.happened = 0
-        """Those of them that say more than that an operation is called or a loop is entered."""
-        self.operations = 0
-        """Operations so far that were called."""
-        self.instances: dict[int, tuple[Value, Changes]] = {}
-        """For each class that only entry points use, the instance that they share and what making it changed."""
-        self.gradients_read: dict[Site, Gradient] = {}
-        """The gradients that the host looks at, by the place."""
-        self.filled: Changes = {}
-        """What entry points changed that others read."""
-        self.module_frame = Frame(scope, scope.globals, (), Caller(None, "", None, True), None)
-        self.frame = self.module_frame
-
-    def release(self) -> None:
-        """Take back what the program changed in modules that others share, and let go of what only the garbage
-        collector would find: functions know the scopes that they are in."""
-        self.state.take_back(0)
-        self.plan.events.clear()
-        self.instances.clear()
-        self.filled.clear()
-        self.executions.clear()
-        for cls in self.plan.classes.values():
-            cls.namespace.clear()
-        self.module_frame.module.release()
-        self.plan.release = _nothing
-
-    # ------------------------------------------------------------------ places and events
-
-    def site(self, node: ir.Node) -> Site:
-        return Site(self.frame.module.path, node.number)
-
-    def where(self) -> Where:
-        graph_mode = self.frame.module.graph_mode
-        return Where(self.context, self.path, self.frame.caller, graph_mode, self.assured, self.demands)
-
-    def emit(self, event: Event) -> None:
-        self.plan.events.append(event)
-        if type(event) not in (FunctionEntered, FunctionHandedOver):
-            self.noted += 1
-            self.operations += type(event) is OpCalled
-            self.happened += type(event) not in (OpCalled, LoopEntered)
-
-    # --------------------------------------------------------------------- running syntax
+        super().__init__(project, scope, plan, library)
+        self._importer = importer
 
     def evaluate(self, node: ir.Expr) -> Value:
-        """The value of an expression on the present path."""
         self.steps += 1
         if self.steps > self.step_limit:
-            self._run_out()
+            self.run_out()
         return expressions.EVALUATE[type(node)](self, node)
-
-    def goes_on(self, taken: int, site: Site | None) -> bool:
-        """Whether the program goes on after a call that took too many steps: what the call gives is not known then.
-
-        So a network that is built at length does not hide the loop that trains it.
-        """
-        if taken < MAX_CALL_STEPS or not self.extensions:
-            return False
-        self._extend(site or Site(self.plan.path, 0))
-        self.plan.is_complete = False
-        return True
-
-    def _extend(self, site: Site) -> None:
-        self.extensions -= 1
-        self.step_limit = self.steps + EXTENSION
-        self.plan.reached("steps", site)
-
-    def _run_out(self) -> None:
-        """The steps are used up: go on if no single call took many of them. Raises Exhausted."""
-        first = self.started[0] if self.started else 0
-        one = any(
-            self.steps - started >= MAX_CALL_STEPS and started - first >= MAX_CALL_STEPS for started in self.started
-        )
-        if one or not self.extensions:
-            raise Exhausted
-        self._extend(Site(self.plan.path, 0))
-
-    @contextmanager
-    def within(self, context: Context) -> Iterator[None]:
-        """Run something in another context: where a path ends in it, nothing around it does."""
-        before, self.context = self.context, context
-        try:
-            yield
-        except Halts:
-            pass
-        self.context = before
-
-    @contextmanager
-    def aside(self, steps: int) -> Iterator[None]:
-        """Run something for what it shows: it may take so many steps, which count for nobody, and changes nothing."""
-        path, context, branches, active = self.path, self.context, self.branches, len(self.active)
-        limit, extensions, started = self.step_limit, self.extensions, self.steps
-        self.step_limit, self.extensions = min(limit, self.steps + steps), 0
-        mark = self.state.mark()
-        try:
-            yield
-        except (Halts, Exhausted):
-            pass
-        self.state.take_back(mark)
-        self.path, self.context, self.branches, self.diverged = path, context, branches, []
-        del self.active[active:]
-        self.step_limit, self.extensions = limit + self.steps - started, extensions
 
     def execute(self, block: Sequence[ir.Statement]) -> int:
         """Run statements until one does not fall through.
@@ -312,7 +51,7 @@ class Interpreter:
         for index, statement in enumerate(block):
             self.steps += 1
             if self.steps > self.step_limit:
-                self._run_out()
+                self.run_out()
             try:
                 if statements.EXECUTE[type(statement)](self, statement):
                     return STOPS
@@ -334,267 +73,32 @@ class Interpreter:
 
         return run
 
-    def settle(self) -> None:
-        """Join paths that left different scopes open, at the end of what the scopes belong to."""
-        if self.diverged:
-            diverged, self.diverged = self.diverged, []
-            self.state.join([outcome for outcome, _ in diverged], self.path)
-
     def call(self, function: Value, arguments: Arguments, site: Site) -> Value:
-        """What calling a value gives."""
         return calls.call(self, function, arguments, site)
 
-    def call_entry(self, function: Value, arguments: Arguments, site: Site, receiver: Value | None = None) -> Value:
-        """Call a function that nobody in the program calls. What it gives: None where it is not followed."""
-        if isinstance(function, Traced):
-            self.context = calls.inside(self.context, function)
-            function = function.function
-        if isinstance(function, Function):
-            return calls.call_function(self, function, arguments, site, receiver)
-        return Constant(None)
+    def call_method(self, receiver: Value, method: Value, arguments: Arguments, site: Site) -> Value:
+        return calls.call_method(self, receiver, method, arguments, site)
 
-    def made_since(self, mark: int) -> Changes:
-        """What has changed since a mark, but for the process: that is as whoever calls has it."""
-        process = {id(one) for one in (self.runtime, self.configuration, self.environment, self.policy)}
-        return {key: one for key, one in self.state.changes_since(mark).items() if key[0] not in process}
+    def call_function(
+        self, function: Function, arguments: Arguments, site: Site, receiver: Value | None = None
+    ) -> Value:
+        return calls.call_function(self, function, arguments, site, receiver)
 
-    def frame_for(self, function: Function, caller: Caller, receiver: Value | None) -> Frame:
-        """A frame for one activation of a function."""
-        return Frame(function.module, {}, function.closure, caller, self.frame, function.definition, receiver)
+    def get_attribute(self, receiver: Value, name: str, node: ir.Node) -> Value:
+        return access.attribute(self, receiver, name, node)
 
-    def owner_of(self, frame: Frame) -> UserClass | None:
-        """The class whose body defined the function of a frame, looked for through the frames around it."""
-        if not isinstance(frame.receiver, Object) or frame.receiver.cls is None:
-            return None
-        return _defining_class(frame.receiver.cls, frame.definition)
-
-    def words_of(self, definition: ir.Statement | ir.Lambda) -> frozenset[str]:
-        """The names that a definition's body or another statement reads, attributes included."""
-        known = self.project.definition_words
-        words = known.get(definition)
-        if words is None:
-            words = known[definition] = frozenset(words_in(definition))
-        return words
-
-    def uses_of(self, definition: ir.FunctionDef | ir.Lambda) -> Uses:
-        """What a definition fills in for others, and what it reads."""
-        known = self.project.uses
-        uses = known.get(definition)
-        if uses is None:
-            uses = known[definition] = uses_of(definition)
-        return uses
-
-    def is_formula(self, definition: ir.FunctionDef | ir.Lambda) -> bool:
-        """Whether a function does nothing but arithmetic."""
-        known = self.project.formulas
-        formula = known.get(definition)
-        if formula is None:
-            formula = known[definition] = is_formula(definition)
-        return formula
+    def instantiate_unknown(self, owner: UserClass, site: Site) -> Value:
+        if owner.serial in self.instances:
+            made, changes = self.instances[owner.serial]
+            self.state.apply({**changes, **self.filled})
+            return made
+        mark = self.state.mark()
+        made = Unknown(("instance", owner.module.path, owner.name))
+        self.instances[owner.serial] = (made, {})
+        with suppress(Halts):
+            made = self.library.instantiate(owner, Arguments((), {}, True), site)
+        self.instances[owner.serial] = (made, self.made_since(mark))
+        return made
 
     def run_module(self, path: str, dotted: str, site: Site | None = None) -> ModuleScope | None:
-        """Import a module of the project; its effect on the process becomes the program's, where the statement that
-        first imports it stands at `site`."""
-        from gpulint.analysis import process
-        from gpulint.analysis.program import run_import
-
-        run = run_import(self.project, path, dotted, self.plan.target, self.import_depth + 1)
-        if run is None:
-            return None
-        if site is not None:
-            process.imported(self, run.left, site)
-        process.initialised(self, run.left, path)
-        return run.scope
-
-    # --------------------------------------------------------------------- paths and forks
-
-    def choose(self, value: Value) -> Value:
-        """What of a value is possible on the present path."""
-        return value if type(value) is not Join else choose(value, self.path)
-
-    def assure(self, guard: Path) -> None:
-        """Remember what holds wherever the loop goes on, unless an exception is caught inside it."""
-        loops = self.context.loops
-        if guard and len(self.context.handlers) == (loops[-1].handlers if loops else 0):
-            self.assured |= guard
-
-    def demand(self, path: Path, guard: Path) -> None:
-        """Remember what the program ends with an error without on a path, unless that may be caught."""
-        if not guard <= path and not self.context.handlers:
-            self.demands |= {(path, guard - path)}
-
-    def fork(self, arms: list[tuple[Path, Callable[[], int]]]) -> int:
-        """Run each arm from the present state on its own path, then join what they changed.
-
-        Arms whose path contradicts the present one are not run. Falls through when an arm does.
-        """
-        base, before = self.path, self.context
-        possible = [(guard, run) for guard, run in arms if compatible(base, guard)]
-        if len(possible) == 1:
-            guard, run = possible[0]
-            if len(arms) > 1:
-                self.path |= guard
-            return run()
-        outcomes: list[Outcome] = []
-        contexts: list[Context] = []
-        for guard, run in possible:
-            mark = self.state.mark()
-            self.path, self.context = base | guard, before
-            if self._runs(run):
-                changes = self.state.changes_since(mark)
-                if self.diverged:
-                    for outcome, context in self.diverged:
-                        outcomes.append(Outcome(outcome.path, {**changes, **outcome.changes}))
-                        contexts.append(context)
-                else:
-                    outcomes.append(Outcome(self.path, changes))
-                    contexts.append(self.context)
-            self.diverged = []
-            self.state.take_back(mark)
-        self.path, self.context = base, before
-        if not outcomes:
-            return STOPS
-        self.path = common_path(outcomes)
-        if any(context != contexts[0] for context in contexts):
-            self.diverged = list(zip(outcomes, contexts, strict=True))
-        else:
-            self.state.join(outcomes, base)
-            self.context = contexts[0]
-        return NORMAL
-
-    def _runs(self, run: Callable[[], int]) -> bool:
-        """Run one arm; whether it falls through. What it left entered is left again."""
-        frame, active, loops, branches = self.frame, len(self.active), len(self.loops), self.branches
-        self.branches += 1
-        try:
-            return run() == NORMAL
-        except Halts:
-            self.frame = frame
-            del self.active[active:], self.loops[loops:]
-            return False
-        finally:
-            self.branches = branches
-
-    def leave(self, value: Value) -> None:
-        """Return from the present function with a value."""
-        frame = self.frame
-        always = not frame.exits and self.branches == frame.branches
-        changes = {} if always else self.state.changes_since(frame.mark)
-        frame.exits.append((Outcome(self.path, changes), value, self.context))
-        frame.returns_here = always
-
-    def split(self, test: Value) -> tuple[Path | None, Path | None]:
-        """The paths on which a test holds and fails; None where it cannot."""
-        yes: list[Path] = []
-        no: list[Path] = []
-        for guard, holds in truth(test, self.path):
-            if holds is not False:
-                yes.append(guard)
-            if holds is not True:
-                no.append(guard)
-        if len(yes) > 1 or len(no) > 1:
-            return _compound(yes, no)
-        return (yes[0] if yes else None), (no[0] if no else None)
-
-    def each(self, value: Value, use: Callable[[Value], Value], place: ir.Node | Site) -> Value:
-        """Apply `use` to each alternative of a value on its own path, and join the results.
-
-        Raises Halts when it ends every path.
-        """
-        if type(value) is Join:
-            value = choose(value, self.path)
-        if type(value) is not Join:
-            return use(value)
-        ways = list(value.alternatives)
-        if all(same(option, ways[0][1]) for _, option in ways):
-            return use(ways[0][1])
-        if len(ways) > MAX_FORKS:
-            ways = _grouped(value, same)
-        if len(ways) > MAX_FORKS:
-            ways = _grouped(value, _are_of_one_kind)
-        if len(ways) > MAX_FORKS:  # the last that is run stands for the others
-            before, (_, last) = ways[: MAX_FORKS - 1], ways[MAX_FORKS - 1]
-            ways = [*before, (frozenset({one_of([guard for guard, _ in before]).negation}), last)]
-        base = self.path
-        name = ("joined", place.node if isinstance(place, Site) else place.number)
-        joined = self.either([(guard, partial(use, option)) for guard, option in ways], name)
-        self.assure(self.path - base)
-        return joined
-
-    def either(self, arms: Sequence[tuple[Path, Callable[[], Value]]], name: tuple[Any, ...]) -> Value:
-        """What each of several arms gives on its own path, joined. Raises Halts when it ends every path."""
-        results: list[tuple[Path, Value]] = []
-
-        def arm(guard: Path, value: Callable[[], Value]) -> Callable[[], int]:
-            def run() -> int:
-                results.append((guard, value()))
-                return NORMAL
-
-            return run
-
-        if self.fork([(guard, arm(guard, value)) for guard, value in arms]) == STOPS:
-            raise Halts
-        joined = join(results, name)
-        return joined if isinstance(joined, Value) else Unknown(name)
-
-    def fresh(self, name: str, site: Site) -> Condition:
-        """A condition of its own for something that can go either way at `site`."""
-        return Condition(name, site)
-
-
-def _nothing() -> None:
-    """A program that was released has nothing to release."""
-
-
-def _defining_class(cls: UserClass, definition: object) -> UserClass | None:
-    for one in cls.classes:
-        for value in one.namespace.values():
-            while isinstance(value, (Traced, Descriptor, ContextManagerFunction)):
-                value = value.function
-            if isinstance(value, Function) and value.definition is definition:
-                return one
-    return None
-
-
-def words_in(node: ir.Node) -> Iterator[str]:
-    """Names and attribute names below a syntax node."""
-    for present in ir.below(node):
-        if isinstance(present, ir.Name):
-            yield present.id
-        elif isinstance(present, ir.Attribute):
-            yield present.name
-
-
-def _are_of_one_kind(one: Value, other: Value) -> bool:
-    """Whether one of two values can stand for both where there are too many: pipelines that are distributed alike."""
-    if isinstance(one, Dataset) and isinstance(other, Dataset):
-        return one.distributed is other.distributed
-    return same(one, other)
-
-
-def _grouped(value: Join, are_alike: Callable[[Value, Value], bool]) -> list[tuple[Path, Value]]:
-    """The alternatives of a value, those that are alike as one."""
-    groups: list[tuple[list[Path], Value]] = []
-    for path, option in value.alternatives:
-        paths = next((paths for paths, other in groups if are_alike(other, option)), None)
-        if paths is None:
-            groups.append(([path], option))
-        else:
-            paths.append(path)
-    return [
-        (
-            paths[0] if len(paths) == 1 else frozenset.intersection(*paths) | {one_of(paths)},
-            option,
-        )
-        for paths, option in groups
-    ]
-
-
-def _compound(yes: list[Path], no: list[Path]) -> tuple[Path | None, Path | None]:
-    """Paths for a test that can hold or fail in several ways."""
-    if not yes or not no:
-        only = yes or no
-        common = frozenset.intersection(*only)
-        return (common, None) if yes else (None, common)
-    is_yes = one_of(yes)
-    return frozenset.intersection(*yes) | {is_yes}, frozenset.intersection(*no) | {is_yes.negation}
+        return self._importer(self, path, dotted, site)

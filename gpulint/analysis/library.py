@@ -4,31 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpulint.analysis import (
     builtin,
-    calls,
     control_ops,
     datasets,
     decorators,
     effects,
+    escape,
     events,
     fields,
+    generators,
     host,
     imports,
-    members,
+    object_calls,
+    objects,
     picked,
     precision,
     removed,
     runtime,
     searches,
     tensors,
+    tf_function,
     threads,
 )
+from gpulint.analysis.containers import MAX_ITEMS
 from gpulint.analysis.contexts import DeviceScope, StrategyScope
 from gpulint.analysis.control import Halts
-from gpulint.analysis.nesting import leaves
+from gpulint.analysis.iteration import elements
+from gpulint.analysis.machine import Machine
+from gpulint.analysis.nesting import data_in, leaves
 from gpulint.analysis.state import alternatives
 from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.analysis.values import (
@@ -37,6 +43,8 @@ from gpulint.analysis.values import (
     Constant,
     ContextManagerFunction,
     DeviceList,
+    DeviceManager,
+    ExitStackManager,
     External,
     Function,
     Instance,
@@ -45,9 +53,10 @@ from gpulint.analysis.values import (
     Layer,
     ListedDevice,
     Loss,
-    Manager,
     Mapping,
     Model,
+    NullManager,
+    Object,
     Optimizer,
     Partial,
     Reduced,
@@ -69,56 +78,73 @@ from gpulint.knowledge.facts import Fact, Kind
 from gpulint.knowledge.watched import CLEARS_SESSION, GLOBAL_POLICY, OBJECTS, POLICIES, SETS_POLICY, WATCHED
 from gpulint.places import Site
 
-if TYPE_CHECKING:
-    from gpulint.analysis.interpreter import Interpreter
-
-Handler = Callable[["Interpreter", Arguments, Site], Value]
+Handler = Callable[[Machine, Arguments, Site], Value]
 
 
-def call(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
+def call_name(machine: Machine, function: External, arguments: Arguments, site: Site) -> Value:
+    """Result of calling a library's function or class."""
+    removed.called(machine, function.name, function.package, site)
+    removed.passed(machine, function, arguments, site)
+    if function.is_private:
+        return _call_private(machine, function.name, arguments, site)
+    return call(machine, function.name, arguments, site)
+
+
+def _call_private(machine: Machine, name: str, arguments: Arguments, site: Site) -> Value:
+    """Call a name of TensorFlow's private copy of Keras 2: what it makes has what is gone elsewhere."""
+    outer, machine.library_state.is_private = machine.library_state.is_private, True
+    try:
+        made = call(machine, name, arguments, site)
+    finally:
+        machine.library_state.is_private = outer
+    if isinstance(made, Object) and made.site == site:
+        made.is_private = True
+    return made
+
+
+def call(machine: Machine, name: str, arguments: Arguments, site: Site) -> Value:
     """What calling the library function or class `name` gives and does."""
-    effects.of_op(interp, name, arguments, site)
-    if interp.generator is not None:
-        interp.generator.calls(interp, name, site)
-    host.awaited(interp, name, arguments, site)
-    if name in CLEARS_SESSION and interp.plan.has_keras_3:
-        interp.state.write(interp.policy, "global", Constant("float32"))  # measured on Keras 3.15
+    effects.of_op(machine, name, arguments, site)
+    generators.called(machine, name, site)
+    host.awaited(machine, name, arguments, site)
+    if name in CLEARS_SESSION and machine.plan.has_keras_3:
+        machine.state.write(machine.library_state.policy, "global", Constant("float32"))  # measured on Keras 3.15
     if name in WATCHED:
-        interp.emit(events.LibraryCalled(site, interp.where(), name, arguments))
+        machine.emit(events.LibraryCalled(site, machine.where(), name, arguments))
     if handler := SPECIAL.get(name):
-        return handler(interp, arguments, site)
+        return handler(machine, arguments, site)
     if name.startswith("builtins."):
-        return builtin.call(interp, name[9:], arguments, site)
+        return builtin.call(machine, name[9:], arguments, site)
     if name in OBJECTS:
-        return _object(interp, name, arguments, site)
+        return _object(machine, name, arguments, site)
     known = fact(name)
     if known is not None:
-        return BY_KIND[known.kind](interp, name, known, arguments, site)
+        return BY_KIND[known.kind](machine, name, known, arguments, site)
     owner, _, method = name.rpartition(".")
     if method in ("from_config", "from_pretrained") and (known := fact(owner)) is not None:
-        return BY_KIND[known.kind](interp, owner, known, Arguments(open=True), site)
+        return BY_KIND[known.kind](machine, owner, known, Arguments(open=True), site)
     if method == "preprocess_input" and (known := fact("tensorflow.identity")) is not None:
         if any(isinstance(value, Tensor) for value in arguments.positional[:1]):
-            return BY_KIND[known.kind](interp, name, known, arguments, site)
-    return _unknown(interp, name, arguments, site)
+            return BY_KIND[known.kind](machine, name, known, arguments, site)
+    return _unknown(machine, name, arguments, site)
 
 
-def _unknown(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
+def _unknown(machine: Machine, name: str, arguments: Arguments, site: Site) -> Value:
     for value in arguments.all():
-        members.escaped(interp, value, "passed", site)
+        escape.escaped(machine, value, "passed", site)
     if name.startswith("numpy.") and name not in _OF_KINDS:
         for value in tensors.flattened(arguments.positional):
-            tensors.read_at(interp, value, "numpy", site)
+            tensors.read_at(machine, value, "numpy", site)
         return Unknown(("call", ("external", name), host.symbols(arguments, site)))
     if name.startswith(_LOGS):
         for value in arguments.all():
-            tensors.read_at(interp, value, "print", site)
+            tensors.read_at(machine, value, "print", site)
     result = Unknown(("call", ("external", name), tuple(_symbol(value) for value in arguments.all())))
     if name in threads.THREADS or name in threads.PROCESSES:
-        threads.made(interp, name, arguments, site)
+        threads.made(machine, name, arguments, site)
     elif not name.startswith(_LOGS):
-        host.passed(interp, name.rpartition(".")[2], arguments, site)
-        searches.called(interp, name, arguments, site, result.symbol)
+        host.passed(machine, name.rpartition(".")[2], arguments, site)
+        searches.called(machine, name, arguments, site, result.symbol)
     return result
 
 
@@ -139,18 +165,18 @@ _LOGS = ("logging.", "absl.logging.", "loguru.logger.")
 """Functions that print what they are given."""
 
 
-def _object(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
+def _object(machine: Machine, name: str, arguments: Arguments, site: Site) -> Value:
     """An object of the library whose attributes and methods are followed."""
     known = fact(name)
     if known is not None:
-        runtime.called(interp, known, site)
+        runtime.called(machine, known, site)
     for value in arguments.all():
-        members.escaped(interp, value, "stored", site)
-    made = Instance(site, interp.where(), name)
-    interp.state.write(made.attributes, ".arguments", Constant(arguments))
+        escape.escaped(machine, value, "stored", site)
+    made = Instance(site, machine.where(), name)
+    machine.state.write(made.attributes, ".arguments", Constant(arguments))
     if name == "tensorflow.train.Checkpoint":
         for key, value in arguments.keywords.items():
-            interp.state.write(made.attributes, key, value)
+            machine.state.write(made.attributes, key, value)
     return made
 
 
@@ -161,79 +187,79 @@ _OF_ONE_MACHINE = frozenset({"mirrored", "central_storage"})
 """Kinds of strategy whose replicas are the GPUs of one machine."""
 
 
-def _strategy(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+def _strategy(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
     if known.detail == "default":
-        current = interp.context.strategy
+        current = machine.context.strategy
         if current is not None:
             return current
-        return Strategy(site, interp.where(), name, "default", None)
-    state, since = runtime.state(interp)
-    runtime.called(interp, known, site)
+        return Strategy(site, machine.where(), name, "default", None)
+    state, since = runtime.state(machine)
+    runtime.called(machine, known, site)
     devices = arguments.of("devices", known.params) or arguments.of("device", known.params)
-    for value in tensors.flattened([interp.choose(devices)] if devices is not None else []):
-        named(interp, value, name, site)
+    for value in tensors.flattened([machine.choose(devices)] if devices is not None else []):
+        named(machine, value, name, site)
     named_for_work = devices or arguments.of("compute_devices", known.params)
     alone = known.detail in _OF_ONE_MACHINE and (
-        runtime.logical_gpus(interp) == 1 if named_for_work is None else _is_one(interp, named_for_work)
+        runtime.logical_gpus(machine) == 1 if named_for_work is None else _is_one(machine, named_for_work)
     )
-    strategy = Strategy(site, interp.where(), name, known.detail, devices, alone)
-    interp.emit(events.StrategyBuilt(site, interp.where(), strategy, arguments, state, since))
+    strategy = Strategy(site, machine.where(), name, known.detail, devices, alone)
+    machine.emit(events.StrategyBuilt(site, machine.where(), strategy, arguments, state, since))
     return strategy
 
 
-def _is_one(interp: Interpreter, devices: Value) -> bool:
+def _is_one(machine: Machine, devices: Value) -> bool:
     """Whether a list has one element, whatever it may be on the present path."""
-    options = [option for _, option in alternatives(devices, interp.path)]
+    options = [option for _, option in alternatives(devices, machine.path)]
     return all(isinstance(one, Items) and one.items is not None and len(one.items) == 1 for one in options)
 
 
-def _model(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
-    inputs = [interp.choose(value) for value in tensors.flattened(interp.choose(v) for v in arguments.all())]
-    has_shape = any(map(members.has_shape, inputs))
-    if any(members.has_shape(value) and not isinstance(value, Model) for value in inputs):
-        runtime.initialised(interp, "yes", site)
-    model = members.make_model(interp, site, name)
+def _model(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+    inputs = [machine.choose(value) for value in tensors.flattened(machine.choose(v) for v in arguments.all())]
+    has_shape = any(map(objects.has_shape, inputs))
+    if any(objects.has_shape(value) and not isinstance(value, Model) for value in inputs):
+        runtime.initialised(machine, "yes", site)
+    model = objects.make_model(machine, site, name)
     if has_shape or arguments.open:
-        members.built(interp, model, is_known=has_shape)
-    precision.remember_parts(interp, model, name, arguments)
+        objects.built(machine, model, is_known=has_shape)
+    precision.remember_parts(machine, model, name, arguments)
     wholes = {tensors.whole_of(symbol_of(one)) for one in leaves(arguments.get("inputs", 0) or NONE)}
     model.part_of = wholes.pop() if len(wholes) == 1 else None
     return model
 
 
-def _model_factory(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
-    runtime.initialised(interp, "yes", site)
+def _model_factory(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+    runtime.initialised(machine, "yes", site)
     if name.endswith(".clone_model") and isinstance(original := arguments.of("model", known.params), Model):
-        interp.emit(events.WeightsUsed(site, interp.where(), original, "clone_model", arguments))
-    model = members.make_model(interp, site, name)
-    members.built(interp, model)
+        machine.emit(events.WeightsUsed(site, machine.where(), original, "clone_model", arguments))
+    model = objects.make_model(machine, site, name)
+    objects.built(machine, model)
     return model
 
 
-def _layer(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
-    layer = Layer(site, interp.where(), name, policy=precision.policy_of(interp, arguments))
+def _layer(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+    layer = Layer(site, machine.where(), name, policy=precision.policy_of(machine, arguments))
     if (seed := arguments.get("seed")) is not None:
-        interp.state.write(layer.attributes, effects.SEED, interp.choose(seed))
-    interp.emit(events.LayerBuilt(site, interp.where(), layer, arguments))
+        machine.state.write(layer.attributes, effects.SEED, machine.choose(seed))
+    machine.emit(events.LayerBuilt(site, machine.where(), layer, arguments))
     if name.endswith(".Lambda") and (function := arguments.get("function", 0)) is not None:
-        interp.state.write(layer.attributes, members.FUNCTION, function)
+        machine.state.write(layer.attributes, object_calls.FUNCTION, function)
     is_input = name.endswith(".InputLayer")
     if is_input or any(word in arguments.keywords for word in ("input_shape", "batch_input_shape", "input_dim")):
-        interp.state.write(layer.attributes, members.SHAPED, Constant(True))
+        machine.state.write(layer.attributes, objects.SHAPED, Constant(True))
     rate = arguments.get("rate", 0)
     if not (isinstance(rate, Constant) and rate.value in (0, 0.0)):
-        runtime.called(interp, known, site)
+        runtime.called(machine, known, site)
     return layer
 
 
-def _optimizer(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+def _optimizer(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
     scales = name.endswith(".LossScaleOptimizer")
     inner = arguments.get("inner_optimizer", 0) if scales else None
     if inner is not None:
-        wrapped = interp.choose(inner)
+        wrapped = machine.choose(inner)
         name = wrapped.library if isinstance(wrapped, Optimizer) else LEGACY_OPTIMIZERS
-    removed.optimizer_arguments(interp, name, arguments, site)
-    made = members.make_optimizer(interp, site, name, is_refused=_is_refused(interp, arguments))
+    removed.optimizer_arguments(machine, name, arguments, site)
+    made = objects.make_optimizer(machine, site, name, is_refused=_is_refused(machine, arguments))
     made.scales = scales
     made.has_slots = not name.endswith(".SGD") or arguments.open or arguments.get("momentum", 1) is not None
     made.accumulates = _accumulates(arguments)
@@ -241,26 +267,26 @@ def _optimizer(interp: Interpreter, name: str, known: Fact, arguments: Arguments
     return made
 
 
-def _distributed_optimizer(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+def _distributed_optimizer(machine: Machine, arguments: Arguments, site: Site) -> Value:
     """Horovod's `DistributedOptimizer`: an optimizer of a class made of that of the one that it is given."""
     steps = arguments.get("backward_passes_per_step")
     accumulates = arguments.open or len(arguments.positional) > 1 or (steps is not None and known(steps) != 1)
 
     def wrapped(option: Value) -> Value:
         if not isinstance(option, Optimizer):
-            return _unknown(interp, "horovod.tensorflow.DistributedOptimizer", arguments, site)
+            return _unknown(machine, "horovod.tensorflow.DistributedOptimizer", arguments, site)
         made = Optimizer(option.site, option.where, option.library, option.cls)
         made.blame, made.seen, made.is_private = option.blame, option.seen, option.is_private
         made.scales, made.has_slots, made.accumulates = option.scales, option.has_slots, option.accumulates
         made.may_accumulate = option.may_accumulate or accumulates
         return made
 
-    return interp.each(arguments.get("optimizer", 0) or NONE, wrapped, site)
+    return machine.each(arguments.get("optimizer", 0) or NONE, wrapped, site)
 
 
-def _is_refused(interp: Interpreter, arguments: Arguments) -> bool:
+def _is_refused(machine: Machine, arguments: Arguments) -> bool:
     """Whether an optimizer that makes variables raises for an argument: `lr` (run on 2.21), `decay` in Keras 2."""
-    return "lr" in arguments.keywords or ("decay" in arguments.keywords and not interp.plan.has_keras_3)
+    return "lr" in arguments.keywords or ("decay" in arguments.keywords and not machine.plan.has_keras_3)
 
 
 def _accumulates(arguments: Arguments) -> bool:
@@ -275,11 +301,11 @@ def _may_accumulate(arguments: Arguments) -> bool:
     return arguments.open or (steps is not None and known(steps) not in (None, 1))
 
 
-def _metric(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
-    return members.make_metric(interp, site, name)
+def _metric(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+    return objects.make_metric(machine, site, name)
 
 
-def _loss(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+def _loss(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
     given = arguments.of("reduction", known.params)
     reduction: str | None = None
     if given is None:
@@ -288,29 +314,29 @@ def _loss(interp: Interpreter, name: str, known: Fact, arguments: Arguments, sit
         reduction = given.value.lower() if isinstance(given.value, str) else "none"
     elif isinstance(given, External):
         reduction = given.name.rpartition(".")[2].lower()
-    return Loss(site, interp.where(), name, reduction)
+    return Loss(site, machine.where(), name, reduction)
 
 
-def _loss_function(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
-    runtime.called(interp, known, site)
-    precision.in_loss(interp, arguments.all(), site)
-    return tensors.loss_function(interp, name, arguments, site)
+def _loss_function(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+    runtime.called(machine, known, site)
+    precision.in_loss(machine, arguments.all(), site)
+    return tensors.loss_function(machine, name, arguments, site)
 
 
-def _variable(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+def _variable(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
     initial = arguments.of("initial_value", known.params)
     dtype = tensors.named_dtype(arguments.get("dtype")) or tensors.dtype_of(initial)
-    return members.make_variable(interp, site, dtype)
+    return objects.make_variable(machine, site, dtype)
 
 
-def _config(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
-    runtime.configured(interp, name, known, arguments, site)
-    runtime.called(interp, known, site)
+def _config(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+    runtime.configured(machine, name, known, arguments, site)
+    runtime.called(machine, known, site)
     return NONE
 
 
-def _query(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
-    runtime.called(interp, known, site)
+def _query(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+    runtime.called(machine, known, site)
     wanted = arguments.of("device_type", known.params or ("device_type",))
     kind = wanted.value if isinstance(wanted, Constant) and isinstance(wanted.value, str) else ""
     if known.detail in ("physical", "logical", "visible"):
@@ -318,19 +344,19 @@ def _query(interp: Interpreter, name: str, known: Fact, arguments: Arguments, si
     return Unknown(("devices", name))
 
 
-def _other(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
-    runtime.called(interp, known, site)
-    return _unknown(interp, name, arguments, site)
+def _other(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+    runtime.called(machine, known, site)
+    return _unknown(machine, name, arguments, site)
 
 
-def _op(interp: Interpreter, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+def _op(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
     for value in arguments.all():
         if isinstance(value, (Function, Traced)):
-            control_ops.called(interp, value, Arguments((), {}, True), site)
+            control_ops.called(machine, value, Arguments((), {}, True), site)
     of_all = known.kind is Kind.REDUCTION and arguments.of("axis", known.params) in (None, NONE)
     if of_all or name.endswith(_TAKES_LOGITS):
-        precision.in_loss(interp, arguments.all(), site)
-    result = tensors.op(interp, name, known, arguments, site)
+        precision.in_loss(machine, arguments.all(), site)
+    result = tensors.op(machine, name, known, arguments, site)
     if name in _SPLITS and isinstance(result, Tensor):
         return _parts(result, arguments.of("num_or_size_splits", known.params), site)
     return result
@@ -343,7 +369,7 @@ _SPLITS = frozenset({"tensorflow.split"})
 def _parts(part: Tensor, told: Value | None, site: Site) -> Items:
     sizes = told.items if isinstance(told, Items) else None
     count = len(sizes) if sizes is not None else told.value if isinstance(told, Constant) else None
-    if isinstance(count, int) and 0 < count <= builtin.MAX_ITEMS:
+    if isinstance(count, int) and 0 < count <= MAX_ITEMS:
         return Items("list", (part,) * count, None, ("split", site))
     return Items("list", None, part, ("split", site))
 
@@ -374,13 +400,13 @@ BY_KIND: dict[Kind, Callable[[Any, str, Fact, Arguments, Site], Value]] = {
 # ------------------------------------------------------------------------------- by name
 
 
-def named(interp: Interpreter, value: Value, consumer: str, site: Site) -> tuple[DeviceName | None, bool]:
+def named(machine: Machine, value: Value, consumer: str, site: Site) -> tuple[DeviceName | None, bool]:
     """A value used as a device name: (the device, whether the program chooses it at run time)."""
 
     def tell(text: str, device: DeviceName | None) -> None:
         origin = value.origin if isinstance(value, Constant) and value.origin is not None else site
-        gpus = runtime.logical_gpus(interp) if device is not None and device.is_gpu else None
-        interp.emit(events.DeviceNamed(origin, interp.where(), text, device, consumer, site, gpus))
+        gpus = runtime.logical_gpus(machine) if device is not None and device.is_gpu else None
+        machine.emit(events.DeviceNamed(origin, machine.where(), text, device, consumer, site, gpus))
 
     if isinstance(value, Constant) and isinstance(value.value, str):
         device = parse_device(value.value)
@@ -397,22 +423,22 @@ def named(interp: Interpreter, value: Value, consumer: str, site: Site) -> tuple
     return None, True
 
 
-def _device(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+def _device(machine: Machine, arguments: Arguments, site: Site) -> Value:
     given = arguments.get("device_name", 0) or arguments.get("device", 0) or Unknown(("device", site))
 
-    several = isinstance(interp.choose(given), Join)
+    several = isinstance(machine.choose(given), Join)
 
     def manager(option: Value) -> Value:
-        device, chosen = named(interp, option, "tensorflow.device", site)
+        device, chosen = named(machine, option, "tensorflow.device", site)
         chosen = chosen or several or (isinstance(option, Constant) and option.is_default)
         if isinstance(option, Constant) and option.value is None:
             device, chosen = None, False
-        return Manager("device", site, (DeviceScope(site, device, chosen), option))
+        return DeviceManager(site, DeviceScope(site, device, chosen), option)
 
-    return interp.each(given, manager, site)
+    return machine.each(given, manager, site)
 
 
-def _device_spec(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+def _device_spec(machine: Machine, arguments: Arguments, site: Site) -> Value:
     params = ("job", "replica", "task", "device_type", "device_index")
     kind, index = arguments.of("device_type", params), arguments.of("device_index", params)
     if isinstance(kind, Constant) and isinstance(kind.value, str):
@@ -422,114 +448,114 @@ def _device_spec(interp: Interpreter, arguments: Arguments, site: Site) -> Value
     return Unknown(("device", site))
 
 
-def _device_spec_from_string(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
-    spec = interp.choose(arguments.get("spec", 0) or NONE)
-    named(interp, spec, "tensorflow.DeviceSpec", site)
+def _device_spec_from_string(machine: Machine, arguments: Arguments, site: Site) -> Value:
+    spec = machine.choose(arguments.get("spec", 0) or NONE)
+    named(machine, spec, "tensorflow.DeviceSpec", site)
     return spec
 
 
-def _function(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+def _function(machine: Machine, arguments: Arguments, site: Site) -> Value:
     jit = arguments.get("jit_compile") or arguments.get("experimental_compile") or NONE
     signature = arguments.get("input_signature", 1)
     signed = signature is not None and not (isinstance(signature, Constant) and signature.value is None)
     function = arguments.get("func", 0)
     if function is None or isinstance(function, Constant):
         return Partial(External("tensorflow.function"), arguments._replace(sites={"": site}))
-    return interp.each(function, lambda option: calls.trace(interp, option, jit, site, signed), site)
+    return machine.each(function, lambda option: tf_function.trace(machine, option, jit, site, signed), site)
 
 
-def _partial(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+def _partial(machine: Machine, arguments: Arguments, site: Site) -> Value:
     if not arguments.positional:
         return Unknown(("partial", site))
     function, *rest = arguments.positional
     return Partial(function, arguments._replace(positional=tuple(rest)))
 
 
-def _halt(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+def _halt(machine: Machine, arguments: Arguments, site: Site) -> Value:
     raise Halts
 
 
-def _run_main(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+def _run_main(machine: Machine, arguments: Arguments, site: Site) -> Value:
     """`app.run(main)`: calls main with the remaining arguments, and exits."""
     main = arguments.get("main", 0)
     if main is not None:
-        return interp.each(main, lambda option: interp.call(option, Arguments((Unknown(("argv",)),)), site), site)
-    value = interp.frame.module.globals.get("main")
+        return machine.each(main, lambda option: machine.call(option, Arguments((Unknown(("argv",)),)), site), site)
+    value = machine.frame.module.globals.get("main")
     if isinstance(value, Value):
-        interp.call(interp.choose(value), Arguments((Unknown(("argv",)),)), site)
+        machine.call(machine.choose(value), Arguments((Unknown(("argv",)),)), site)
     return NONE
 
 
-def _null_context(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
-    return Manager("null", site, arguments.get("enter_result", 0) or NONE)
+def _null_context(machine: Machine, arguments: Arguments, site: Site) -> Value:
+    return NullManager(site, arguments.get("enter_result", 0) or NONE)
 
 
-def _exit_stack(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
-    return Manager("stack", site, None)
+def _exit_stack(machine: Machine, arguments: Arguments, site: Site) -> Value:
+    return ExitStackManager(site)
 
 
-def _environ_default(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+def _environ_default(machine: Machine, arguments: Arguments, site: Site) -> Value:
     key, value = arguments.get("key", 0), arguments.get("value", 1)
     if key is not None and value is not None:
-        runtime.environment_set(interp, key, value, site)
+        runtime.environment_set(machine, key, value, site)
     return value or NONE
 
 
-def _environ_update(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+def _environ_update(machine: Machine, arguments: Arguments, site: Site) -> Value:
     given = arguments.get("", 0)
     if isinstance(given, Mapping):
         for key, value in given.entries.items():
-            runtime.environment_set(interp, Constant(key), value, site)
+            runtime.environment_set(machine, Constant(key), value, site)
     for name, value in arguments.keywords.items():
-        runtime.environment_set(interp, Constant(name), value, site)
+        runtime.environment_set(machine, Constant(name), value, site)
     return NONE
 
 
-def _environ_get(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+def _environ_get(machine: Machine, arguments: Arguments, site: Site) -> Value:
     key = arguments.get("key", 0)
-    return runtime.environment_read(interp, key) if key is not None else Unknown(("environment", site))
+    return runtime.environment_read(machine, key) if key is not None else Unknown(("environment", site))
 
 
-def _set_strategy(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
-    strategy = interp.choose(arguments.get("strategy", 0) or NONE)
+def _set_strategy(machine: Machine, arguments: Arguments, site: Site) -> Value:
+    strategy = machine.choose(arguments.get("strategy", 0) or NONE)
     if isinstance(strategy, Strategy):
-        interp.emit(events.StrategyUsed(site, interp.where(), strategy, "set"))
+        machine.emit(events.StrategyUsed(site, machine.where(), strategy, "set"))
         scope = StrategyScope(site, strategy)
-        interp.context = interp.context._replace(scopes=(*interp.context.scopes, scope))
+        machine.context = machine.context._replace(scopes=(*machine.context.scopes, scope))
     return NONE
 
 
-def _tape(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
-    return Tape(site, interp.where(), known(arguments.get("persistent", 0)) is True)
+def _tape(machine: Machine, arguments: Arguments, site: Site) -> Value:
+    return Tape(site, machine.where(), known(arguments.get("persistent", 0)) is True)
 
 
-def _average_loss(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+def _average_loss(machine: Machine, arguments: Arguments, site: Site) -> Value:
     if (size := arguments.get("global_batch_size", 2)) is not None:
-        interp.emit(events.GlobalSizeUsed(site, interp.where(), size))
-    result = tensors.derived(interp, site, arguments.all())
+        machine.emit(events.GlobalSizeUsed(site, machine.where(), size))
+    result = tensors.derived(machine, site, arguments.all())
     if isinstance(result, Tensor):
         return Tensor(site, result.device, None, Reduced("scaled", site), scope=result.scope)
     return result
 
 
-def _input(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+def _input(machine: Machine, arguments: Arguments, site: Site) -> Value:
     return Tensor(site, symbolic=True)
 
 
-def _is_tensor(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+def _is_tensor(machine: Machine, arguments: Arguments, site: Site) -> Value:
     value = arguments.get("x", 0)
     if isinstance(value, (Tensor, Variable)):
         return Constant(True)
     if isinstance(value, (Constant, Items, Mapping)):
         return Constant(False)
-    return _unknown(interp, "tensorflow.is_tensor", arguments, site)
+    return _unknown(machine, "tensorflow.is_tensor", arguments, site)
 
 
 def _transformation(method: str) -> Handler:
-    return lambda interp, arguments, site: Transformation(method, arguments)
+    return lambda machine, arguments, site: Transformation(method, arguments)
 
 
-def _import_module(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+def _import_module(machine: Machine, arguments: Arguments, site: Site) -> Value:
     name, package = arguments.get("name", 0), known(arguments.get("package", 1))
     first, *rest = name.parts if isinstance(name, Text) else (known(name),)
     if isinstance(first, str) and first.startswith(".") and isinstance(package, str):
@@ -537,84 +563,84 @@ def _import_module(interp: Interpreter, arguments: Arguments, site: Site) -> Val
     if not isinstance(first, str) or not first or first.startswith("."):
         return Unknown(("module", site))
     if name is not None and rest:
-        found = picked.module_of(interp, Text((first, *rest), ("module", symbol_of(name))), site)
+        found = picked.module_of(machine, Text((first, *rest), ("module", symbol_of(name))), site)
         return found or Unknown(("module", site))
-    return imports.loaded(interp, first, site)
+    return imports.loaded(machine, first, site)
 
 
-def _import_function(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+def _import_function(machine: Machine, arguments: Arguments, site: Site) -> Value:
     """`__import__`: without a `fromlist` it gives the top package."""
     if known(arguments.get("fromlist", 3)) is None and isinstance(name := known(arguments.get("name", 0)), str):
         arguments = Arguments((Constant(name.partition(".")[0]),), {})
-    return _import_module(interp, Arguments(arguments.positional[:1], arguments.keywords), site)
+    return _import_module(machine, Arguments(arguments.positional[:1], arguments.keywords), site)
 
 
-def _collect(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
-    interp.emit(events.LibraryCalled(site, interp.where(), "gc.collect", arguments))
+def _collect(machine: Machine, arguments: Arguments, site: Site) -> Value:
+    machine.emit(events.LibraryCalled(site, machine.where(), "gc.collect", arguments))
     return Unknown(("collected", site))
 
 
-def _default_dict(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+def _default_dict(machine: Machine, arguments: Arguments, site: Site) -> Value:
     made = Mapping({}, False, ("dict", site))
     factory = arguments.get("default_factory", 0)
     made.makes_lists = isinstance(factory, External) and factory.name == "builtins.list"
-    made.around = interp.context.loops
+    made.around = machine.context.loops
     return made
 
 
-def _passed_on(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+def _passed_on(machine: Machine, arguments: Arguments, site: Site) -> Value:
     """A progress bar goes over what it is given."""
     return arguments.get("iterable", 0) or Unknown(("iterable", site))
 
 
-def _sliced(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+def _sliced(machine: Machine, arguments: Arguments, site: Site) -> Value:
     """`islice(iterable, stop)`, `islice(iterable, start, stop, …)`: no more than `stop` elements."""
     iterable = arguments.get("", 0)
-    if iterable is None or not (data := builtin.data_in([iterable])):
-        return _unknown(interp, "itertools.islice", arguments, site)
-    _, element = builtin.elements(interp, iterable, site)
-    stop = builtin.call(interp, "range", Arguments(arguments.positional[1:3][-1:]), site)
+    if iterable is None or not (data := data_in([iterable])):
+        return _unknown(machine, "itertools.islice", arguments, site)
+    _, element = elements(machine, iterable, site)
+    stop = builtin.call(machine, "range", Arguments(arguments.positional[1:3][-1:]), site)
     return Items("list", None, element, ("islice", site), (*data, stop))
 
 
-def _chained(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+def _chained(machine: Machine, arguments: Arguments, site: Site) -> Value:
     """`chain(*iterables)`, one after the other: how many elements there are in all is not known."""
-    data = builtin.data_in(arguments.positional)
+    data = data_in(arguments.positional)
     if not data:
-        return _unknown(interp, "itertools.chain", arguments, site)
-    _, element = builtin.elements(interp, data[0], site)
+        return _unknown(machine, "itertools.chain", arguments, site)
+    _, element = elements(machine, data[0], site)
     return Items("generator", None, element, ("chain", site), data)
 
 
-def _logical_device(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+def _logical_device(machine: Machine, arguments: Arguments, site: Site) -> Value:
     return Unknown(("logical device", site))
 
 
-def _global_policy(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
-    return interp.choose(interp.policy["global"])
+def _global_policy(machine: Machine, arguments: Arguments, site: Site) -> Value:
+    return machine.choose(machine.library_state.policy["global"])
 
 
-def _indexed_slices(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+def _indexed_slices(machine: Machine, arguments: Arguments, site: Site) -> Value:
     """A sparse tensor: what its values are."""
-    return interp.choose(arguments.get("values", 0) or Unknown(("slices", site)))
+    return machine.choose(arguments.get("values", 0) or Unknown(("slices", site)))
 
 
-def _some_optimizer(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
-    return members.make_optimizer(interp, site, "tensorflow.keras.optimizers.Optimizer")
+def _some_optimizer(machine: Machine, arguments: Arguments, site: Site) -> Value:
+    return objects.make_optimizer(machine, site, "tensorflow.keras.optimizers.Optimizer")
 
 
-def _optimizer_got(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+def _optimizer_got(machine: Machine, arguments: Arguments, site: Site) -> Value:
     """`keras.optimizers.get`: an optimizer stays as it is, one that is described is made."""
 
     def got(option: Value) -> Value:
         if isinstance(option, Mapping) or (isinstance(option, Constant) and isinstance(option.value, str)):
-            return _some_optimizer(interp, arguments, site)
+            return _some_optimizer(machine, arguments, site)
         return option if isinstance(option, Optimizer) else Unknown(("optimizer", site))
 
-    return interp.each(arguments.get("identifier", 0) or NONE, got, site)
+    return machine.each(arguments.get("identifier", 0) or NONE, got, site)
 
 
-def _first(interp: Interpreter, arguments: Arguments, site: Site) -> Value:
+def _first(machine: Machine, arguments: Arguments, site: Site) -> Value:
     """What it is given, with something added that does not matter here."""
     return arguments.positional[0] if arguments.positional else Unknown(("first", site))
 
@@ -625,14 +651,14 @@ SPECIAL: dict[str, Handler] = {
     "tensorflow.DeviceSpec.from_string": _device_spec_from_string,
     "tensorflow.function": _function,
     "functools.partial": _partial,
-    "functools.wraps": lambda interp, arguments, site: External("functools.wraps()"),
-    "functools.lru_cache": lambda interp, arguments, site: External("functools.lru_cache()"),
-    "functools.wraps()": lambda interp, arguments, site: arguments.get("", 0) or NONE,
-    "functools.lru_cache()": lambda interp, given, site: decorators.behind(given.get("", 0) or NONE, memoized=True),
+    "functools.wraps": lambda machine, arguments, site: External("functools.wraps()"),
+    "functools.lru_cache": lambda machine, arguments, site: External("functools.lru_cache()"),
+    "functools.wraps()": lambda machine, arguments, site: arguments.get("", 0) or NONE,
+    "functools.lru_cache()": lambda machine, given, site: decorators.behind(given.get("", 0) or NONE, memoized=True),
     "contextlib.nullcontext": _null_context,
     "contextlib.suppress": _null_context,
     "contextlib.ExitStack": _exit_stack,
-    "contextlib.contextmanager": lambda interp, arguments, site: ContextManagerFunction(arguments.get("", 0) or NONE),
+    "contextlib.contextmanager": lambda machine, arguments, site: ContextManagerFunction(arguments.get("", 0) or NONE),
     "os.environ.setdefault": _environ_default,
     "os.environ.update": _environ_update,
     "os.environ.get": _environ_get,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gpulint.analysis.machine import Machine
 from gpulint.analysis.paths import Condition, Literal, Path, one_of
 from gpulint.analysis.state import MISSING, join
 from gpulint.analysis.symbols import Symbol
@@ -27,9 +28,6 @@ from gpulint.analysis.values import (
     symbol_of,
 )
 from gpulint.places import Site
-
-if TYPE_CHECKING:
-    from gpulint.analysis.interpreter import Interpreter
 
 MAX_CHOICES = 8
 """Entries of a dict that a key which is not known chooses between. The first ones stand for all in a larger dict of
@@ -56,7 +54,7 @@ def is_known(key: Value) -> bool:
     return isinstance(key, Constant)
 
 
-def entry(interp: Interpreter, container: Mapping, key: Value, default: Value | None = None) -> Value | None:
+def entry(machine: Machine, container: Mapping, key: Value, default: Value | None = None) -> Value | None:
     """What a dict holds under a key; `default` where it certainly holds nothing, None where that is not known.
 
     A key that is not known gives one of the entries, each on the path on which the key is the one: where the program
@@ -66,14 +64,14 @@ def entry(interp: Interpreter, container: Mapping, key: Value, default: Value | 
     entries = container.entries
     complete = container.state["complete"]
     if (own := entries.get(key_of(key), MISSING)) is not MISSING:
-        return interp.choose(own)
+        return machine.choose(own)
     if container.makes_lists and default is None:
         made = Items("list", (), None, ("item", symbol_of(container), symbol_of(key)))
         made.around = container.around
-        interp.state.write(entries, key_of(key), made)
+        machine.state.write(entries, key_of(key), made)
         return made
     if (alike := one_of_unknown_keys(container)) is not None:
-        return interp.choose(alike)
+        return machine.choose(alike)
     if is_known(key):
         return default if complete else None
     if isinstance(key, Join) or not complete or not entries:
@@ -91,14 +89,14 @@ def entry(interp: Interpreter, container: Mapping, key: Value, default: Value | 
     meant = list(islice(entries.items(), MAX_CALLED if own else MAX_CHOICES))
     chosen = [Literal(Condition("==", subject, one), True) for one, _ in meant]
     ways: list[tuple[Path, Value]] = [
-        (frozenset({literal}), interp.choose(value)) for literal, (_, value) in zip(chosen, meant, strict=True)
+        (frozenset({literal}), machine.choose(value)) for literal, (_, value) in zip(chosen, meant, strict=True)
     ]
     if default is not None:
         ways.append((frozenset(literal.negation for literal in chosen), default))
     elif len(meant) == len(entries) > 1:
-        interp.assure(frozenset({one_of([guard for guard, _ in ways])}))
+        machine.assure(frozenset({one_of([guard for guard, _ in ways])}))
     found = join(ways, ("item", symbol_of(container), subject))
-    return interp.choose(found) if isinstance(found, Value) else None
+    return machine.choose(found) if isinstance(found, Value) else None
 
 
 def _may_be(parts: tuple[Value, ...], key: Any) -> bool:
@@ -118,13 +116,13 @@ def one_of_unknown_keys(container: Mapping) -> Value | None:
     return value if isinstance(key, Symbol) else None
 
 
-def method(interp: Interpreter, receiver: Mapping, name: str, arguments: Arguments, site: Site) -> Value:
+def method(machine: Machine, receiver: Mapping, name: str, arguments: Arguments, site: Site) -> Value:
     """`receiver.name(…)` of a dict."""
     key = arguments.get("", 0)
     complete = receiver.state["complete"]
     if name in ("get", "pop", "setdefault") and key is not None:
         default = arguments.get("", 1) or NONE
-        found = entry(interp, receiver, key, None if name == "setdefault" else default)
+        found = entry(machine, receiver, key, None if name == "setdefault" else default)
         return found or Unknown(("item", symbol_of(receiver), symbol_of(key)))
     if name == "items" and complete:
         return Items("list", tuple(Items("tuple", (Constant(k), v)) for k, v in receiver.entries.items()))
@@ -138,11 +136,11 @@ def method(interp: Interpreter, receiver: Mapping, name: str, arguments: Argumen
     if name == "update":
         if isinstance(key, Mapping):
             for k, v in key.entries.items():
-                interp.state.write(receiver.entries, k, v)
+                machine.state.write(receiver.entries, k, v)
         for word, value in arguments.keywords.items():
-            interp.state.write(receiver.entries, word, value)
+            machine.state.write(receiver.entries, word, value)
         if key is not None and not (isinstance(key, Mapping) and key.state["complete"]):
-            interp.state.write(receiver.state, "complete", False)
+            machine.state.write(receiver.state, "complete", False)
         return NONE
     if name == "copy":
         return Mapping(dict(receiver.entries), complete, receiver.symbol)

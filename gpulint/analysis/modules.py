@@ -10,8 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from gpulint.analysis.filling import Uses
-from gpulint.analysis.process import Left
+from gpulint.analysis.definition_uses import Uses
+from gpulint.analysis.import_effects import ImportEffects
 from gpulint.analysis.values import UserClass
 from gpulint.sources.modules import Lookup, ModuleFinder
 from gpulint.sources.source import Source
@@ -56,7 +56,7 @@ class ModuleRun(NamedTuple):
     """A module that was run for an importer, and what that left in the process; nothing yet while it is being run."""
 
     scope: ModuleScope
-    left: Left = Left()
+    effects: ImportEffects = ImportEffects()
 
 
 class _Remembered(NamedTuple):

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from gpulint.analysis.machine import Machine
 from gpulint.analysis.values import Constant, Object
 from gpulint.syntax import ir
-
-if TYPE_CHECKING:
-    from gpulint.analysis.interpreter import Interpreter
 
 
 def is_of_moment(test: ir.Expr) -> bool:
@@ -28,17 +24,17 @@ def is_of_moment(test: ir.Expr) -> bool:
     return isinstance(test, ir.Binary) and test.operator == "%"
 
 
-def is_present(interp: Interpreter, test: ir.Expr) -> bool:
+def is_present(machine: Machine, test: ir.Expr) -> bool:
     """Whether a test that holds asks for an object that the program made: `if self.critic`, `if clip is not None`."""
     if isinstance(test, ir.Compare) and test.rest[0][0] == "is not":
         test = test.left
-    return isinstance(test, (ir.Name, ir.Attribute)) and isinstance(interp.choose(interp.evaluate(test)), Object)
+    return isinstance(test, (ir.Name, ir.Attribute)) and isinstance(machine.choose(machine.evaluate(test)), Object)
 
 
-def is_option(interp: Interpreter, node: ir.Boolean) -> bool:
+def is_option(machine: Machine, node: ir.Boolean) -> bool:
     """Whether the left side of `and` or `or`, which lets the right one be evaluated, does so only at this moment. What
     is asked for something that is there (`best is None or loss < best`) lets it from then on."""
     test = node.left
     if isinstance(test, ir.Compare) and test.rest[0][0] == ("is not" if node.operator == "and" else "is"):
-        return isinstance(interp.choose(interp.evaluate(test.left)), Constant)
-    return is_of_moment(test) and not (node.operator == "and" and is_present(interp, test))
+        return isinstance(machine.choose(machine.evaluate(test.left)), Constant)
+    return is_of_moment(test) and not (node.operator == "and" and is_present(machine, test))

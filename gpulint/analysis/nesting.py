@@ -62,6 +62,16 @@ def gone_over(value: Value | None) -> Iterator[Value]:
     return each_once(value, inner)
 
 
+def data_in(values: Iterable[Value]) -> tuple[Value, ...]:
+    """Those of some values that go over a dataset."""
+    return tuple(value for value in values if any(isinstance(one, Dataset) for one in gone_over(value)))
+
+
+def datasets_over(iterables: Iterable[Value | None]) -> Iterator[Dataset]:
+    """The datasets that loops over these values go over."""
+    return (one for value in iterables for one in gone_over(value) if isinstance(one, Dataset))
+
+
 def counted_in(value: Value | None) -> Iterator[Value]:
     """What a loop takes its rounds from: the parts of `enumerate` and `zip` whose own elements are not known."""
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from gpulint.analysis.machine import Machine
 from gpulint.analysis.symbols import Symbol
 from gpulint.analysis.values import Arguments, Constant, External, Unknown, Value
-
-if TYPE_CHECKING:
-    from gpulint.analysis.interpreter import Interpreter
 
 _NUMBERS = {"builtins.int": "int", "builtins.float": "float"}
 
 
-def added(interp: Interpreter, arguments: Arguments) -> None:
+def added(machine: Machine, arguments: Arguments) -> None:
     """`parser.add_argument(…)`: remember the type of the option."""
     kind = arguments.keywords.get("type")
     given = [value.value for value in arguments.positional if isinstance(value, Constant)]
@@ -23,13 +19,13 @@ def added(interp: Interpreter, arguments: Arguments) -> None:
     name = arguments.keywords.get("dest")
     long = next((flag for flag in flags if flag.startswith("--")), flags[0])
     dest = name.value if isinstance(name, Constant) else long.lstrip("-").replace("-", "_")
-    interp.options[dest] = _NUMBERS.get(kind.name) if isinstance(kind, External) else None
+    machine.library_state.options[dest] = _NUMBERS.get(kind.name) if isinstance(kind, External) else None
 
 
-def number_type(interp: Interpreter, value: Value) -> str | None:
+def number_type(machine: Machine, value: Value) -> str | None:
     """ "int" or "float" if a value is an option of that type as `parse_args` gives it, else None."""
     if type(value) is not Unknown or value.symbol.parts[0] != "attribute":
         return None
     owner, name = value.symbol.parts[1], value.symbol.parts[2]
     is_parsed = isinstance(owner, Symbol) and not owner.words.isdisjoint(("parse_args", "parse_known_args"))
-    return interp.options.get(name) if is_parsed else None
+    return machine.library_state.options.get(name) if is_parsed else None

@@ -6,12 +6,14 @@ import os
 from collections.abc import Iterable
 from functools import cache
 
-from gpulint.analysis import callbacks, datasets, members, process
+from gpulint.analysis import callbacks, datasets, process, tf_function
 from gpulint.analysis.contexts import Context
 from gpulint.analysis.control import NORMAL, Exhausted, Halts
 from gpulint.analysis.entries import Entry, entries
 from gpulint.analysis.graph_mode import is_eager, is_graph_mode
-from gpulint.analysis.interpreter import MAX_ENTRY_STEPS, MAX_STEPS_OF_ALL, Interpreter
+from gpulint.analysis.interpreter import Interpreter
+from gpulint.analysis.libraries import Libraries
+from gpulint.analysis.machine import MAX_ENTRY_STEPS, MAX_STEPS_OF_ALL, Machine
 from gpulint.analysis.modules import ModuleRun, ModuleScope, Project
 from gpulint.analysis.paths import EVERYWHERE
 from gpulint.analysis.plan import Plan
@@ -52,11 +54,10 @@ def analyse(source: Source, project: Project, target: str, subjects: Iterable[Su
     plan = Plan(syntax.path, target, graph_mode=scope.graph_mode, referenced=syntax.words)
     plan.texts = cache(lambda: tuple(texts(project, source)))
     plan.is_passed_by = lambda definition: _has_with_not_reached(project, plan, definition)
-    interp = Interpreter(project, scope, plan)
-
-    plan.release = interp.release
-    _run_body(interp, syntax)
-    _run_entries(interp, scope, wanted)
+    machine = Interpreter(project, scope, plan, Libraries, _run_module)
+    plan.release = machine.release
+    _run_body(machine, syntax)
+    _run_entries(machine, scope, wanted)
     return plan
 
 
@@ -75,72 +76,81 @@ def _has_with_not_reached(project: Project, plan: Plan, definition: Site | None)
     )
 
 
-def _run_body(interp: Interpreter, syntax: ir.Module) -> None:
+def _run_body(machine: Machine, syntax: ir.Module) -> None:
     try:
-        if interp.execute(syntax.body) == NORMAL:
-            interp.plan.demanded = interp.path
+        if machine.execute(syntax.body) == NORMAL:
+            machine.plan.demanded = machine.path
     except Exhausted:
-        interp.plan.is_complete = False
-        interp.plan.reached("steps", Site(syntax.path, 0))
-    _reset(interp)
+        machine.plan.is_complete = False
+        machine.plan.reached("steps", Site(syntax.path, 0))
+    _reset(machine)
 
 
-def _reset(interp: Interpreter) -> None:
+def _reset(machine: Machine) -> None:
     """After an entry point: nothing is entered, no path is taken, its definitions stay."""
-    module = interp.module_frame
-    interp.frame = module
-    interp.settle()
-    interp.path, interp.context = EVERYWHERE, Context()
-    interp.loops, interp.active, interp.diverged = [], [], []
-    interp.executions.clear()
+    module = machine.module_frame
+    machine.frame = module
+    machine.settle()
+    machine.path, machine.context = EVERYWHERE, Context()
+    machine.loops, machine.active, machine.diverged = [], [], []
+    machine.executions.clear()
 
 
-def _run_entries(interp: Interpreter, scope: ModuleScope, wanted: Relevant | None) -> None:
+def _run_entries(machine: Machine, scope: ModuleScope, wanted: Relevant | None) -> None:
     """Run functions and methods that the program itself never calls, with unknown arguments. What some of them fill in
     is there for the others."""
-    for entry, fills in entries(interp, scope, wanted):
-        if id(entry.own.definition) in interp.entered:
+    for entry, fills in entries(machine, scope, wanted):
+        if id(entry.own.definition) in machine.entered:
             continue
-        mark = interp.state.mark()
-        interp.state.apply(interp.filled)
-        interp.step_limit = min(interp.steps + MAX_ENTRY_STEPS, MAX_STEPS_OF_ALL)
-        interp.frame = interp.module_frame.entry()
-        interp.state.write(interp.runtime, "state", Unknown(("runtime",)))
-        process.as_imported(interp)
+        mark = machine.state.mark()
+        machine.state.apply(machine.filled)
+        machine.step_limit = min(machine.steps + MAX_ENTRY_STEPS, MAX_STEPS_OF_ALL)
+        machine.frame = machine.module_frame.entry()
+        machine.state.write(machine.library_state.runtime, "state", Unknown(("runtime",)))
+        process.as_imported(machine)
         try:
-            _run_entry(interp, entry)
-            interp.settle()
+            _run_entry(machine, entry)
+            machine.settle()
             if fills:
-                interp.filled = interp.made_since(mark)
+                machine.filled = machine.made_since(mark)
         except Exhausted:
-            interp.plan.is_complete = False
-            interp.plan.reached("steps", entry.site)
+            machine.plan.is_complete = False
+            machine.plan.reached("steps", entry.site)
         except Halts:
             pass
-        _reset(interp)
-        interp.state.take_back(mark)
+        _reset(machine)
+        machine.state.take_back(mark)
 
 
-def _run_entry(interp: Interpreter, entry: Entry) -> None:
+def _run_entry(machine: Machine, entry: Entry) -> None:
     unknown = Arguments((), {}, True)
     if entry.owner is None:
-        datasets.given_away(interp, interp.call_entry(entry.called, unknown, entry.site), entry.own)
+        datasets.given_away(machine, tf_function.call_entry(machine, entry.called, unknown, entry.site), entry.own)
         return
-    receiver = members.unmade(interp, entry.owner, entry.site)
-    if id(entry.own.definition) in interp.entered:
+    receiver = machine.instantiate_unknown(entry.owner, entry.site)
+    if id(entry.own.definition) in machine.entered:
         return
-    callbacks.prepared(interp, receiver, entry.own, entry.site)
-    callbacks.begins(interp, entry.owner, entry.own)
+    callbacks.prepared(machine, receiver, entry.own, entry.site)
+    callbacks.begins(machine, entry.owner, entry.own)
     if isinstance(receiver, Model) and entry.own.name in _TRACED_BY_KERAS:
-        interp.context = interp.context._replace(maybe_traced=True)
-    from gpulint.analysis.calls import with_receiver
-
-    given = interp.call_entry(entry.called, with_receiver(receiver, unknown), entry.site, receiver)
-    datasets.given_away(interp, given, entry.own)
+        machine.context = machine.context._replace(maybe_traced=True)
+    given = tf_function.call_entry(machine, entry.called, unknown.with_receiver(receiver), entry.site, receiver)
+    datasets.given_away(machine, given, entry.own)
 
 
 _TRACED_BY_KERAS = frozenset({"predict_step", "test_step", "train_step"})
 """Methods of a model that Keras calls, compiled unless told otherwise."""
+
+
+def _run_module(machine: Machine, path: str, dotted: str, site: Site | None) -> ModuleScope | None:
+    """Import a module for a program; its effect on the process becomes the program's."""
+    run = run_import(machine.project, path, dotted, machine.plan.target, machine.import_depth + 1)
+    if run is None:
+        return None
+    if site is not None:
+        process.imported(machine, run.effects, site)
+    process.initialised(machine, run.effects, path)
+    return run.scope
 
 
 def run_import(project: Project, path: str, dotted: str, target: str, depth: int) -> ModuleRun | None:
@@ -155,12 +165,12 @@ def run_import(project: Project, path: str, dotted: str, target: str, depth: int
         name = dotted or os.path.splitext(os.path.basename(path))[0]
         scope = ModuleScope(syntax, name, is_graph_mode(project, syntax, target, project.is_eager))
         project.runs[path] = ModuleRun(scope)
-        interp = Interpreter(project, scope, Plan(path, target))
-        interp.step_limit = MAX_ENTRY_STEPS
-        interp.import_depth = depth
+        machine = Interpreter(project, scope, Plan(path, target), Libraries, _run_module)
+        machine.step_limit = MAX_ENTRY_STEPS
+        machine.import_depth = depth
         try:
-            interp.execute(syntax.body)
+            machine.execute(syntax.body)
         except (Exhausted, Halts):
             pass
-        project.runs[path] = ModuleRun(scope, process.left_by(interp))
+        project.runs[path] = ModuleRun(scope, process.left_by(machine))
     return project.runs[path]

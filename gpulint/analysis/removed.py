@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gpulint.analysis.events import RemovedNameUsed
+from gpulint.analysis.machine import Machine
 from gpulint.analysis.symbols import Symbol, symbol
 from gpulint.analysis.values import (
     Arguments,
@@ -36,9 +35,6 @@ from gpulint.knowledge.removed import (
 )
 from gpulint.places import Site
 
-if TYPE_CHECKING:
-    from gpulint.analysis.interpreter import Interpreter
-
 _CLASSES: tuple[tuple[type, str], ...] = (
     (Model, "tensorflow.keras.Model"),
     (Layer, "tensorflow.keras.layers.Layer"),
@@ -49,30 +45,30 @@ _CLASSES: tuple[tuple[type, str], ...] = (
 """The class whose methods a value has where its own is not in the table."""
 
 
-def is_gone(interp: Interpreter, name: str, package: str) -> bool:
+def is_gone(machine: Machine, name: str, package: str) -> bool:
     """Whether the targeted TensorFlow has a dotted name no more."""
     gone = since(name, package)
-    return gone is not None and release(gone) <= interp.plan.release_of_target
+    return gone is not None and release(gone) <= machine.plan.release_of_target
 
 
-def read(interp: Interpreter, name: str, package: str, site: Site) -> bool:
+def read(machine: Machine, name: str, package: str, site: Site) -> bool:
     """A dotted name is read, of a package that was imported; whether it is gone since any release."""
     gone = since(name, package)
     if gone is None:
         return False
     if since(name.rpartition(".")[0], package) is None:
-        interp.emit(RemovedNameUsed(site, interp.where(), name, gone, replacement(name)))
+        machine.emit(RemovedNameUsed(site, machine.where(), name, gone, replacement(name)))
     return True
 
 
-def called(interp: Interpreter, name: str, package: str, site: Site) -> None:
+def called(machine: Machine, name: str, package: str, site: Site) -> None:
     """A name is called: some that are left only raise."""
     gone = raises_since(name, package)
     if gone is not None:
-        interp.emit(RemovedNameUsed(site, interp.where(), name, gone, None))
+        machine.emit(RemovedNameUsed(site, machine.where(), name, gone, None))
 
 
-def imported(interp: Interpreter, dotted: str, site: Site) -> None:
+def imported(machine: Machine, dotted: str, site: Site) -> None:
     """A module or a name of one is imported: the outermost part of it that is gone counts."""
     public = public_name(dotted)
     if public is None:
@@ -81,11 +77,11 @@ def imported(interp: Interpreter, dotted: str, site: Site) -> None:
     for length in range(2, len(parts) + 1):
         if is_importable(".".join(parts[:length])):
             return
-        if read(interp, ".".join(parts[:length]), dotted.partition(".")[0], site):
+        if read(machine, ".".join(parts[:length]), dotted.partition(".")[0], site):
             return
 
 
-def _may_be_private(interp: Interpreter, receiver: Value | None, owner: str) -> bool:
+def _may_be_private(machine: Machine, receiver: Value | None, owner: str) -> bool:
     """Whether an object may be of TensorFlow's private copy of Keras 2, which keeps what is gone elsewhere. Of one that
     the program was given, where it speaks of that copy of its class."""
     if isinstance(receiver, Object) and receiver.is_private is not None:
@@ -93,11 +89,11 @@ def _may_be_private(interp: Interpreter, receiver: Value | None, owner: str) -> 
     part = owner.partition(".keras.")[2].partition(".")[0].rstrip("s")
     package = f"{PRIVATE}.keras"
     return bool(part) and any(
-        interp.plan.mentions(text) for text in (f"{package}.{part}", f"{package} import", f"import {package}")
+        machine.plan.mentions(text) for text in (f"{package}.{part}", f"{package} import", f"import {package}")
     )
 
 
-def method(interp: Interpreter, receiver: Value, name: str, site: Site) -> None:
+def method(machine: Machine, receiver: Value, name: str, site: Site) -> None:
     """A method of a library object is read."""
     classes = [receiver.library] if isinstance(receiver, Object) else []
     if isinstance(receiver, Optimizer) and receiver.scales:
@@ -105,22 +101,22 @@ def method(interp: Interpreter, receiver: Value, name: str, site: Site) -> None:
     classes += [library for kind, library in _CLASSES if isinstance(receiver, kind)]
     if isinstance(receiver, Optimizer) and receiver.library.startswith(LEGACY_OPTIMIZERS):
         classes = classes[:1]  # they stay as they were
-    if _is_of_another_class(interp, receiver):
+    if _is_of_another_class(machine, receiver):
         return
     for library in classes:
         if (gone := method_since(library, name)) is not None:
             if isinstance(receiver, Strategy) and receiver.kind == "default" and name not in UNMISTAKABLE:
                 return
-            if isinstance(receiver, Object) and receiver.cls is not None and _keeps(interp, receiver.cls, name):
+            if isinstance(receiver, Object) and receiver.cls is not None and _keeps(machine, receiver.cls, name):
                 return
-            if _may_be_private(interp, receiver, library):
+            if _may_be_private(machine, receiver, library):
                 return
             exact = isinstance(receiver, Object) and receiver.cls is None
-            interp.emit(RemovedNameUsed(site, interp.where(), f"{library}.{name}", gone, None, True, exact))
+            machine.emit(RemovedNameUsed(site, machine.where(), f"{library}.{name}", gone, None, True, exact))
             return
 
 
-def _is_of_another_class(interp: Interpreter, receiver: Value) -> bool:
+def _is_of_another_class(machine: Machine, receiver: Value) -> bool:
     """Whether the program has found out that an object is of a class that may have methods of its own: none of Keras's
     present ones."""
     own = symbol_of(receiver)
@@ -129,7 +125,7 @@ def _is_of_another_class(interp: Interpreter, receiver: Value) -> bool:
         and literal.condition.operator == "isinstance"
         and literal.condition.subject == own
         and not _is_present(literal.condition.operand)
-        for literal in interp.path
+        for literal in machine.path
     )
 
 
@@ -138,48 +134,48 @@ def _is_present(cls: object) -> bool:
     return name.startswith("tensorflow.") and not name.startswith(LEGACY_OPTIMIZERS)
 
 
-def property_read(interp: Interpreter, receiver: Object, name: str, given: Symbol) -> None:
+def property_read(machine: Machine, receiver: Object, name: str, given: Symbol) -> None:
     """A property of a library object is read; `given` stands for what it gives."""
     if any(name in names for names in PROPERTIES.values()):
-        interp.properties[given] = receiver
+        machine.library_state.properties[given] = receiver
 
 
-def property_called(interp: Interpreter, called: Symbol, site: Site) -> None:
+def property_called(machine: Machine, called: Symbol, site: Site) -> None:
     """Something that is not known is called: what a property gives that was a method once."""
-    receiver = interp.properties.get(called)
+    receiver = machine.library_state.properties.get(called)
     if receiver is None or receiver.library.startswith(LEGACY_OPTIMIZERS):
         return
     name = called.parts[-1]
     classes = [library for kind, library in _CLASSES if isinstance(receiver, kind)]
-    if _may_be_private(interp, receiver, classes[0] if classes else ""):
+    if _may_be_private(machine, receiver, classes[0] if classes else ""):
         return
     if (gone := next((PROPERTIES[one][name] for one in classes if name in PROPERTIES.get(one, ())), None)) is not None:
         use = f"{receiver.library or classes[0]}.{name}()"
-        interp.emit(RemovedNameUsed(site, interp.where(), use, gone, None, True, receiver.cls is None))
+        machine.emit(RemovedNameUsed(site, machine.where(), use, gone, None, True, receiver.cls is None))
 
 
-def _keeps(interp: Interpreter, cls: UserClass, name: str) -> bool:
+def _keeps(machine: Machine, cls: UserClass, name: str) -> bool:
     """Whether a method of a class of the program gives its objects an attribute of this name."""
     functions = [value for one in cls.classes for value in one.namespace.values() if isinstance(value, Function)]
-    return any(f".{name}" in interp.uses_of(one.definition).filled for one in functions)
+    return any(f".{name}" in machine.uses_of(one.definition).filled for one in functions)
 
 
-def arguments(interp: Interpreter, receiver: Object, function: str, given: Arguments, site: Site) -> None:
+def arguments(machine: Machine, receiver: Object, function: str, given: Arguments, site: Site) -> None:
     """A method of a library object is called: arguments by keyword that it does not take any more."""
-    if (refused := _refused(function, given)) and not _may_be_private(interp, receiver, function):
+    if (refused := _refused(function, given)) and not _may_be_private(machine, receiver, function):
         for name, gone in refused:
             place = given.written.get(name, site)
-            interp.emit(RemovedNameUsed(place, interp.where(), f"{function}({name})", gone, None, True))
+            machine.emit(RemovedNameUsed(place, machine.where(), f"{function}({name})", gone, None, True))
 
 
-def passed(interp: Interpreter, function: External, given: Arguments, site: Site) -> None:
+def passed(machine: Machine, function: External, given: Arguments, site: Site) -> None:
     """A function or class of the library is called: arguments by keyword that it does not take any more."""
     if is_of_keras_2(function.package) or function.name.startswith(LEGACY_OPTIMIZERS):
         return
     for name, gone in _refused(function.name, given):
         if name != REFUSED_BY_OPTIMIZERS[0]:
             place = given.written.get(name, site)
-            interp.emit(RemovedNameUsed(place, interp.where(), f"{function.name}({name})", gone, None, True, True))
+            machine.emit(RemovedNameUsed(place, machine.where(), f"{function.name}({name})", gone, None, True, True))
 
 
 def _refused(function: str, given: Arguments) -> list[tuple[str, str]]:
@@ -188,20 +184,22 @@ def _refused(function: str, given: Arguments) -> list[tuple[str, str]]:
     return [(name, gone[name]) for name in given.keywords if name in gone]
 
 
-def optimizer_arguments(interp: Interpreter, optimizer: str, given: Arguments, site: Site) -> None:
+def optimizer_arguments(machine: Machine, optimizer: str, given: Arguments, site: Site) -> None:
     """An optimizer is made: what it is given by keyword that none takes any more."""
     name, gone, instead = REFUSED_BY_OPTIMIZERS
-    if name in given.keywords and not optimizer.startswith(LEGACY_OPTIMIZERS) and not interp.is_private:
+    if name in given.keywords and not optimizer.startswith(LEGACY_OPTIMIZERS) and not machine.library_state.is_private:
         place = given.written.get(name, site)
-        interp.emit(RemovedNameUsed(place, interp.where(), f"{optimizer}({name})", gone, instead, True))
+        machine.emit(RemovedNameUsed(place, machine.where(), f"{optimizer}({name})", gone, instead, True))
 
 
-def unknown_method(interp: Interpreter, called: Symbol, name: str, site: Site) -> None:
+def unknown_method(machine: Machine, called: Symbol, name: str, site: Site) -> None:
     """A method of something that is not known is called: one that only a removed class member is named like, or that of
     an item of what only a library class has."""
     gone = UNMISTAKABLE.get(name) or _OF_ITEMS.get((_container_of(symbol(called.parts[1])), name))
-    if gone is not None and called.package in _OWN and not _may_be_private(interp, None, gone):
-        interp.emit(RemovedNameUsed(site, interp.where(), f"{gone}.{name}", method_since(gone, name) or "", None, True))
+    if gone is not None and called.package in _OWN and not _may_be_private(machine, None, gone):
+        machine.emit(
+            RemovedNameUsed(site, machine.where(), f"{gone}.{name}", method_since(gone, name) or "", None, True)
+        )
 
 
 def _container_of(item: Symbol) -> str:

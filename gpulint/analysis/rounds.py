@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from gpulint.analysis import host
 from gpulint.analysis.contexts import Loop
-from gpulint.analysis.counters import COUNTER
 from gpulint.analysis.names import words
 from gpulint.analysis.nesting import leaves
-from gpulint.analysis.plan import Plan
-from gpulint.analysis.symbols import ROWS, Symbol, distance, is_one_row, symbol
+from gpulint.analysis.symbols import COUNTER, HOST_READ, ROWS, Symbol, distance, is_one_row, symbol
 from gpulint.analysis.values import Constant, Items, Tensor, Unknown, Value
 from gpulint.places import Site
 
@@ -268,12 +265,12 @@ MAX_CHOICES = 16
 """Values that `i % n` can have for a call with it to count as one of a bounded set."""
 
 
-def changing_number(value: Value, loop: Loop, plan: Plan) -> bool:
+def changing_number(value: Value, loop: Loop, counted: Mapping[int, Collection[Site]]) -> bool:
     """Whether a value is a Python number that is another one in each round of a loop."""
     if type(value) is not Unknown or not _changes(value.symbol):
         return False
     counters = _counters(value.symbol)
-    return not counters or not counters.isdisjoint(plan.counted.get(loop.entry, ()))
+    return not counters or not counters.isdisjoint(counted.get(loop.entry, ()))
 
 
 @lru_cache(maxsize=8192)
@@ -305,9 +302,9 @@ def _changes(name: Any) -> bool:
     if head in ("int", "float"):
         made_of = rest[0]
         return isinstance(made_of, Symbol) and (
-            made_of.parts[0] == host.READ or _changes(made_of) or "iterations" in made_of.words
+            made_of.parts[0] == HOST_READ or _changes(made_of) or "iterations" in made_of.words
         )
-    if head == host.READ:
+    if head == HOST_READ:
         return rest[1] in ("int", "float")
     if head == "call":
         called, given = _call(name)
@@ -403,10 +400,10 @@ def round_trip(value: Value) -> Iterator[Site]:
 
 @lru_cache(maxsize=8192)
 def _numpy_of(name: Any) -> tuple[Site, ...]:
-    if not isinstance(name, Symbol) or host.READ not in name.words:
+    if not isinstance(name, Symbol) or HOST_READ not in name.words:
         return ()
     head, *rest = name.parts
-    if head == host.READ:
+    if head == HOST_READ:
         return (rest[0],) if rest[1] == "numpy" else ()
     parts: tuple[Any, ...] = ()
     if head in ("item", "slice", "attribute"):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from gpulint.analysis import options
 from gpulint.analysis.contexts import Where
 from gpulint.analysis.events import EnvironmentSet, RuntimeConfigured, RuntimeInitialised
+from gpulint.analysis.machine import Machine
 from gpulint.analysis.paths import Path, has_no_gpu
 from gpulint.analysis.state import alternatives
 from gpulint.analysis.symbols import Symbol
@@ -24,106 +25,103 @@ from gpulint.analysis.values import (
 from gpulint.knowledge.facts import Fact, Initialises
 from gpulint.places import Site
 
-if TYPE_CHECKING:
-    from gpulint.analysis.interpreter import Interpreter
-
 _ORDER = ("no", "driver", "maybe", "yes")
 UNKNOWN = "unknown"
 
 
-def state(interp: Interpreter) -> tuple[str, Site | None]:
+def state(machine: Machine) -> tuple[str, Site | None]:
     """What is known of the runtime on the present path ("unknown" where paths differ), and since when. Paths of
     machines without a GPU count only where there is no other."""
-    states = {known(value) for value in _on_gpus(interp, interp.runtime["state"])}
-    since = _on_gpus(interp, interp.runtime["since"])[0]
+    states = {known(value) for value in _on_gpus(machine, machine.library_state.runtime["state"])}
+    since = _on_gpus(machine, machine.library_state.runtime["since"])[0]
     if len(states) != 1 or ... in states:
         return UNKNOWN, None
     place = since.value if isinstance(since, Constant) else None
     return str(states.pop()), place if isinstance(place, Site) else None
 
 
-def _on_gpus(interp: Interpreter, value: Value) -> list[Value]:
+def _on_gpus(machine: Machine, value: Value) -> list[Value]:
     """What a value can be on the present path, on machines with a GPU if it can be anything there."""
-    ways = alternatives(value, interp.path)
+    ways = alternatives(value, machine.path)
     return [one for path, one in ways if not has_no_gpu(path)] or [one for _, one in ways]
 
 
-def initialised(interp: Interpreter, how: str, site: Site) -> None:
+def initialised(machine: Machine, how: str, site: Site) -> None:
     """A call initialises the runtime ("yes"), perhaps ("maybe"), or asks the driver ("driver")."""
     if how == "no":
         return
-    for _, value in alternatives(interp.runtime["state"], interp.path):
+    for _, value in alternatives(machine.library_state.runtime["state"], machine.path):
         present = value.value if isinstance(value, Constant) else UNKNOWN
         if present not in _ORDER or _ORDER.index(str(present)) < _ORDER.index(how):
             break
     else:
         return
-    interp.state.write(interp.runtime, "state", Constant(how))
-    interp.state.write(interp.runtime, "since", Constant(site))
-    interp.emit(RuntimeInitialised(site, interp.where(), how))
+    machine.state.write(machine.library_state.runtime, "state", Constant(how))
+    machine.state.write(machine.library_state.runtime, "since", Constant(site))
+    machine.emit(RuntimeInitialised(site, machine.where(), how))
 
 
-def called(interp: Interpreter, fact: Fact, site: Site) -> None:
+def called(machine: Machine, fact: Fact, site: Site) -> None:
     """What calling a known name does to the runtime."""
     if fact.initialises is not Initialises.NO:
-        initialised(interp, fact.initialises.value, site)
+        initialised(machine, fact.initialises.value, site)
 
 
 _OPPOSITE = {"memory_growth": "logical_devices", "logical_devices": "memory_growth"}
 
 
-def configured(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: Site) -> None:
+def configured(machine: Machine, name: str, fact: Fact, arguments: Arguments, site: Site) -> None:
     """A configuration call; remembers what it sets."""
     what = fact.detail
     device = arguments.of(fact.params[0], fact.params) if fact.params else None
-    device = interp.choose(device) if device is not None else None
+    device = machine.choose(device) if device is not None else None
     value = arguments.of(fact.params[1], fact.params) if len(fact.params) > 1 else None
-    now, since = state(interp)
-    opposite = _settings(interp, _OPPOSITE.get(what, ""))
+    now, since = state(machine)
+    opposite = _settings(machine, _OPPOSITE.get(what, ""))
     against = [
         one
         for one in opposite
         if _same_device(one.device, device)
-        and not _is_off(interp, one.value)
-        and not _is_flag(interp, one.value)
-        and _belong_together(one.path, interp.path)
+        and not _is_off(machine, one.value)
+        and not _is_flag(machine, one.value)
+        and _belong_together(one.path, machine.path)
     ]
-    off = _is_off(interp, value)
-    interp.emit(
+    off = _is_off(machine, value)
+    machine.emit(
         RuntimeConfigured(
             site,
-            interp.where(),
+            machine.where(),
             what,
             arguments,
             device,
             now,
             since,
-            against[-1].site if against and not off and not _is_flag(interp, value) else None,
-            device is not None and _may_be_in_force(interp, what, Setting(name, site, device, value, interp.path)),
-            logical_gpus(interp),
+            against[-1].site if against and not off and not _is_flag(machine, value) else None,
+            device is not None and _may_be_in_force(machine, what, Setting(name, site, device, value, machine.path)),
+            logical_gpus(machine),
         )
     )
     if device is not None:
-        others = [one for one in _settings(interp, what) if not off or not _same_device(one.device, device)]
-        made = Setting(name, site, device, value, interp.path)
-        interp.state.write(interp.configuration, what, Constant((*others, made)))
+        others = [one for one in _settings(machine, what) if not off or not _same_device(one.device, device)]
+        made = Setting(name, site, device, value, machine.path)
+        machine.state.write(machine.library_state.configuration, what, Constant((*others, made)))
 
 
-def _is_off(interp: Interpreter, value: Value | None) -> bool:
+def _is_off(machine: Machine, value: Value | None) -> bool:
     """Whether a setting's value can here only be False."""
-    return value is not None and all(known(option) is False for _, option in alternatives(value, interp.path))
+    return value is not None and all(known(option) is False for _, option in alternatives(value, machine.path))
 
 
-def _is_same(interp: Interpreter, first: Any, second: Any) -> bool:
+def _is_same(machine: Machine, first: Any, second: Any) -> bool:
     """Whether two values can be the same things: TensorFlow takes a setting that is in force already at any time (run
     on 2.21)."""
-    meant = [{symbol_of(one) for _, one in alternatives(value, interp.path)} for value in (first, second) if value]
+    meant = [{symbol_of(one) for _, one in alternatives(value, machine.path)} for value in (first, second) if value]
     return len(meant) == 2 and meant[0] == meant[1]
 
 
-def _is_flag(interp: Interpreter, value: Value | None) -> bool:
+def _is_flag(machine: Machine, value: Value | None) -> bool:
     """Whether whoever starts the program says what a setting's value is."""
-    return value is not None and type(interp.choose(value)) is Unknown
+    return value is not None and type(machine.choose(value)) is Unknown
 
 
 class Setting(NamedTuple):
@@ -136,16 +134,16 @@ class Setting(NamedTuple):
     path: Path
 
 
-def _may_be_in_force(interp: Interpreter, what: str, new: Setting) -> bool:
+def _may_be_in_force(machine: Machine, what: str, new: Setting) -> bool:
     """Whether a setting can be the one in force. TensorFlow compares them and takes that at any time: growth, logical
     and visible devices, numbers of threads (read and run on 2.21)."""
-    present = interp.configuration.get(what)
-    ways = [known(way) for _, way in alternatives(present, interp.path)] if present is not None else [()]
+    present = machine.library_state.configuration.get(what)
+    ways = [known(way) for _, way in alternatives(present, machine.path)] if present is not None else [()]
     for way in ways:
-        earlier = [one for one in way if _is_of_same(interp, what, one, new)] if isinstance(way, tuple) else []
-        if what == "visible_devices" and _are_all(interp, new, unless_set=bool(earlier)):
+        earlier = [one for one in way if _is_of_same(machine, what, one, new)] if isinstance(way, tuple) else []
+        if what == "visible_devices" and _are_all(machine, new, unless_set=bool(earlier)):
             return True
-        if earlier and not _differ(interp, _set_by(what, earlier[-1]), _set_by(what, new)):
+        if earlier and not _differ(machine, _set_by(what, earlier[-1]), _set_by(what, new)):
             return True
     return False
 
@@ -155,14 +153,14 @@ def _set_by(what: str, setting: Setting) -> Value | None:
     return setting.value if what in _OPPOSITE else setting.device
 
 
-def _is_of_same(interp: Interpreter, what: str, first: Setting, second: Setting) -> bool:
+def _is_of_same(machine: Machine, what: str, first: Setting, second: Setting) -> bool:
     """Whether two settings of one kind are of the same thing."""
     if what in _OPPOSITE:
         return _same_device(first.device, second.device)
-    return first.name == second.name and not _differ(interp, first.value, second.value)
+    return first.name == second.name and not _differ(machine, first.value, second.value)
 
 
-def _are_all(interp: Interpreter, setting: Setting, unless_set: bool) -> bool:
+def _are_all(machine: Machine, setting: Setting, unless_set: bool) -> bool:
     """Whether what a call makes visible is all that is visible anyway; `unless_set`: what that is was chosen before."""
     kind = known(setting.value) if setting.value is not None else None
     devices = setting.device
@@ -174,14 +172,14 @@ def _are_all(interp: Interpreter, setting: Setting, unless_set: bool) -> bool:
     )
 
 
-def _differ(interp: Interpreter, first: Value | None, second: Value | None) -> bool:
+def _differ(machine: Machine, first: Value | None, second: Value | None) -> bool:
     """Whether two settings are known to be different, on a machine with several GPUs."""
     if first is None or second is None:
         return False
     return all(
         _are_different(one, other)
-        for _, one in alternatives(first, interp.path)
-        for _, other in alternatives(second, interp.path)
+        for _, one in alternatives(first, machine.path)
+        for _, other in alternatives(second, machine.path)
     )
 
 
@@ -229,9 +227,9 @@ _OF_TRIES = frozenset({"completes", "handler"})
 """Conditions of whether a `try` came to its end: no choice of anybody."""
 
 
-def _settings(interp: Interpreter, what: str) -> tuple[Setting, ...]:
-    present = interp.configuration.get(what)
-    options = [option for _, option in alternatives(present, interp.path)] if present is not None else []
+def _settings(machine: Machine, what: str) -> tuple[Setting, ...]:
+    present = machine.library_state.configuration.get(what)
+    options = [option for _, option in alternatives(present, machine.path)] if present is not None else []
     return tuple(one for option in options if isinstance(option, Constant) for one in option.value)  # type: ignore[attr-defined]
 
 
@@ -246,14 +244,14 @@ def _same_device(a: Value | None, b: Value | None) -> bool:
     return a is not None and b is not None and symbol_of(a) == symbol_of(b)
 
 
-def logical_gpus(interp: Interpreter) -> int | None:
+def logical_gpus(machine: Machine) -> int | None:
     """The number of logical GPUs that the program's own configuration leaves; None where it does not say."""
-    visible = _visible_gpus(interp)
+    visible = _visible_gpus(machine)
     if visible is None:
         return None
     count, indices = visible
-    for setting in _settings(interp, "logical_devices"):
-        value = interp.choose(setting.value) if setting.value is not None else None
+    for setting in _settings(machine, "logical_devices"):
+        value = machine.choose(setting.value) if setting.value is not None else None
         parts = value.items if isinstance(value, Items) else None
         if parts is None:
             return None
@@ -264,13 +262,13 @@ def logical_gpus(interp: Interpreter) -> int | None:
     return count
 
 
-def _visible_gpus(interp: Interpreter) -> tuple[int, tuple[int, ...] | None] | None:
+def _visible_gpus(machine: Machine) -> tuple[int, tuple[int, ...] | None] | None:
     """(how many GPUs are visible, their indices if known), None where the program does not say."""
-    calls = [one for one in _settings(interp, "visible_devices") if not _of_cpu(one)]
+    calls = [one for one in _settings(machine, "visible_devices") if not _of_cpu(one)]
     if calls:
-        return _count(calls[-1].device) if _is_always(calls[-1].path - interp.path) else None
-    mask = interp.environment.get("CUDA_VISIBLE_DEVICES")
-    mask = interp.choose(mask) if mask is not None else None
+        return _count(calls[-1].device) if _is_always(calls[-1].path - machine.path) else None
+    mask = machine.library_state.environment.get("CUDA_VISIBLE_DEVICES")
+    mask = machine.choose(mask) if mask is not None else None
     if isinstance(mask, Constant) and isinstance(mask.value, str):
         names = [name.strip() for name in mask.value.split(",") if name.strip()]
         listed = names[: names.index("-1")] if "-1" in names else names
@@ -296,19 +294,19 @@ def _count(devices: Value) -> tuple[int, tuple[int, ...] | None] | None:
     return None
 
 
-def environment_set(interp: Interpreter, key: Value, value: Value, site: Site, where: Where | None = None) -> None:
+def environment_set(machine: Machine, key: Value, value: Value, site: Site, where: Where | None = None) -> None:
     """`os.environ[key] = value`."""
     name = key.value if isinstance(key, Constant) and isinstance(key.value, str) else None
-    now, since = state(interp)
-    kind = options.number_type(interp, value)
-    repeats = name is not None and _is_same(interp, interp.environment.get(name), value)
-    interp.emit(EnvironmentSet(site, where or interp.where(), name, value, now, since, kind, repeats))
+    now, since = state(machine)
+    kind = options.number_type(machine, value)
+    repeats = name is not None and _is_same(machine, machine.library_state.environment.get(name), value)
+    machine.emit(EnvironmentSet(site, where or machine.where(), name, value, now, since, kind, repeats))
     if name is not None:
-        interp.state.write(interp.environment, name, value)
+        machine.state.write(machine.library_state.environment, name, value)
 
 
-def environment_read(interp: Interpreter, key: Value) -> Value:
+def environment_read(machine: Machine, key: Value) -> Value:
     """`os.environ[key]`, `os.getenv(key)`."""
-    if isinstance(key, Constant) and key.value in interp.environment:
-        return interp.choose(interp.environment[key.value])
+    if isinstance(key, Constant) and key.value in machine.library_state.environment:
+        return machine.choose(machine.library_state.environment[key.value])
     return Unknown(("environment", symbol_of(key)))

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from gpulint.analysis import calls
 from gpulint.analysis.contexts import Loop, StrategyScope
 from gpulint.analysis.events import LoopEntered
+from gpulint.analysis.machine import Machine
 from gpulint.analysis.symbols import Symbol
 from gpulint.analysis.values import NONE, Arguments, Bound, Instance, Strategy, Unknown, Value, known
 from gpulint.places import Site
-
-if TYPE_CHECKING:
-    from gpulint.analysis.interpreter import Interpreter
 
 
 class Search(NamedTuple):
@@ -46,55 +43,55 @@ _TUNERS = frozenset(
 """What is made of a function that builds a model, or of a `HyperModel`."""
 
 
-def called(interp: Interpreter, name: str, arguments: Arguments, site: Site, result: Symbol) -> None:
+def called(machine: Machine, name: str, arguments: Arguments, site: Site, result: Symbol) -> None:
     """A library function of that dotted name is called."""
     if (search := _FUNCTIONS.get(name)) is not None:
-        _run(interp, search, arguments, site)
+        _run(machine, search, arguments, site)
     elif name in _TUNERS:
-        interp.tuners[result] = arguments
+        machine.library_state.tuners[result] = arguments
 
 
-def method_called(interp: Interpreter, owner: Symbol, method: str, arguments: Arguments, site: Site) -> None:
+def method_called(machine: Machine, owner: Symbol, method: str, arguments: Arguments, site: Site) -> None:
     """A method is called of something that a package made."""
     if (search := _METHODS.get((owner.package, method))) is not None:
-        _run(interp, search, arguments, site)
-    elif method == "search" and (tuner := interp.tuners.get(owner)) is not None:
-        _tune(interp, tuner, arguments, site)
+        _run(machine, search, arguments, site)
+    elif method == "search" and (tuner := machine.library_state.tuners.get(owner)) is not None:
+        _tune(machine, tuner, arguments, site)
 
 
-def _run(interp: Interpreter, search: Search, arguments: Arguments, site: Site) -> None:
+def _run(machine: Machine, search: Search, arguments: Arguments, site: Site) -> None:
     """One trial, which counts as a round of a loop unless there is one alone."""
     function = arguments.get(search.function, 0)
     if function is None:
         return
-    context = interp.context
-    loop = Loop(site, None, False, start=interp.path, entry=interp.steps, flags=len(context.flags))
+    context = machine.context
+    loop = Loop(site, None, False, start=machine.path, entry=machine.steps, flags=len(context.flags))
     is_loop = known(arguments.get(*search.trials)) != 1
     trial = Arguments((Unknown(("trial", site)),))
-    with interp.within(context._replace(loops=(*context.loops, loop)) if is_loop else context):
+    with machine.within(context._replace(loops=(*context.loops, loop)) if is_loop else context):
         if is_loop:
-            interp.emit(LoopEntered(site, interp.where(), loop))
-        interp.each(function, lambda option: interp.call(option, trial, site), site)
+            machine.emit(LoopEntered(site, machine.where(), loop))
+        machine.each(function, lambda option: machine.call(option, trial, site), site)
 
 
-def _tune(interp: Interpreter, tuner: Arguments, given: Arguments, site: Site) -> None:
+def _tune(machine: Machine, tuner: Arguments, given: Arguments, site: Site) -> None:
     """One trial of KerasTuner: it builds a model and fits it, or lets a `HyperModel` of the program do that. It is no
     round of a loop, for each trial begins with `clear_session`."""
-    context = interp.context
-    strategy = interp.choose(tuner.get("distribution_strategy") or NONE)
+    context = machine.context
+    strategy = machine.choose(tuner.get("distribution_strategy") or NONE)
     if isinstance(strategy, Strategy):
         context = context._replace(scopes=(*context.scopes, StrategyScope(site, strategy)))
     hyperparameters = Unknown(("trial", site))
 
     def trial(hypermodel: Value) -> Value:
         build, fit = (_method(hypermodel, name) for name in ("build", "fit"))
-        model = interp.call(build or hypermodel, Arguments((hyperparameters,)), site)
+        model = machine.call(build or hypermodel, Arguments((hyperparameters,)), site)
         if fit is not None:
-            return interp.call(fit, calls.merged(Arguments((hyperparameters, model)), given), site)
-        return interp.each(model, lambda one: interp.call(Bound(one, "fit"), given, site), site)
+            return machine.call(fit, Arguments((hyperparameters, model)).merged(given), site)
+        return machine.each(model, lambda one: machine.call(Bound(one, "fit"), given, site), site)
 
-    with interp.within(context):
-        interp.each(tuner.get("hypermodel", 0) or NONE, trial, site)
+    with machine.within(context):
+        machine.each(tuner.get("hypermodel", 0) or NONE, trial, site)
 
 
 def _method(owner: Value, name: str) -> Bound | None:

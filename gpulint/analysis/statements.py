@@ -4,27 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gpulint.analysis import (
-    access,
-    builtin,
-    calls,
-    counters,
-    datasets,
-    decorators,
-    expressions,
-    host,
-    imports,
-    managers,
-    members,
-    moments,
-    protocols,
-    tensors,
-)
+from gpulint.analysis import access, calls, containers, counters, expressions, imports, managers, moments, protocols
 from gpulint.analysis.contexts import Loop
 from gpulint.analysis.control import NORMAL, STOPS, Halts
 from gpulint.analysis.events import LoopEntered
+from gpulint.analysis.iteration import iterate
+from gpulint.analysis.machine import LoopRecord, Machine
 from gpulint.analysis.nesting import as_now, rebuilt
 from gpulint.analysis.paths import EVERYWHERE, Condition, Literal, Path, compatible
 from gpulint.analysis.state import MISSING, Outcome, in_turn
@@ -34,120 +21,113 @@ from gpulint.analysis.values import (
     Function,
     Items,
     Join,
-    ListedDevice,
     Unknown,
-    UserClass,
     Value,
-    Variable,
 )
 from gpulint.syntax import endings, ir
-
-if TYPE_CHECKING:
-    from gpulint.analysis.interpreter import Interpreter
 
 MAX_ROUND_DEPTH = 2
 """Loops nested deeper than this are gone through once; the others twice, so that what one round leaves
 behind is seen by the next."""
 
 
-def expression(interp: Interpreter, node: ir.ExpressionStatement) -> int:
-    value = interp.evaluate(node.value)
+def expression(machine: Machine, node: ir.ExpressionStatement) -> int:
+    value = machine.evaluate(node.value)
     if isinstance(node.value, ir.Call):
-        managers.dropped(interp, interp.choose(value), interp.site(node.value))
+        machine.library.dropped(machine.choose(value), machine.site(node.value))
     return NORMAL
 
 
-def assign(interp: Interpreter, node: ir.Assign) -> int:
+def assign(machine: Machine, node: ir.Assign) -> int:
     if node.value is None:
         return NORMAL
-    value = interp.choose(interp.evaluate(node.value))
+    value = machine.choose(machine.evaluate(node.value))
     first = node.targets[0]
     if isinstance(node.value, ir.Binary) and ir.is_same_place(first, node.value.left):
         if node.value.operator == "+":
-            builtin.grown(interp, value, interp.site(node))
+            containers.rebound(machine, value, machine.site(node))
         if isinstance(first, ir.Name):
-            before = interp.choose(interp.evaluate(node.value.left))
-            value = counters.stepped(interp, first, before, value, interp.site(node))
+            before = machine.choose(machine.evaluate(node.value.left))
+            value = counters.stepped(machine, first, before, value, machine.site(node))
     for target in node.targets:
-        access.assign(interp, target, value)
+        access.assign(machine, target, value)
     return NORMAL
 
 
-def augmented(interp: Interpreter, node: ir.AugAssign) -> int:
+def augmented(machine: Machine, node: ir.AugAssign) -> int:
     """`a += b`: lists grow in place, everything else is `a = a + b`."""
-    before = interp.choose(interp.evaluate(node.target))
-    value = interp.choose(interp.evaluate(node.value))
+    before = machine.choose(machine.evaluate(node.target))
+    value = machine.choose(machine.evaluate(node.value))
     if isinstance(before, Items) and before.kind == "list" and node.operator == "+":
-        builtin.extend(interp, before, value, interp.site(node))
+        containers.extend(machine, before, value, machine.site(node))
         return NORMAL
-    if isinstance(before, Variable):
-        tensors.operate(interp, f"operator.{node.operator}", (before, value), node)
+    if machine.library.update_in_place(before, node.operator, value, node):
         return NORMAL
-    result = interp.each(
+    result = machine.each(
         before,
-        lambda a: interp.each(value, lambda b: expressions.operate(interp, a, node.operator, b, node), node),
+        lambda a: machine.each(value, lambda b: expressions.operate(machine, a, node.operator, b, node), node),
         node,
     )
-    access.assign(interp, node.target, counters.stepped(interp, node.target, before, result, interp.site(node)))
+    access.assign(machine, node.target, counters.stepped(machine, node.target, before, result, machine.site(node)))
     return NORMAL
 
 
-def delete(interp: Interpreter, node: ir.Delete) -> int:
+def delete(machine: Machine, node: ir.Delete) -> int:
     for target in node.targets:
         if isinstance(target, ir.Name):
-            interp.state.write(interp.frame.locals, target.id, MISSING)
+            machine.state.write(machine.frame.locals, target.id, MISSING)
         elif isinstance(target, ir.Subscript):
-            container = interp.choose(interp.evaluate(target.value))
+            container = machine.choose(machine.evaluate(target.value))
             if isinstance(container, Items):
-                builtin.emptied(interp, container, interp.site(target))
+                containers.clear(machine, container, machine.site(target))
     return NORMAL
 
 
-def return_(interp: Interpreter, node: ir.Return) -> int:
-    value = interp.choose(interp.evaluate(node.value)) if node.value is not None else NONE
-    members.returned(interp, value, interp.site(node))
-    interp.leave(value)
+def return_(machine: Machine, node: ir.Return) -> int:
+    value = machine.choose(machine.evaluate(node.value)) if node.value is not None else NONE
+    machine.library.returned(value, machine.site(node))
+    machine.leave(value)
     return STOPS
 
 
-def raise_(interp: Interpreter, node: ir.Raise) -> int:
+def raise_(machine: Machine, node: ir.Raise) -> int:
     if node.value is not None:
-        interp.evaluate(node.value)
+        machine.evaluate(node.value)
     return STOPS
 
 
-def assert_(interp: Interpreter, node: ir.Assert) -> int:
-    test = interp.evaluate(node.test)
-    tensors.read(interp, interp.choose(test), "bool", node.test)
-    yes, _ = interp.split(test)
+def assert_(machine: Machine, node: ir.Assert) -> int:
+    test = machine.evaluate(node.test)
+    machine.library.value_read(machine.choose(test), "bool", node.test)
+    yes, _ = machine.split(test)
     if yes is None:
         return STOPS
-    interp.demand(interp.path, yes)
-    interp.path |= yes
-    interp.assure(yes)
+    machine.demand(machine.path, yes)
+    machine.path |= yes
+    machine.assure(yes)
     return NORMAL
 
 
-def pass_(interp: Interpreter, node: ir.Pass) -> int:
+def pass_(machine: Machine, node: ir.Pass) -> int:
     return NORMAL
 
 
-def break_(interp: Interpreter, node: ir.Break) -> int:
-    if interp.loops:
-        record = interp.loops[-1]
-        record.breaks.append(Outcome(interp.path, interp.state.changes_since(record.mark)))
+def break_(machine: Machine, node: ir.Break) -> int:
+    if machine.loops:
+        record = machine.loops[-1]
+        record.breaks.append(Outcome(machine.path, machine.state.changes_since(record.mark)))
     return STOPS
 
 
-def continue_(interp: Interpreter, node: ir.Continue) -> int:
-    if interp.loops:
-        record = interp.loops[-1]
-        record.continues.append(Outcome(interp.path, interp.state.changes_since(record.mark)))
+def continue_(machine: Machine, node: ir.Continue) -> int:
+    if machine.loops:
+        record = machine.loops[-1]
+        record.continues.append(Outcome(machine.path, machine.state.changes_since(record.mark)))
     return STOPS
 
 
-def declare(interp: Interpreter, node: ir.Declare) -> int:
-    frame = interp.frame
+def declare(machine: Machine, node: ir.Declare) -> int:
+    frame = machine.frame
     for name in node.names:
         scope = frame.module.globals
         if node.kind == "nonlocal":
@@ -156,61 +136,61 @@ def declare(interp: Interpreter, node: ir.Declare) -> int:
     return NORMAL
 
 
-def if_(interp: Interpreter, node: ir.If) -> int:
-    test = interp.choose(interp.evaluate(node.test))
-    tensors.read(interp, test, "bool", node.test)
-    yes, no = interp.split(test)
-    if interp.imported_with is None and _is_of_main_program(interp, node.test):
-        interp.imported_with = dict(interp.configuration)
+def if_(machine: Machine, node: ir.If) -> int:
+    test = machine.choose(machine.evaluate(node.test))
+    machine.library.value_read(test, "bool", node.test)
+    yes, no = machine.split(test)
+    if _is_of_main_program(machine, node.test):
+        machine.library.main_program_reached()
     if yes is None or no is None:
         guard, block = (yes, node.body) if yes is not None else (no, node.orelse)
-        interp.path |= guard or frozenset()
+        machine.path |= guard or frozenset()
         is_option = (
             moments.is_of_moment(node.test)
-            and not _is_unused(interp, node, block)
-            and not (block is node.body and moments.is_present(interp, node.test))
+            and not _is_unused(machine, node, block)
+            and not (block is node.body and moments.is_present(machine, node.test))
         )
         if not block or not (is_option or _changes(block, node.test)):
-            return interp.execute(block)
-        flags = interp.context.flags
-        interp.context = interp.context._replace(flags=(*flags, interp.site(node)))
-        completion = interp.execute(block)
-        interp.context = interp.context._replace(flags=flags)
+            return machine.execute(block)
+        flags = machine.context.flags
+        machine.context = machine.context._replace(flags=(*flags, machine.site(node)))
+        completion = machine.execute(block)
+        machine.context = machine.context._replace(flags=flags)
         return completion
-    before, base = interp.context, interp.path
-    interp.context = before._replace(guards=(*before.guards, interp.site(node)))
-    completion = interp.fork(
-        [(yes, partial(_branch, interp, node.body, no)), (no, partial(_branch, interp, node.orelse, yes))]
+    before, base = machine.context, machine.path
+    machine.context = before._replace(guards=(*before.guards, machine.site(node)))
+    completion = machine.fork(
+        [(yes, partial(_branch, machine, node.body, no)), (no, partial(_branch, machine, node.orelse, yes))]
     )
     for block, other in ((node.body, no), (node.orelse, yes)):
         if _is_error(block):
-            interp.demand(base, other)
-    if interp.diverged:
-        interp.diverged = [(o, context._replace(guards=before.guards)) for o, context in interp.diverged]
-    interp.context = interp.context._replace(guards=before.guards)
+            machine.demand(base, other)
+    if machine.diverged:
+        machine.diverged = [(o, context._replace(guards=before.guards)) for o, context in machine.diverged]
+    machine.context = machine.context._replace(guards=before.guards)
     return completion
 
 
-def _is_of_main_program(interp: Interpreter, test: ir.Expr) -> bool:
+def _is_of_main_program(machine: Machine, test: ir.Expr) -> bool:
     """Whether a statement of the module asks for `__name__`: what it guards is not run where others import the file."""
     return (
-        interp.frame is interp.module_frame
+        machine.frame is machine.module_frame
         and isinstance(test, ir.Compare)
         and isinstance(test.left, ir.Name)
         and test.left.id == "__name__"
     )
 
 
-def _branch(interp: Interpreter, block: Sequence[ir.Statement], other: Path) -> int:
+def _branch(machine: Machine, block: Sequence[ir.Statement], other: Path) -> int:
     """Run one branch. Where it raises or ends the loop, whatever comes after has taken the other one."""
-    skipped = _skipped(interp)
+    skipped = _skipped(machine)
     try:
-        completion = interp.execute(block)
+        completion = machine.execute(block)
     except Halts:
-        interp.assure(other)
+        machine.assure(other)
         raise
-    if completion == STOPS and _skipped(interp) == skipped:
-        interp.assure(other)
+    if completion == STOPS and _skipped(machine) == skipped:
+        machine.assure(other)
     return completion
 
 
@@ -230,14 +210,14 @@ _PLAIN = (ir.Assign, ir.AugAssign, ir.ExpressionStatement)
 """Statements that only lead on to the next one."""
 
 
-def _skipped(interp: Interpreter) -> int:
+def _skipped(machine: Machine) -> int:
     """How many ways so far leave out the rest of the loop's body, or of a function without one, and no more."""
-    return len(interp.loops[-1].continues if interp.loops else interp.frame.exits)
+    return len(machine.loops[-1].continues if machine.loops else machine.frame.exits)
 
 
-def _is_unused(interp: Interpreter, node: ir.If, block: Sequence[ir.Statement]) -> bool:
+def _is_unused(machine: Machine, node: ir.If, block: Sequence[ir.Statement]) -> bool:
     """Whether a block is what happens without the option of the running function that its test asks for."""
-    test, definition = node.test, interp.frame.definition
+    test, definition = node.test, machine.frame.definition
     name = test.left if isinstance(test, ir.Compare) else test
     if not isinstance(name, ir.Name) or not isinstance(definition, ir.FunctionDef):
         return False
@@ -269,25 +249,27 @@ def _changes(block: Sequence[ir.Statement], test: ir.Expr) -> bool:
     return any(ir.is_same_place(side, target) for side in (test.left, test.rest[0][1]) for target in targets)
 
 
-def for_(interp: Interpreter, node: ir.For) -> int:
-    iterable = interp.choose(interp.evaluate(node.iterable))
-    iterable = protocols.iterated(interp, iterable, interp.site(node.iterable))
-    elements, exact = expressions.iterate(interp, iterable, node.iterable)
-    loop = Loop(interp.site(node), as_now(iterable), exact, tuple(access.bound_names(node.target)))
-    datasets.consumed(interp, iterable, "loop", interp.site(node.iterable), loop.site)
+def for_(machine: Machine, node: ir.For) -> int:
+    iterable = machine.choose(machine.evaluate(node.iterable))
+    iterable = protocols.iterated(machine, iterable, machine.site(node.iterable))
+    elements, exact = iterate(machine, iterable, node.iterable)
+    loop = Loop(machine.site(node), as_now(iterable), exact, tuple(access.bound_names(node.target)))
+    machine.library.iterated(iterable, "loop", machine.site(node.iterable), loop.site)
     rounds: list[Value] = elements
     if not exact:
-        turns = range(2 if len(interp.loops) < MAX_ROUND_DEPTH else 1)
-        rounds = [_of_turn(element, turn) for turn in turns for element in elements]
+        turns = range(2 if len(machine.loops) < MAX_ROUND_DEPTH else 1)
+        rounds = [_of_turn(machine, element, turn) for turn in turns for element in elements]
 
     def start(element: Value) -> bool:
-        access.assign(interp, node.target, protocols.following(interp, iterable, interp.site(node.iterable), element))
+        access.assign(
+            machine, node.target, protocols.following(machine, iterable, machine.site(node.iterable), element)
+        )
         return True
 
-    return _loop(interp, node, loop, [partial(start, element) for element in rounds])
+    return _loop(machine, node, loop, [partial(start, element) for element in rounds])
 
 
-def _of_turn(element: Value, turn: int) -> Value:
+def _of_turn(machine: Machine, element: Value, turn: int) -> Value:
     """What stands for the elements of a loop in one round: another value than in the round before, so that
     conditions about the two do not meet."""
     if turn == 0:
@@ -296,7 +278,7 @@ def _of_turn(element: Value, turn: int) -> Value:
     def change(one: Value) -> Value:
         if isinstance(one, Unknown):
             return Unknown(("turn", turn, one.symbol))
-        return ListedDevice(one.list, one.index, turn) if isinstance(one, ListedDevice) else one
+        return machine.library.in_turn(one, turn)
 
     def made(value: Value) -> Value:
         return rebuilt(value, change, lambda items, parts: Items(items.kind, parts))
@@ -306,19 +288,19 @@ def _of_turn(element: Value, turn: int) -> Value:
     return made(element)
 
 
-def while_(interp: Interpreter, node: ir.While) -> int:
-    loop = Loop(interp.site(node), None, False)
+def while_(machine: Machine, node: ir.While) -> int:
+    loop = Loop(machine.site(node), None, False)
 
     def start() -> bool:
         *first, last = _conjuncts(node.test)
         for test in first:
-            if not _is_met(interp, test, is_read=True):
+            if not _is_met(machine, test, is_read=True):
                 return False
-            *outer, present = interp.context.loops
-            interp.context = interp.context._replace(loops=(*outer, present._replace(start=interp.path)))
-        return _is_met(interp, last, is_read=False)
+            *outer, present = machine.context.loops
+            machine.context = machine.context._replace(loops=(*outer, present._replace(start=machine.path)))
+        return _is_met(machine, last, is_read=False)
 
-    return _loop(interp, node, loop, [start] * (2 if len(interp.loops) < MAX_ROUND_DEPTH else 1))
+    return _loop(machine, node, loop, [start] * (2 if len(machine.loops) < MAX_ROUND_DEPTH else 1))
 
 
 def _conjuncts(test: ir.Expr) -> list[ir.Expr]:
@@ -328,96 +310,94 @@ def _conjuncts(test: ir.Expr) -> list[ir.Expr]:
     return [test]
 
 
-def _is_met(interp: Interpreter, test: ir.Expr, *, is_read: bool) -> bool:
+def _is_met(machine: Machine, test: ir.Expr, *, is_read: bool) -> bool:
     """Go on where a part of the test of a loop holds; whether it can."""
-    value = interp.evaluate(test)
+    value = machine.evaluate(test)
     if is_read:
-        tensors.read(interp, interp.choose(value), "bool", test)
-    yes, _ = interp.split(value)
+        machine.library.value_read(machine.choose(value), "bool", test)
+    yes, _ = machine.split(value)
     if yes is None:
         return False
-    host.decided(interp, yes, interp.site(test))
-    interp.path |= yes
+    machine.library.loop_decided(yes, machine.site(test))
+    machine.path |= yes
     return True
 
 
-def _loop(interp: Interpreter, node: ir.For | ir.While, loop: Loop, rounds: list[Callable[[], bool]]) -> int:
+def _loop(machine: Machine, node: ir.For | ir.While, loop: Loop, rounds: list[Callable[[], bool]]) -> int:
     """Run the body once for each round, then the `else` part, then join the ways out."""
-    from gpulint.analysis.interpreter import LoopRecord
-
-    before, base = interp.context, interp.path
+    before, base = machine.context, machine.path
     goes_on: list[tuple[int, Path]] = []
     loop = loop._replace(
-        entry=interp.steps,
+        entry=machine.steps,
         turns=len(rounds),
         flags=len(before.flags),
         handlers=len(before.handlers),
         is_traced=before.traced is not None,
         goes_on=goes_on,
     )
-    interp.context = before._replace(loops=(*before.loops, loop), guards=())
-    interp.emit(LoopEntered(loop.site, interp.where(), loop))
-    outermost = interp.state.mark()
+    machine.context = before._replace(loops=(*before.loops, loop), guards=())
+    machine.emit(LoopEntered(loop.site, machine.where(), loop))
+    outermost = machine.state.mark()
     breaks: list[Outcome] = []
     falls = True
     for turn, start in enumerate(rounds):
-        record = LoopRecord(interp.state.mark())
-        interp.loops.append(record)
-        interp.branches += 1
-        interp.path = base
-        interp.context = before._replace(loops=(*before.loops, loop._replace(start=base, turn=turn)), guards=())
+        record = LoopRecord(machine.state.mark())
+        machine.loops.append(record)
+        machine.branches += 1
+        machine.path = base
+        machine.context = before._replace(loops=(*before.loops, loop._replace(start=base, turn=turn)), guards=())
         try:
             if not start():
                 break
-            present = loop._replace(start=interp.path, turn=turn)
-            interp.context = before._replace(loops=(*before.loops, present), guards=())
-            completion = interp.execute(node.body)
-            interp.settle()
+            present = loop._replace(start=machine.path, turn=turn)
+            machine.context = before._replace(loops=(*before.loops, present), guards=())
+            completion = machine.execute(node.body)
+            machine.settle()
         finally:
-            interp.loops.pop()
-            interp.branches -= 1
-        changes = interp.state.take_back(record.mark)
+            machine.loops.pop()
+            machine.branches -= 1
+        changes = machine.state.take_back(record.mark)
         ends = list(record.continues)
         if completion == NORMAL:
-            ends.append(Outcome(interp.path, changes))
+            ends.append(Outcome(machine.path, changes))
         goes_on += [(turn, end.path) for end in ends]
-        interp.path = base
-        sofar = interp.state.changes_since(outermost)
+        machine.path = base
+        sofar = machine.state.changes_since(outermost)
         breaks += [Outcome(out.path, {**sofar, **out.changes}) for out in record.breaks]
-        interp.context = before._replace(loops=(*before.loops, loop), guards=())
+        machine.context = before._replace(loops=(*before.loops, loop), guards=())
         if not ends:
             falls = False
             break
-        interp.state.join(ends, base)
+        machine.state.join(ends, base)
         if all(_is_after_error(end.path - base) for end in ends):
             break  # it tries until it succeeds once
-    interp.context, interp.path = before, base
+    machine.context, machine.path = before, base
     if falls and isinstance(node, ir.While):
-        _narrow(interp, node.test)
+        _narrow(machine, node.test)
     if falls and node.orelse:
-        falls = interp.execute(node.orelse) == NORMAL
+        falls = machine.execute(node.orelse) == NORMAL
     if breaks:
-        changes = interp.state.take_back(outermost)
-        ends = [*breaks, Outcome(interp.path, changes)] if falls else breaks
-        interp.path = base
-        interp.state.join(in_turn(ends, base), base)
+        changes = machine.state.take_back(outermost)
+        ends = [*breaks, Outcome(machine.path, changes)] if falls else breaks
+        machine.path = base
+        machine.state.join(in_turn(ends, base), base)
         return NORMAL
     return NORMAL if falls else STOPS
 
 
-def _narrow(interp: Interpreter, test: ir.Expr) -> None:
+def _narrow(machine: Machine, test: ir.Expr) -> None:
     """Where the test of a loop has failed, its variables are nothing that makes it hold: `while line is None`."""
     below = [test, *ir.below(test)]
     if any(isinstance(node, ir.Call) for node in below):
         return
     for name in dict.fromkeys(node.id for node in below if isinstance(node, ir.Name)):
-        scope = interp.frame.declared.get(name, interp.frame.locals)
+        scope = machine.frame.declared.get(name, machine.frame.locals)
         if not isinstance(value := scope.get(name), Join):
             continue
-        ends = [guard for guard, holds in truth(interp.evaluate(test), interp.path) if holds is not True]
+        ends = [guard for guard, holds in truth(machine.evaluate(test), machine.path) if holds is not True]
         left = tuple(one for one in value.alternatives if any(compatible(one[0], guard) for guard in ends))
         if 0 < len(left) < len(value.alternatives):
-            interp.state.write(scope, name, Join(left) if len(left) > 1 else left[0][1])
+            machine.state.write(scope, name, Join(left) if len(left) > 1 else left[0][1])
 
 
 def _is_after_error(path: Path) -> bool:
@@ -425,32 +405,32 @@ def _is_after_error(path: Path) -> bool:
     return any(literal.holds and literal.condition.operator == "handler" for literal in path)
 
 
-def with_(interp: Interpreter, node: ir.With) -> int:
-    return managers.enter_all(interp, node.items, node.body)
+def with_(machine: Machine, node: ir.With) -> int:
+    return managers.enter_all(machine, node.items, node.body)
 
 
-def try_(interp: Interpreter, node: ir.Try) -> int:
+def try_(machine: Machine, node: ir.Try) -> int:
     """The body with its `else`, or one of the handlers from the state before the body. Where no handler lets the
     program go on, the body is run as if there was no `try`."""
-    guarding = _guarding(interp, node)
+    guarding = _guarding(machine, node)
     caught = frozenset(name for handler in guarding for name in _exception_names(handler.type))
     if endings.swallows(node):
         caught |= {"BaseException"}
-    condition = Condition("completes", interp.site(node), tuple(sorted(caught)))
+    condition = Condition("completes", machine.site(node), tuple(sorted(caught)))
 
     def body() -> int:
-        before = interp.context
+        before = machine.context
         if caught:
-            interp.context = before._replace(handlers=(*before.handlers, caught))
-        completion = interp.execute(node.body)
-        interp.context = interp.context._replace(handlers=before.handlers)
-        return completion or interp.execute(node.orelse)
+            machine.context = before._replace(handlers=(*before.handlers, caught))
+        completion = machine.execute(node.body)
+        machine.context = machine.context._replace(handlers=before.handlers)
+        return completion or machine.execute(node.orelse)
 
     def handle(handler: ir.Handler) -> Callable[[], int]:
         def run() -> int:
             if handler.name is not None:
-                access.store(interp, handler.name, Unknown(("exception", interp.site(handler))))
-            return interp.execute(handler.body)
+                access.store(machine, handler.name, Unknown(("exception", machine.site(handler))))
+            return machine.execute(handler.body)
 
         return run
 
@@ -458,18 +438,18 @@ def try_(interp: Interpreter, node: ir.Try) -> int:
     arms: list[tuple[Path, Callable[[], int]]] = [(completes, body)]
     failed = frozenset({Literal(condition, False)})
     for handler in node.handlers:
-        which = Condition("handler", interp.site(handler), tuple(_exception_names(handler.type)))
+        which = Condition("handler", machine.site(handler), tuple(_exception_names(handler.type)))
         arms.append((failed | {Literal(which, True)}, handle(handler)))
-    completion = interp.fork(arms) if node.handlers else body()
+    completion = machine.fork(arms) if node.handlers else body()
     if node.finalbody:
-        return interp.execute(node.finalbody) or completion
+        return machine.execute(node.finalbody) or completion
     return completion
 
 
-def _guarding(interp: Interpreter, node: ir.Try) -> list[ir.Handler]:
+def _guarding(machine: Machine, node: ir.Try) -> list[ir.Handler]:
     """The handlers by which the program goes on. One that raises what another `try` around it may catch leaves that
     open; what it only raises again is as it was."""
-    is_inside = bool(interp.context.handlers)
+    is_inside = bool(machine.context.handlers)
     return [one for one in node.handlers if endings.goes_on(one) or (is_inside and endings.turns_error(one))]
 
 
@@ -484,10 +464,10 @@ def _exception_names(node: ir.Expr | None) -> list[str]:
     return [node.name if isinstance(node, ir.Attribute) else ""]
 
 
-def match(interp: Interpreter, node: ir.Match) -> int:
-    subject = interp.choose(interp.evaluate(node.subject))
+def match(machine: Machine, node: ir.Match) -> int:
+    subject = machine.choose(machine.evaluate(node.subject))
     for start in range(0, len(node.cases), MAX_CASES):
-        ended = _cases(interp, subject, node.cases[start : start + MAX_CASES], 0)
+        ended = _cases(machine, subject, node.cases[start : start + MAX_CASES], 0)
         if ended != NORMAL:
             return ended
     return NORMAL
@@ -497,7 +477,7 @@ MAX_CASES = 200
 """Cases of a `match` each of which rules out the others: more are taken for another `match` behind the first."""
 
 
-def _cases(interp: Interpreter, subject: Value, cases: tuple[ir.Case, ...], index: int) -> int:
+def _cases(machine: Machine, subject: Value, cases: tuple[ir.Case, ...], index: int) -> int:
     if index == len(cases):
         return NORMAL
     case = cases[index]
@@ -506,52 +486,48 @@ def _cases(interp: Interpreter, subject: Value, cases: tuple[ir.Case, ...], inde
     if case.wildcard:
         pass
     elif (value := case.value) is not None:
-        test = interp.each(subject, lambda option: compare(option, "==", interp.evaluate(value)), case)
-        yes, no = interp.split(test)
+        test = machine.each(subject, lambda option: compare(option, "==", machine.evaluate(value)), case)
+        yes, no = machine.split(test)
     else:
-        condition = interp.fresh("case", interp.site(case))
+        condition = machine.fresh("case", machine.site(case))
         yes, no = frozenset({Literal(condition, True)}), frozenset({Literal(condition, False)})
 
     def body() -> int:
         for name in case.binds:
-            access.store(interp, name, Unknown(("capture", interp.site(case), name)))
+            access.store(machine, name, Unknown(("capture", machine.site(case), name)))
         if case.guard is not None:
-            interp.evaluate(case.guard)
-        return interp.execute(case.body)
+            machine.evaluate(case.guard)
+        return machine.execute(case.body)
 
     arms: list[tuple[Path, Callable[[], int]]] = []
     if yes is not None:
         arms.append((yes, body))
     if no is not None:
-        arms.append((no, lambda: _cases(interp, subject, cases, index + 1)))
-    return interp.fork(arms)
+        arms.append((no, lambda: _cases(machine, subject, cases, index + 1)))
+    return machine.fork(arms)
 
 
-def function(interp: Interpreter, node: ir.FunctionDef) -> int:
+def function(machine: Machine, node: ir.FunctionDef) -> int:
     defined = Function(
         node,
-        interp.frame.module,
-        access.enclosing(interp),
-        access.defaults(interp, node.parameters),
+        machine.frame.module,
+        access.enclosing(machine),
+        access.defaults(machine, node.parameters),
     )
     value: Value = defined
     for decorator in reversed(node.decorators):
-        value = decorators.decorate(interp, interp.evaluate(decorator), value, decorator)
-    access.store(interp, node.name, value)
+        value = machine.library.decorate(machine.evaluate(decorator), value, decorator)
+    access.store(machine, node.name, value)
     return NORMAL
 
 
-def class_(interp: Interpreter, node: ir.ClassDef) -> int:
-    defined = calls.define_class(interp, node)
+def class_(machine: Machine, node: ir.ClassDef) -> int:
+    defined = calls.define_class(machine, node)
     value: Value = defined
     for decorator in reversed(node.decorators):
-        made = interp.evaluate(decorator)
-        if isinstance(value, UserClass):
-            value = decorators.decorate_class(interp, made, value, decorator)
-        else:
-            value = decorators.decorate(interp, made, value, decorator)
-    access.store(interp, node.name, value)
-    interp.plan.classes.setdefault((interp.frame.module.path, node.number), defined)
+        value = machine.library.decorate(machine.evaluate(decorator), value, decorator)
+    access.store(machine, node.name, value)
+    machine.plan.classes.setdefault((machine.frame.module.path, node.number), defined)
     return NORMAL
 
 

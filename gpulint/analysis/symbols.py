@@ -83,6 +83,12 @@ def constants_in(name: Any) -> frozenset[object]:
     return frozenset()
 
 
+HOST_READ = "host read"
+"""The head of the symbol of what was read from a tensor."""
+
+COUNTER = "counter"
+"""The head of the symbol of a number that a loop or an object counts with."""
+
 ROWS = "rows"
 """The head of the symbol of a slice among several indices; the last three parts are its bounds."""
 

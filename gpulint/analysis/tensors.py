@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from gpulint.analysis import effects, events, gradients, host, runtime
+from gpulint.analysis.machine import Machine
 from gpulint.analysis.names import words
 from gpulint.analysis.nesting import leaves, leaves_on, like, rebuilt
 from gpulint.analysis.paths import EVERYWHERE, compatible
-from gpulint.analysis.rounds import is_batch, is_single
-from gpulint.analysis.symbols import Symbol, symbol
+from gpulint.analysis.rounds import are_next, is_batch, is_single
+from gpulint.analysis.symbols import ROWS, Symbol, is_one_row, symbol
 from gpulint.analysis.values import (
     Arguments,
     Constant,
@@ -33,9 +33,6 @@ from gpulint.analysis.values import (
 from gpulint.knowledge.facts import Fact, Kind
 from gpulint.places import Site
 from gpulint.syntax import ir
-
-if TYPE_CHECKING:
-    from gpulint.analysis.interpreter import Interpreter
 
 _CONSTANT_TYPES = {
     bool: "bool",
@@ -92,29 +89,23 @@ _ON_HOST = (
 """Families of ops whose results are in host memory."""
 
 
-def read(interp: Interpreter, value: Value, how: str, node: ir.Node) -> None:
+def read_at(machine: Machine, value: Value, how: str, site: Site) -> None:
     """The program looks at the content of a value on the host."""
-    if isinstance(value, (Join, PerReplica, Tensor, Variable)):
-        read_at(interp, value, how, interp.site(node))
-
-
-def read_at(interp: Interpreter, value: Value, how: str, site: Site) -> None:
-    """The same, where the place is known already."""
     if isinstance(value, Join):
-        path = interp.path
+        path = machine.path
         for guard, option in value.alternatives:
             if compatible(path, guard):
-                interp.path = path | guard
-                read_at(interp, option, how, site)
-        interp.path = path
+                machine.path = path | guard
+                read_at(machine, option, how, site)
+        machine.path = path
     elif isinstance(value, PerReplica):
-        interp.emit(events.ReplicaValueRead(site, interp.where(), value, how))
+        machine.emit(events.ReplicaValueRead(site, machine.where(), value, how))
     elif isinstance(value, Tensor):
         if not _is_cpu(value):
-            host.read(interp, value, how, site)
+            host.read(machine, value, how, site)
     elif isinstance(value, Variable):
         content = Tensor(value.site, dtype=value.dtype, on_host=_is_host_tensor(value), state=value)
-        host.read(interp, content, how, site)
+        host.read(machine, content, how, site)
 
 
 def dtype_of(value: Value | None) -> str | None:
@@ -149,27 +140,27 @@ def flattened(values: Iterable[Value]) -> tuple[Value, ...]:
     return tuple(flat)
 
 
-def derived(interp: Interpreter, site: Site, inputs: Iterable[Value], how: str = "op") -> Value:
+def derived(machine: Machine, site: Site, inputs: Iterable[Value], how: str = "op") -> Value:
     """A tensor that comes of these inputs; per replica where one of them is, which is read then (`how`)."""
-    context = interp.context
+    context = machine.context
     scope = context.device if context.replica is None else None
     symbolic = False
     for value in inputs:
         if isinstance(value, PerReplica):
             if how:
-                read_at(interp, value, how, site)
+                read_at(machine, value, how, site)
             return PerReplica(site, value.strategy, Tensor(site))
         symbolic = symbolic or (isinstance(value, Tensor) and value.symbolic)
     device = scope.device if scope is not None and scope.device is not None and scope.device.index is not None else None
     return Tensor(site, device, scope=scope.site if scope else None, symbolic=symbolic)
 
 
-def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: Site) -> Value:
+def op(machine: Machine, name: str, fact: Fact, arguments: Arguments, site: Site) -> Value:
     """A call of a tensor op of the library."""
-    runtime.called(interp, fact, site)
-    inputs = flattened(interp.choose(value) for value in arguments.all())
+    runtime.called(machine, fact, site)
+    inputs = flattened(machine.choose(value) for value in arguments.all())
     if any(isinstance(value, Variable) for value in inputs):
-        effects.note(interp, "variable", name, site)
+        effects.note(machine, "variable", name, site)
     first = inputs[0] if inputs else None
     input_dtype = dtype_of(first) if isinstance(first, (Tensor, Variable)) or name in _CREATES else None
     given = arguments.get("dtype", 1 if name in _CASTS else None)
@@ -181,10 +172,10 @@ def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: S
     counts = _counts(name, inputs)
     if counts and name not in _COMPARES_NUMBERS:
         dtype = "int32"
-    result = derived(interp, site, inputs, "" if name in _TAKES_REPLICAS else "op")
+    result = derived(machine, site, inputs, "" if name in _TAKES_REPLICAS else "op")
     if not isinstance(result, Tensor):
         return result
-    gradient = gradients.by_op(name, inputs) or host.gradient_in(interp, inputs)
+    gradient = gradients.by_op(name, inputs) or host.gradient_in(machine, inputs)
     over_batch = fact.kind is not Kind.REDUCTION or _is_over_batch(arguments.of("axis", fact.params))
     reduced = _reduced_by_op(name, fact, inputs, site) if over_batch else None
     result = Tensor(
@@ -198,7 +189,7 @@ def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: S
         on_host=dtype == "string"
         or counts
         or name.startswith(_ON_HOST)
-        or (interp.context.traced is None and _only_host_values(name, inputs)),
+        or (machine.context.traced is None and _only_host_values(name, inputs)),
         symbolic=result.symbolic,
         scaled=any(isinstance(value, Tensor) and value.scaled for value in inputs),
         single=_has_one_row(name, fact, arguments),
@@ -207,7 +198,7 @@ def op(interp: Interpreter, name: str, fact: Fact, arguments: Arguments, site: S
         masks=_masks(name, inputs),
         rows=_rows(name, fact, arguments),
     )
-    interp.emit(events.OpCalled(site, interp.where(), name, inputs, result, input_dtype))
+    machine.emit(events.OpCalled(site, machine.where(), name, inputs, result, input_dtype))
     if name in _PAIRS and arguments.positional:
         return Items("tuple", (arguments.positional[0], Tensor(site)))
     return result
@@ -445,9 +436,9 @@ def sum_of(inputs: Iterable[Value]) -> Reduced | None:
 _RANKS = ("mean", "scaled", "default", "sum", "none")
 
 
-def loss(interp: Interpreter, receiver: Loss, arguments: Arguments, site: Site) -> Value:
+def loss(machine: Machine, receiver: Loss, arguments: Arguments, site: Site) -> Value:
     """`loss_object(y_true, y_pred)`: Keras 3 divides by the replica count itself unless told otherwise."""
-    result = derived(interp, site, arguments.all())
+    result = derived(machine, site, arguments.all())
     if not isinstance(result, Tensor):
         return result
     how = {
@@ -519,10 +510,10 @@ def is_computed(left: Value, right: Value) -> bool:
     )
 
 
-def loss_function(interp: Interpreter, name: str, arguments: Arguments, site: Site) -> Value:
+def loss_function(machine: Machine, name: str, arguments: Arguments, site: Site) -> Value:
     """`keras.losses.name(y_true, y_pred)`: one number for each example."""
     given = arguments.all()
-    result = derived(interp, site, given)
+    result = derived(machine, site, given)
     if isinstance(result, Tensor) and name not in _OF_WHOLE_BATCH and not _is_of_weights(flattened(given)):
         result.reduced = Reduced("none", site)
     return result
@@ -532,10 +523,10 @@ _OF_WHOLE_BATCH = frozenset({"tensorflow.keras.losses.dice", "tensorflow.keras.l
 """Functions that give one number for all examples (run on Keras 3.15)."""
 
 
-def operate(interp: Interpreter, name: str, operands: tuple[Value, ...], node: ir.Node) -> Value:
+def operate(machine: Machine, name: str, operands: tuple[Value, ...], node: ir.Node) -> Value:
     """An operator with a tensor among its operands."""
-    site = interp.site(node)
-    result = derived(interp, site, operands, "arithmetic")
+    site = machine.site(node)
+    result = derived(machine, site, operands, "arithmetic")
     if not isinstance(result, Tensor):
         return result
     dtype = next(
@@ -566,7 +557,7 @@ def operate(interp: Interpreter, name: str, operands: tuple[Value, ...], node: i
         rows=_joined_rows(operands),
     )
     if not result.static:
-        interp.emit(events.OpCalled(site, interp.where(), name, operands, result, dtype))
+        machine.emit(events.OpCalled(site, machine.where(), name, operands, result, dtype))
     return result
 
 
@@ -674,22 +665,96 @@ def as_data(value: Value) -> Value:
     return rebuilt(value, change, lambda items, parts: Items(items.kind, parts, None, items.symbol))
 
 
-def element_of(interp: Interpreter, dataset: Dataset, node: ir.Node) -> Value:
+def element_of(machine: Machine, dataset: Dataset, node: ir.Node) -> Value:
     """What iterating over a dataset gives."""
-    site = interp.site(node)
+    site = machine.site(node)
     if dataset.distributed is not None and dataset.distributed.is_multi_replica:
         return PerReplica(site, dataset.distributed, Tensor(site))
     return dataset.element if dataset.element is not None else Tensor(site, from_data=True)
 
 
-def method(interp: Interpreter, receiver: Tensor | PerReplica, name: str, site: Site) -> Value:
+def item(machine: Machine, tensor: Tensor, key: Value, node: ir.Node) -> Tensor:
+    """`tensor[key]`."""
+    return Tensor(
+        machine.site(node),
+        tensor.device,
+        tensor.dtype,
+        gradient=tensor.gradient,
+        shape_of=tensor.shape_of,
+        static=tensor.static,
+        from_data=tensor.from_data,
+        on_host=tensor.on_host and tensor.dtype == "int32",
+        single=_adds_axis(key),
+        rows=_are_next_rows(key) or None,
+    )
+
+
+def _adds_axis(key: Value) -> bool:
+    """Whether an index gives one row, and an axis for it: `x[None]`, `x[np.newaxis, …]`, `x[:1, :]`."""
+    first = key.items[0] if isinstance(key, Items) and key.items else key
+    if type(first) is Unknown and first.symbol.parts[0] == ROWS:
+        return is_one_row(*first.symbol.parts[2:])
+    if isinstance(first, External):
+        return first.name.endswith(".newaxis")
+    return isinstance(first, Constant) and first.value is None
+
+
+def _are_next_rows(key: Value) -> bool:
+    """Whether an index gives the rows of the present iteration of a loop, among several: `x[i : i + 32, :]`."""
+    first = key.items[0] if isinstance(key, Items) and key.items else key
+    return type(first) is Unknown and first.symbol.parts[0] == ROWS and are_next(*first.symbol.parts[2:])
+
+
+def part(machine: Machine, tensor: Tensor, bounds: tuple[Value, ...], node: ir.Node) -> Tensor:
+    """`tensor[lower:upper:step]`."""
+    return Tensor(
+        machine.site(node),
+        tensor.device,
+        tensor.dtype,
+        shape_of=tensor.shape_of,
+        static=tensor.static,
+        from_data=tensor.from_data,
+        on_host=tensor.on_host,
+        single=is_one_row(*map(symbol_of, bounds)),
+        rows=are_next(*map(symbol_of, bounds)) or None,
+    )
+
+
+def unpacked(tensor: Tensor, site: Site) -> Tensor:
+    """One of the parts of a tensor that is assigned to several targets."""
+    return Tensor(
+        site,
+        tensor.device,
+        tensor.dtype,
+        gradient=tensor.gradient,
+        shape_of=tensor.shape_of,
+        static=tensor.static,
+        from_data=tensor.from_data,
+        on_host=tensor.on_host,
+    )
+
+
+def row(machine: Machine, tensor: Tensor, node: ir.Node) -> Tensor:
+    """What a loop over a tensor gets."""
+    return Tensor(
+        machine.site(node),
+        tensor.device,
+        tensor.dtype,
+        shape_of=tensor.shape_of,
+        static=tensor.static,
+        from_data=tensor.from_data,
+        on_host=tensor.on_host,
+    )
+
+
+def method(machine: Machine, receiver: Tensor | PerReplica, name: str, site: Site) -> Value:
     """`tensor.method(…)`."""
     if isinstance(receiver, PerReplica):
         if name in ("numpy", "item", "tolist"):
-            read_at(interp, receiver, "numpy", site)
+            read_at(machine, receiver, "numpy", site)
         return Unknown(("call", ("attribute", symbol_of(receiver), name)))
     if name in ("numpy", "item", "tolist"):
-        read_at(interp, receiver, "numpy", site)
+        read_at(machine, receiver, "numpy", site)
         return host.fetched(site, "numpy") if not receiver.from_data else Unknown(("host", site))
     return Unknown(("call", ("attribute", symbol_of(receiver), name)))
 

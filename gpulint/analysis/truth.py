@@ -5,10 +5,9 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from gpulint.analysis.host import READ
 from gpulint.analysis.paths import Condition, Literal, Path, compatible, length_of
 from gpulint.analysis.state import alternatives
-from gpulint.analysis.symbols import Symbol
+from gpulint.analysis.symbols import HOST_READ, Symbol
 from gpulint.analysis.values import (
     FALSE,
     TRUE,
@@ -178,7 +177,7 @@ def _is_something(value: Value) -> bool:
     name of a library."""
     if isinstance(value, External):
         return _is_definition(value)
-    return isinstance(value, Tensor) or (isinstance(value, Unknown) and value.symbol.parts[0] == READ)
+    return isinstance(value, Tensor) or (isinstance(value, Unknown) and value.symbol.parts[0] == HOST_READ)
 
 
 _BUILT_IN = "builtins."

@@ -6,11 +6,11 @@ live in dicts that only `State` writes, so that branches can be tried and joined
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from gpulint.analysis.contexts import NOWHERE, Loop, Where
+from gpulint.analysis.contexts import NOWHERE, DeviceScope, Loop, Where
 from gpulint.analysis.names import words
 from gpulint.analysis.paths import EVERYWHERE, Path
 from gpulint.analysis.symbols import Symbol, symbol
@@ -31,6 +31,17 @@ class Value:
 
     __slots__ = ("_serial",)
 
+    is_its_copy: ClassVar[bool] = False
+    """Whether `list()` of it is represented by itself."""
+
+    is_plain: ClassVar[bool] = False
+    """Whether a function that is given nothing else does nothing of note."""
+
+    @property
+    def call_key(self) -> tuple[Any, ...] | None:
+        """What tells arguments of one kind apart where their symbols say too much; None for the symbol."""
+        return None
+
     @property
     def serial(self) -> int:
         """A number that no other value has or will have, unlike `id`, which the next one may get."""
@@ -46,6 +57,8 @@ class Unknown(Value):
 
     __slots__ = ("symbol",)
 
+    is_plain = True
+
     def __init__(self, name: Any) -> None:
         self.symbol = symbol(name)
 
@@ -59,6 +72,8 @@ class Constant(Value):
     """
 
     __slots__ = ("_symbol", "is_default", "is_passed", "named", "origin", "value")
+
+    is_plain = True
 
     def __init__(
         self,
@@ -97,6 +112,8 @@ class Text(Value):
     of more than MAX_PARTS."""
 
     __slots__ = ("parts", "symbol")
+
+    is_plain = True
 
     def __init__(self, parts: tuple[str | None, ...], name: Any) -> None:
         self.parts = parts if len(parts) <= MAX_PARTS else (None,)
@@ -328,6 +345,8 @@ class Items(Value):
 
     __slots__ = ("around", "is_endless", "joined", "kind", "over", "state", "symbol")
 
+    is_plain = True
+
     def __init__(
         self,
         kind: str,
@@ -363,6 +382,8 @@ class Mapping(Value):
     """A dict: values of known constant keys in `entries`; `complete` when there are no others."""
 
     __slots__ = ("around", "entries", "given", "makes_lists", "state", "symbol")
+
+    is_plain = True
 
     def __init__(self, entries: dict[Any, Any], complete: bool, name: Any) -> None:
         self.entries: dict[Any, Any] = entries
@@ -575,6 +596,8 @@ class Tensor(Value):
         "symbolic",
     )
 
+    is_plain = True
+
     def __init__(
         self,
         site: Site,
@@ -632,6 +655,10 @@ class Tensor(Value):
         self.from_data = from_data
         """An element of a plain dataset."""
 
+    @property
+    def call_key(self) -> tuple[Any, ...]:
+        return ("tensor", self.site, self.device, self.reduced)
+
 
 def one_of_many(tensors: Sequence[Tensor]) -> Tensor:
     """What stands for tensors that are too many to tell apart: what all agree on, and what any of them may be that is
@@ -677,6 +704,16 @@ class Effect(NamedTuple):
     name: str
     site: Site
     path: Path = EVERYWHERE
+
+
+def effects_within(effects: Iterable[Effect], path: Path) -> tuple[Effect, ...]:
+    """Effects of something that was reached on a path, each with the conditions that it adds itself."""
+    return tuple(effect._replace(path=effect.path - path) for effect in effects)
+
+
+def effects_on(effects: Iterable[Effect], path: Path) -> Iterator[Effect]:
+    """The same effects where they happen on another path."""
+    return (effect._replace(path=effect.path | path) for effect in effects)
 
 
 class Dataset(Value):
@@ -775,6 +812,8 @@ class DeviceList(Value):
 
     __slots__ = ("listing", "part", "type")
 
+    is_its_copy = True
+
     def __init__(self, listing: str, type: str, part: tuple[int | None, int | None] | None = None) -> None:
         self.listing = listing
         """ "physical", "logical" or "visible". """
@@ -803,19 +842,61 @@ class ListedDevice(Value):
 
 
 class Manager(Value):
-    """A context manager that is not entered yet.
+    """A context manager that is not entered yet."""
 
-    `kind`: "device" (payload DeviceScope), "scope" (payload Strategy), "generator" (payload Function and
-    Arguments), "null" (payload the value that it binds), "stack" (an ExitStack), "init_scope".
-    """
+    __slots__ = ("site", "state")
 
-    __slots__ = ("kind", "payload", "site", "state")
-
-    def __init__(self, kind: str, site: Site, payload: Any) -> None:
-        self.kind = kind
+    def __init__(self, site: Site) -> None:
         self.site = site
-        self.payload = payload
         self.state: dict[str, Any] = {}
+
+
+class GeneratorManager(Manager):
+    """A call of a function behind `contextlib.contextmanager`."""
+
+    __slots__ = ("arguments", "function")
+
+    def __init__(self, site: Site, function: Value, arguments: Arguments) -> None:
+        super().__init__(site)
+        self.function = function
+        self.arguments = arguments
+
+
+class NullManager(Manager):
+    """`contextlib.nullcontext` and its like; `value` is what `as` binds."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, site: Site, value: Value) -> None:
+        super().__init__(site)
+        self.value = value
+
+
+class ExitStackManager(Manager):
+    """A `contextlib.ExitStack`."""
+
+    __slots__ = ()
+
+
+class DeviceManager(Manager):
+    """`tf.device(named)`."""
+
+    __slots__ = ("named", "scope")
+
+    def __init__(self, site: Site, scope: DeviceScope, named: Value) -> None:
+        super().__init__(site)
+        self.scope = scope
+        self.named = named
+
+
+class ScopeManager(Manager):
+    """`strategy.scope()`."""
+
+    __slots__ = ("strategy",)
+
+    def __init__(self, site: Site, strategy: Strategy) -> None:
+        super().__init__(site)
+        self.strategy = strategy
 
 
 class Descriptor(Value):
@@ -878,6 +959,20 @@ class Arguments(NamedTuple):
 
     def all(self) -> tuple[Value, ...]:
         return (*self.positional, *self.keywords.values())
+
+    def with_receiver(self, receiver: Value) -> Arguments:
+        """The arguments of a method, its receiver first."""
+        sites: dict[Any, Site] = {key + 1 if isinstance(key, int) else key: site for key, site in self.sites.items()}
+        return self._replace(positional=(receiver, *self.positional), sites=sites)
+
+    def merged(self, more: Arguments) -> Arguments:
+        """The arguments of a partial, then those of its call."""
+        return Arguments(
+            self.positional + more.positional,
+            {**self.keywords, **more.keywords},
+            self.open or more.open,
+            more.sites,
+        )
 
 
 def function_of(value: Value) -> Function | None:
