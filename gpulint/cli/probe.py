@@ -19,9 +19,9 @@ from gpulint.probe.checks.verify_workers import verify_all
 from gpulint.probe.cluster.folder import read_members
 from gpulint.probe.cluster.joined import joined
 from gpulint.probe.expectations import levels
-from gpulint.probe.expectations.expectation import Run, Wanted
+from gpulint.probe.expectations.expectation import Run, UserExpectation
 from gpulint.probe.expectations.findings import findings_of
-from gpulint.probe.expectations.requested import wanted
+from gpulint.probe.expectations.requested import requested_expectations
 from gpulint.probe.launch.command import Profile, Simulated, Target
 from gpulint.probe.placement_log.log_file import capture_of_log
 from gpulint.probe.report import FORMATS, RunReport, render, tensorboard
@@ -213,10 +213,10 @@ def _trace(report: RunReport) -> str:
     return trace.render(report)
 
 
-def _expected(settings: Settings, given: tuple[str, ...]) -> list[Wanted]:
+def _expected(settings: Settings, given: tuple[str, ...]) -> list[UserExpectation]:
     try:
         levels.validate(settings)
-        return wanted(settings, given)
+        return requested_expectations(settings, given)
     except SettingsError as error:
         raise UserError(str(error)) from None
 

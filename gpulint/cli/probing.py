@@ -58,7 +58,7 @@ def probed(
     with tempfile.TemporaryDirectory(prefix="gpulint-") as temporary:
         if local_workers is not None:
             shared = 0 if simulated.gpus else gpus or 0
-            for line in local.told_before(local_workers, shared, environment):
+            for line in local.startup_warnings(local_workers, shared, environment):
                 options.say(line)
             directory = os.path.abspath(capture_path or temporary)
             os.makedirs(directory, exist_ok=True)

@@ -27,7 +27,7 @@ from gpulint.probe.checks import (
     xla,
 )
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status
-from gpulint.probe.expectations.levels import levelled
+from gpulint.probe.expectations.levels import with_levels
 
 CHECKS = (
     inline.check,
@@ -95,7 +95,7 @@ def verify(run: Run, checks: Iterable[Check] = CHECKS) -> list[Expectation]:
         or not one.code
         or not ((one.code, one.where) in confirmed or (one.id in WHOLE and one.code in codes))
     ]
-    return in_order(levelled(kept, run.settings))
+    return in_order(with_levels(kept, run.settings))
 
 
 def in_order(expectations: Iterable[Expectation]) -> list[Expectation]:

@@ -19,7 +19,7 @@ from gpulint.probe.checks import (
 )
 from gpulint.probe.checks.verify import in_order, verify
 from gpulint.probe.cluster.worker_text import SHOWN, by_value, names
-from gpulint.probe.expectations.expectation import Expectation, Run, Wanted
+from gpulint.probe.expectations.expectation import Expectation, Run, UserExpectation
 from gpulint.settings import Settings
 
 CHECKS = (
@@ -35,11 +35,11 @@ CHECKS = (
 
 
 def verify_all(
-    capture: Capture, findings: Sequence[Finding], wanted: Sequence[Wanted], settings: Settings
+    capture: Capture, findings: Sequence[Finding], requested: Sequence[UserExpectation], settings: Settings
 ) -> list[Expectation]:
     """All expectations of a joined capture: of the cluster, then of its workers, told once where they say the same."""
     of_cluster = verify(Run(capture, findings, (), settings), CHECKS)
-    of_workers = [(task, verify(Run(one, findings, wanted, settings))) for task, one in capture.trainers]
+    of_workers = [(task, verify(Run(one, findings, requested, settings))) for task, one in capture.trainers]
     return in_order([*of_cluster, *merged(of_workers)])
 
 

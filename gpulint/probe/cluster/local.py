@@ -19,7 +19,7 @@ from gpulint.probe.cluster.prefixed import Prefixed
 from gpulint.probe.launch import program as launch
 from gpulint.probe.launch.channel import are_one, standard_error, standard_output
 from gpulint.probe.launch.hang_watch import HangWatch
-from gpulint.probe.launch.peers import Ends, Forced
+from gpulint.probe.launch.peers import Ends, StopReason
 from gpulint.probe.launch.signals import Relay
 
 REUSE = "TF_GRPC_REUSE_PORT"
@@ -93,7 +93,7 @@ def run(
     return Result([Member(task, read(os.path.join(directory, file_name(task)))) for task in tasks], faults)
 
 
-def told_before(count: int, gpus: int, environment: Mapping[str, str]) -> Iterator[str]:
+def startup_warnings(count: int, gpus: int, environment: Mapping[str, str]) -> Iterator[str]:
     """Warnings before the start, one per line."""
     if TF_CONFIG in environment:
         yield "the workers have a TF_CONFIG of their own; that of the environment is left out"
@@ -139,7 +139,7 @@ class _Group:
 
     def __init__(self, count: int, hang_after: float | None) -> None:
         self._lock = threading.Lock()
-        self._demand: Forced | None = None
+        self._demand: StopReason | None = None
         self._running: set[int] = set(range(count))
         self._idle: set[int] = set()
         self._watches = [HangWatch(hang_after, time.monotonic()) for _ in range(count)]
@@ -160,12 +160,12 @@ class _Group:
         if not well:
             self.require("peer")
 
-    def require(self, reason: Forced) -> None:
+    def require(self, reason: StopReason) -> None:
         """All must end. The first reason counts."""
         with self._lock:
             self._demand = self._demand or reason
 
-    def demand(self) -> Forced | None:
+    def stop_reason(self) -> StopReason | None:
         return self._demand
 
     def hang(self, index: int, now: float, seen: tuple[int, ...], spent: float, *, blocked: bool) -> bool:
@@ -193,8 +193,8 @@ class _Launched:
     def started(self, send: Callable[[int], None]) -> None:
         self._group.started(self.index, send)
 
-    def demand(self) -> Forced | None:
-        return self._group.demand()
+    def stop_reason(self) -> StopReason | None:
+        return self._group.stop_reason()
 
     def hang(self, now: float, seen: tuple[int, ...], spent: float, *, blocked: bool) -> bool:
         return self._group.hang(self.index, now, seen, spent, blocked=blocked)

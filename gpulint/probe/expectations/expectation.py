@@ -58,7 +58,7 @@ Source = Literal["program", "settings", "--expect"]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class UserExpectation:
     """An expectation that a user wrote as an expression (`gpulint.probe.expectations.expression`)."""
 
     text: str
@@ -70,13 +70,13 @@ class Wanted:
 class Run:
     """The input of the checks: findings, the capture, and what the user requested.
 
-    `findings` are those of `gpulint check` on the program's files, with absolute paths. `wanted` are expectations
+    `findings` are those of `gpulint check` on the program's files, with absolute paths. `requested` are expectations
     stated outside the program; checks read those of the settings from here, not from `settings`.
     """
 
     capture: Capture
     findings: Sequence[Finding] = ()
-    wanted: Sequence[Wanted] = ()
+    requested: Sequence[UserExpectation] = ()
     settings: Settings = field(default_factory=Settings)
 
 

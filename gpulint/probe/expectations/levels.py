@@ -61,7 +61,7 @@ def validate(settings: Settings) -> None:
             raise SettingsError(f"{origin}: probe.level: there is no check `{id}`; {hint}")
 
 
-def levelled(expectations: Iterable[Expectation], settings: Settings) -> Iterator[Expectation]:
+def with_levels(expectations: Iterable[Expectation], settings: Settings) -> Iterator[Expectation]:
     """Expectations with the levels from the settings, without those that are off."""
     levels = dict(settings.probe_level)
     for one in expectations:

@@ -59,11 +59,11 @@ class Metric:
         return f"{self.name}[{self.argument}]" if self.argument else self.name
 
 
-def is_on(device: str, wanted: str) -> bool:
+def is_on(device: str, argument: str) -> bool:
     """Whether a device matches: `GPU` is any GPU, `GPU:1` that one; TensorFlow's other spellings also match."""
-    here, there = parse_device(device), parse_device(wanted)
+    here, there = parse_device(device), parse_device(argument)
     if here is None or there is None:
-        return device == wanted
+        return device == argument
     return (
         here.type == there.type
         and (there.index is None or here.index == there.index)
@@ -72,16 +72,16 @@ def is_on(device: str, wanted: str) -> bool:
     )
 
 
-def told(counts: Counter[tuple[str, str]]) -> tuple[str, ...]:
+def most_frequent(counts: Counter[tuple[str, str]]) -> tuple[str, ...]:
     """The most frequent (what, device) pairs, as evidence."""
     return tuple(f"{what} on {device}, {count} times" for (what, device), count in counts.most_common(SHOWN))
 
 
-def _operations(capture: Capture, wanted: str) -> Measured | Unknown:
+def _operations(capture: Capture, argument: str) -> Measured | Unknown:
     placed = _placed(capture)
     if isinstance(placed, Unknown):
         return placed
-    device = parse_device(wanted)
+    device = parse_device(argument)
     leaves_bound = device is not None and device.is_gpu
     counted: Counter[tuple[str, str]] = Counter()
     for one, count in placed.items():
@@ -90,9 +90,9 @@ def _operations(capture: Capture, wanted: str) -> Measured | Unknown:
     total = counted.total()
     if not total:
         return Unknown("no operation was seen that could be elsewhere")
-    elsewhere = Counter({key: count for key, count in counted.items() if not is_on(key[1], wanted)})
+    elsewhere = Counter({key: count for key, count in counted.items() if not is_on(key[1], argument)})
     there = total - elsewhere.total()
-    return Measured(there / total, (f"{there} of {total} there", *told(elsewhere)))
+    return Measured(there / total, (f"{there} of {total} there", *most_frequent(elsewhere)))
 
 
 class _Placed(NamedTuple):
@@ -129,25 +129,25 @@ def _logged(capture: Capture) -> Counter[_Placed]:
     return Counter({_Placed(op, device, False): count for (op, device), count in most.items()})
 
 
-def _variables(capture: Capture, wanted: str) -> Measured | Unknown:
+def _variables(capture: Capture, argument: str) -> Measured | Unknown:
     sizes: Counter[tuple[str, str]] = Counter()
     for one in capture.variables:
         sizes[one.name, one.device] += one.bytes
     if not sizes.total():
         return Unknown("no variable was seen")
-    elsewhere = Counter({key: size for key, size in sizes.items() if not is_on(key[1], wanted)})
+    elsewhere = Counter({key: size for key, size in sizes.items() if not is_on(key[1], argument)})
     evidence = tuple(f"{name} ({size:,} bytes) on {device}" for (name, device), size in elsewhere.most_common(SHOWN))
     return Measured(1 - elsewhere.total() / sizes.total(), evidence)
 
 
-def _peak(capture: Capture, wanted: str) -> Measured | Unknown:
+def _peak(capture: Capture, argument: str) -> Measured | Unknown:
     peaks: dict[str, int] = {}
     for sample in capture.memory:
         for device, sizes in sample.devices.items():
-            if not wanted or is_on(device, wanted):
+            if not argument or is_on(device, argument):
                 peaks[device] = max(peaks.get(device, 0), *sizes)
     if not peaks:
-        return Unknown(f"no memory is known of {wanted}" if wanted else "no memory of a device is known")
+        return Unknown(f"no memory is known of {argument}" if argument else "no memory of a device is known")
     if not any(peaks.values()):
         return Unknown("nothing was counted: oneDNN's allocator leaves tensors below 256 KiB out")
     return Measured(max(peaks.values()), tuple(f"{device}: {size:,} bytes" for device, size in sorted(peaks.items())))
@@ -158,12 +158,12 @@ def _host(capture: Capture, _: str) -> Measured | Unknown:
     return Measured(max(sizes)) if sizes else Unknown("the program's memory was not sampled")
 
 
-def _utilisation(capture: Capture, wanted: str) -> Measured | Unknown:
+def _utilisation(capture: Capture, argument: str) -> Measured | Unknown:
     messages = (message for log in capture.logs.values() for message in log.messages)
     known = {
         device: memory.utilisation(capture.memory, memory.cards_on(place.bus, capture.cards))
         for device, place in memory_limits.places(messages).items()
-        if is_on(device, wanted)
+        if is_on(device, argument)
     }
     shares = {device: share for device, share in known.items() if share is not None}
     if not shares or len(shares) < len(known):
@@ -171,13 +171,13 @@ def _utilisation(capture: Capture, wanted: str) -> Measured | Unknown:
     return Measured(min(shares.values()), tuple(f"{device}: {share:.0%}" for device, share in shares.items()))
 
 
-def _traces(capture: Capture, wanted: str) -> Measured | Unknown:
-    found = [one for one in capture.functions.values() if not wanted or one.name == wanted]
+def _traces(capture: Capture, argument: str) -> Measured | Unknown:
+    found = [one for one in capture.functions.values() if not argument or one.name == argument]
     if not capture.functions:
         return Unknown("no `tf.function` was run")
     if not found:
         return Unknown(
-            f"no function `{wanted}` was run, but `{'`, `'.join(one.name for one in capture.functions.values())}`"
+            f"no function `{argument}` was run, but `{'`, `'.join(one.name for one in capture.functions.values())}`"
         )
     most = sorted(found, key=lambda one: -one.traces)
     return Measured(most[0].traces, tuple(f"`{one.name}`: {one.traces}" for one in most[:SHOWN]))

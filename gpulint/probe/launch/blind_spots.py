@@ -9,7 +9,7 @@ from gpulint.probe.launch.capture_tail import CaptureTail
 from gpulint.probe.launch.process_tree import ProcessTree
 
 
-def unseen(tail: CaptureTail, tree: ProcessTree, *, by_itself: bool) -> Iterator[tuple[str, str]]:
+def lost_evidence(tail: CaptureTail, tree: ProcessTree, *, by_itself: bool) -> Iterator[tuple[str, str]]:
     """Lost evidence, each with the reason. `by_itself`: the program was not stopped from outside."""
     tail.look()
     if by_itself and tail.watches and not tail.is_whole:

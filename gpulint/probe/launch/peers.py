@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, NamedTuple, Protocol
 
-Forced = Literal["timeout", "hang", "peer", "interrupt"]
+StopReason = Literal["timeout", "hang", "peer", "interrupt"]
 """Why we stop a program; "peer": another worker has failed."""
 
 
@@ -28,7 +28,7 @@ class Peers(Protocol):
     def started(self, send: Callable[[int], None]) -> None:
         """The worker has started; `send` sends it a signal."""
 
-    def demand(self) -> Forced | None:
+    def stop_reason(self) -> StopReason | None:
         """Why it must be stopped, or None."""
 
     def hang(self, now: float, seen: tuple[int, ...], spent: float, *, blocked: bool) -> bool:

@@ -17,11 +17,11 @@ from typing import Literal, NamedTuple
 
 from gpulint.probe.capture.recorder import Recorder
 from gpulint.probe.capture.records import Worker
-from gpulint.probe.launch.blind_spots import unseen
+from gpulint.probe.launch.blind_spots import lost_evidence
 from gpulint.probe.launch.capture_tail import CaptureTail
 from gpulint.probe.launch.channel import Channel, are_one, standard_error, standard_output
 from gpulint.probe.launch.hang_watch import HangWatch
-from gpulint.probe.launch.peers import Ends, Forced, Peers
+from gpulint.probe.launch.peers import Ends, Peers, StopReason
 from gpulint.probe.launch.process_tree import ProcessTree
 from gpulint.probe.launch.progress import ProgressLine
 from gpulint.probe.launch.signals import Relay
@@ -166,7 +166,7 @@ class _Run:
                 self._end(tree)
             elif self._relay.requests:
                 reason = "interrupt"
-            for evidence, why in unseen(self._tail, tree, by_itself=reason == "exit"):
+            for evidence, why in lost_evidence(self._tail, tree, by_itself=reason == "exit"):
                 self._recorder.write("lost", evidence=evidence, reason=why)
             seconds = time.monotonic() - began
             self._drain(forced=forced is not None)
@@ -206,7 +206,9 @@ class _Run:
         process.wait()
         self._ended.set()
 
-    def _watch(self, began: float, tree: ProcessTree, timeout: float | None, hang_after: float | None) -> Forced | None:
+    def _watch(
+        self, began: float, tree: ProcessTree, timeout: float | None, hang_after: float | None
+    ) -> StopReason | None:
         """Waits for the end. Returns why the program must be stopped, or None if it has ended."""
         hang = HangWatch(hang_after, began).look if self._peers is None else self._peers.hang
         sampled = float("-inf")
@@ -215,8 +217,8 @@ class _Run:
             now = time.monotonic()
             if timeout is not None and now - began >= timeout:
                 return "timeout"
-            if self._peers is not None and (demand := self._peers.demand()) is not None:
-                return demand
+            if self._peers is not None and (stop_reason := self._peers.stop_reason()) is not None:
+                return stop_reason
             if now - sampled >= _SAMPLE:
                 sampled = now
                 resident, spent = tree.sample()

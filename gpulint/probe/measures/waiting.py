@@ -20,7 +20,7 @@ weigh in loops of tiny steps."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class WaitShare:
     """The share of a loop's time spent waiting, and whether there is enough data to report it."""
 
     share: float
@@ -42,8 +42,8 @@ class Judged:
         return f"{share}% of the time{degree}, {self.each * 1e3:.1f} ms for each of {self.elements} elements"
 
 
-def judge(wait: Wait) -> Judged:
+def wait_share(wait: Wait) -> WaitShare:
     """Evaluates the waits of one loop."""
     enough = wait.elements >= NEEDED and wait.steps >= NEEDED and wait.seconds > 0
     share = min(wait.waited / wait.seconds, 1.0) if wait.seconds > 0 else 0.0
-    return Judged(share, wait.waited / wait.elements if wait.elements else 0.0, wait.elements, enough)
+    return WaitShare(share, wait.waited / wait.elements if wait.elements else 0.0, wait.elements, enough)

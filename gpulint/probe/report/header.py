@@ -16,7 +16,7 @@ from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.report import RunReport, workers
 
 SIMULATED = "SIMULATED GPUs: logical CPUs stand for them; speed, NCCL, kernels and real memory are not known"
-MAX_LACKING = 12
+MAX_MISSING = 12
 """Limit of operations without a GPU kernel that are named."""
 
 
@@ -90,11 +90,11 @@ def _driver(capture: Capture) -> Iterator[str]:
         yield f"the driver has {number}{name} of {in_words(total)}: {whose if is_used else 'no device of TensorFlow'}"
 
 
-def lacking(capture: Capture) -> Iterator[str]:
+def missing_kernels(capture: Capture) -> Iterator[str]:
     """Operations that would fall back to the CPU on real GPUs, as observed in a simulation."""
     if counts := fallbacks(capture):
-        told = ", ".join(f"{op} ({count:,})" for op, count in counts.most_common(MAX_LACKING))
-        more = f" and {len(counts) - MAX_LACKING} others" if len(counts) > MAX_LACKING else ""
+        told = ", ".join(f"{op} ({count:,})" for op, count in counts.most_common(MAX_MISSING))
+        more = f" and {len(counts) - MAX_MISSING} others" if len(counts) > MAX_MISSING else ""
         yield f"no kernel for GPUs, would run on the CPU: {told}{more}"
 
 

@@ -16,7 +16,7 @@ from gpulint.probe.expectations.expectation import Expectation, Status
 from gpulint.probe.measures.curves import curves
 from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.report import RunReport, located
-from gpulint.probe.report.header import header, lacking, verdict
+from gpulint.probe.report.header import header, missing_kernels, verdict
 from gpulint.probe.report.matrices import Matrix, logged, operations, variables
 from gpulint.probe.report.sparkline import sparkline
 from gpulint.probe.report.workers import WORKER_COLUMNS
@@ -52,7 +52,7 @@ def render(report: RunReport, color: bool) -> str:
     _log(console, report.capture)
     _matrix(console, variables(report.capture))
     _memory(console, report.capture)
-    for line in lacking(report.capture):
+    for line in missing_kernels(report.capture):
         console.print(_safe(line))
     _evidence(console, report)
     console.print(f"[bold]{_safe(verdict(report))}[/bold]")

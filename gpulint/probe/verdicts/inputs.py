@@ -10,7 +10,7 @@ from gpulint.probe.verdicts.evidence import Decider, Said
 
 def _waits(finding: Finding, capture: Capture) -> Said | None:
     """Of the loop that waits most: findings are about pipelines, and do not say which loop reads one."""
-    judged = [one for one in map(waiting.judge, capture.waits.values()) if one.enough]
+    judged = [one for one in map(waiting.wait_share, capture.waits.values()) if one.enough]
     if not judged:
         return None
     worst = max(judged, key=lambda one: one.share)

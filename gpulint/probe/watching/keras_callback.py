@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, Literal
 
-from gpulint.probe.watching.watch import Watch, told, watch
+from gpulint.probe.watching.watch import Watch, one_line, watch
 
 
 def _callback_class() -> Any:
@@ -76,7 +76,7 @@ class KerasCallback(_Callback):  # type: ignore[misc, valid-type]
         if self._on_violation == "raise":
             self.run.check()
         elif self._on_violation == "warn" and self.run.broken:
-            warnings.warn(f"gpulint: {'; '.join(map(told, self.run.broken))}", stacklevel=2)
+            warnings.warn(f"gpulint: {'; '.join(map(one_line, self.run.broken))}", stacklevel=2)
 
     def stop(self) -> None:
         """Stops watching if `fit` did not."""

@@ -15,8 +15,8 @@ from gpulint.knowledge.devices import parse_device
 from gpulint.probe.checks.verify import STATED
 from gpulint.probe.expectations import levels
 from gpulint.probe.expectations.expectation import Expectation, Status
-from gpulint.probe.expectations.requested import wanted
-from gpulint.probe.watching.watch import Broken, Watch, told
+from gpulint.probe.expectations.requested import requested_expectations
+from gpulint.probe.watching.watch import Broken, Watch, one_line
 from gpulint.settings import Settings, SettingsError, SettingsFinder
 
 _PROPERTY = "gpulint"
@@ -90,7 +90,7 @@ class MarkedTests:
         try:
             said = marked(item)
             if said is not None:
-                wanted(Settings(), said.expressions, "the marker `gpulint`")
+                requested_expectations(Settings(), said.expressions, "the marker `gpulint`")
         except (MarkerError, SettingsError) as error:
             wrong = str(error)
         if wrong:
@@ -135,7 +135,7 @@ def _summary(expectations: list[Expectation]) -> Iterator[str]:
     """Number of expectations by status, then those that failed."""
     counts = Counter(one.status for one in expectations)
     yield ", ".join(f"{counts[status]} {status.value}" for status in Status if counts[status]) or "nothing is expected"
-    yield from (told(one) for one in expectations if one.status is not Status.PASS)
+    yield from (one_line(one) for one in expectations if one.status is not Status.PASS)
 
 
 def _missing(wanted: str) -> str:

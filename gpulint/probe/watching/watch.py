@@ -21,7 +21,7 @@ from gpulint.probe.capture.recorder import Recorder
 from gpulint.probe.checks.verify import CHECKS, Check, exit_status, verify
 from gpulint.probe.expectations import levels
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status
-from gpulint.probe.expectations.requested import wanted
+from gpulint.probe.expectations.requested import requested_expectations
 from gpulint.probe.launch.process_tree import ProcessTree
 from gpulint.probe.launch.start_record import write_start
 from gpulint.probe.measures.cards import Cards
@@ -36,7 +36,7 @@ class Broken(AssertionError):
     """A violated expectation of a watched block. The message has a line for each."""
 
     def __init__(self, expectations: Sequence[Expectation]) -> None:
-        super().__init__("\n".join(map(told, expectations)))
+        super().__init__("\n".join(map(one_line, expectations)))
         self.expectations = tuple(expectations)
 
 
@@ -77,7 +77,7 @@ class Watch:
         """Raises SettingsError."""
         levels.validate(settings)
         self._settings = settings
-        self._wanted = wanted(Settings(), expect, "expect")
+        self._requested = requested_expectations(Settings(), expect, "expect")
         self._checks = tuple(checks)
         self._warmup = settings.probe_warmup if warmup is None else warmup
         self._strict = settings.probe_strict if strict is None else strict
@@ -149,7 +149,7 @@ class Watch:
     def expectations(self) -> list[Expectation]:
         """Expected and observed behaviour. Raises RuntimeError before the block has ended."""
         if self._expectations is None:
-            self._expectations = verify(Run(self.capture, (), self._wanted, self._settings), self._checks)
+            self._expectations = verify(Run(self.capture, (), self._requested, self._settings), self._checks)
         return self._expectations
 
     @property
@@ -186,7 +186,7 @@ class Watch:
         return f"<pre>{html.escape(str(self))}</pre>"
 
 
-def told(one: Expectation) -> str:
+def one_line(one: Expectation) -> str:
     """An expectation on one line: expected, observed, evidence, location."""
     where = f" ({located(one.where)})" if one.where is not None else ""
     evidence = f": {'; '.join(one.evidence)}" if one.evidence else ""

@@ -11,7 +11,7 @@ from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Steps, Where
 from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.report import RunReport
-from gpulint.probe.report.header import cards, lacking
+from gpulint.probe.report.header import cards, missing_kernels
 from gpulint.probe.report.matrices import Matrix, logged, operations, variables
 from gpulint.probe.report.page.markup import Child, tag
 from gpulint.probe.report.page.parts import chip, code, link, matrix, table
@@ -71,7 +71,7 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
         if seen.rows:
             yield tag("h3", title)
             yield matrix(seen)
-    yield from (tag("p", line, class_="hint") for line in lacking(capture))
+    yield from (tag("p", line, class_="hint") for line in missing_kernels(capture))
 
 
 def copies(report: RunReport, told: Sequence[Mapping[str, Any]], places: Places) -> Iterator[Child]:

@@ -19,7 +19,7 @@ _File: TypeAlias = "tuple[str, int | None]"
 
 
 @dataclass(slots=True)
-class Told:
+class RowNotes:
     """Annotations of one row: its placements, as in the JSON report, and the expectations it implies."""
 
     placements: list[Mapping[str, Any]] = field(default_factory=list)
@@ -39,9 +39,9 @@ class Places:
     """Annotated rows of all files, and their anchors."""
 
     def __init__(self, report: RunReport, placements: Iterable[Mapping[str, Any]]) -> None:
-        self.files: dict[_File, dict[int, Told]] = {}
+        self.files: dict[_File, dict[int, RowNotes]] = {}
         """File → row → annotations: the main file first, then files with most annotations."""
-        found: defaultdict[_File, defaultdict[int, Told]] = defaultdict(lambda: defaultdict(Told))
+        found: defaultdict[_File, defaultdict[int, RowNotes]] = defaultdict(lambda: defaultdict(RowNotes))
         for one in placements:
             if one["filename"] is not None:
                 found[one["filename"], one.get("cell")][one["row"]].placements.append(one)
@@ -52,7 +52,7 @@ class Places:
         main = main_file(report)
         is_there = main in report.capture.sources or os.path.isfile(main)
         if main and is_there and not main.endswith(SUFFIX):
-            found.setdefault((main, None), defaultdict(Told))
+            found.setdefault((main, None), defaultdict(RowNotes))
         weights = Counter[str]()
         for (path, _), rows in found.items():
             weights[path] += _weight(rows.values())
@@ -83,5 +83,5 @@ def broken(expectations: Sequence[Expectation]) -> list[Expectation]:
     return [one for one in expectations if one.status is not Status.PASS]
 
 
-def _weight(rows: Iterable[Told]) -> int:
+def _weight(rows: Iterable[RowNotes]) -> int:
     return sum(1000 * len(broken(told.expectations)) + len(told.placements) for told in rows)

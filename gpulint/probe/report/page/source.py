@@ -12,7 +12,7 @@ from gpulint.probe.report import RunReport
 from gpulint.probe.report.page.highlight import highlighted
 from gpulint.probe.report.page.markup import Child, tag
 from gpulint.probe.report.page.parts import badge, chip, code, prose, table
-from gpulint.probe.report.page.places import Places, Told, broken
+from gpulint.probe.report.page.places import Places, RowNotes, broken
 from gpulint.probe.report.source_text import source_file
 
 FOLDED = 12
@@ -62,7 +62,7 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
         )
 
 
-def _sum(rows: Collection[Told]) -> Element:
+def _sum(rows: Collection[RowNotes]) -> Element:
     operations = sum(sum(told.devices.values()) for told in rows)
     worst = [one for told in rows for one in broken(told.expectations)]
     said = f"{operations:,} operations and nodes"
@@ -71,7 +71,7 @@ def _sum(rows: Collection[Told]) -> Element:
     return tag("span", said, class_="aside")
 
 
-def _row(places: Places, where: Where, children: list[Child], told: Told | None) -> list[Element]:
+def _row(places: Places, where: Where, children: list[Child], told: RowNotes | None) -> list[Element]:
     anchor = places.anchor(where)
     cells = [
         tag("span", str(where.row), class_="number"),
@@ -88,12 +88,12 @@ def _row(places: Places, where: Where, children: list[Child], told: Told | None)
     return [row, *(_annotation(one) for one in told.expectations if one.status is not Status.PASS)]
 
 
-def _unseen(places: Places, where: Where, told: Told) -> list[Element]:
+def _unseen(places: Places, where: Where, told: RowNotes) -> list[Element]:
     """A row whose text is unavailable."""
     return _row(places, where, [tag("i", "(no text)")], told)
 
 
-def _chips(told: Told) -> Iterator[Child]:
+def _chips(told: RowNotes) -> Iterator[Child]:
     devices = told.devices.most_common()
     for device, count in devices[:CHIPS]:
         yield chip(device, _short(count))
@@ -111,7 +111,7 @@ def _short(count: int) -> str:
     return str(count)
 
 
-def _title(told: Told) -> str:
+def _title(told: RowNotes) -> str:
     """Tooltip of the row."""
     ordered = sorted(told.placements, key=lambda one: -int(one["count"]))
     lines = [f"{one['count']:,} × {one['op']}: {_way(one)}" for one in ordered]
@@ -123,7 +123,7 @@ def _way(one: Mapping[str, Any]) -> str:
     return f"asked for {one['requested'] or 'no device'}, on {one['assigned'] or 'an unknown one'}{reason}"
 
 
-def _operations(told: Told) -> Element:
+def _operations(told: RowNotes) -> Element:
     ordered = sorted(told.placements, key=lambda one: (-int(one["count"]), one["op"]))
     has_reason = any(one.get("reason") for one in ordered)
     names = ["operation", "asked for", "on", "number", *(["why"] if has_reason else []), "in"]
