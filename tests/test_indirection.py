@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import gpulint
-from tests.test_rule_examples import codes_in, findings_in
+from tests.checking import codes_in, findings_in, findings_of
 
 PICKED = """
 import sys
@@ -605,5 +605,5 @@ def test_what_others_wrap_is_not_called_where_they_wrap_something_else(tmp_path:
     for name in ("First", "Second"):
         (tmp_path / f"{name.lower()}.py").write_text(WRAPPED.replace("NAME", name))
     (tmp_path / "main.py").write_text("from first import First\n\nFirst().train(None)\n")
-    found = [one for one in gpulint.check_paths([tmp_path]).findings if one.code == "GPU201"]
+    found = [one for one in findings_of(gpulint.check_paths([tmp_path])) if one.code == "GPU201"]
     assert sorted(Path(one.span.path).name for one in found) == ["first.py", "second.py"]

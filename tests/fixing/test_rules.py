@@ -10,8 +10,9 @@ import pytest
 
 from gpulint.linting.pack import load
 from gpulint.linting.rule import Rule
+from tests.checking import codes_in
 from tests.fixing.fixing import fixed, fixed_text
-from tests.test_rule_examples import BLOCK, codes_in
+from tests.test_rule_examples import BLOCK
 
 PACK = load(installed=False)
 FIXING = [rule for rule in PACK if "## Fix\n" in (rule.__doc__ or "")]

@@ -10,6 +10,7 @@ from gpulint.linting.engine import Checker
 from gpulint.linting.pack import PackError, load
 from gpulint.linting.selection import Catalogue
 from gpulint.settings import Settings, SettingsFinder
+from tests.checking import findings_of
 
 RULE = '''
 from collections.abc import Iterator
@@ -41,7 +42,7 @@ def test_a_rule_of_the_user_finds_what_it_looks_for(tmp_path: Path) -> None:
     program.write_text("import tensorflow as tf\n\nd = tf.data.Dataset.range(9).batch(4)\n")
     catalogue = Catalogue(load([str(tmp_path / "lint")], installed=False))
     result = Checker(SettingsFinder(Settings(root=str(tmp_path))), catalogue).check([str(program)])
-    assert [(one.code, one.span.row, one.message) for one in result.findings] == [("ACM001", 3, "a batch of 4")]
+    assert [(one.code, one.span.row, one.message) for one in findings_of(result)] == [("ACM001", 3, "a batch of 4")]
 
 
 @pytest.mark.parametrize(
