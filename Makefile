@@ -13,7 +13,7 @@ demo: $(VENV)/demo
 	@$(BIN)/gpulint check --isolated --exit-zero fixtures/placement/weighted_classifier.py
 
 test: $(VENV)/dev
-	$(BIN)/python -m pytest --numprocesses 3 --dist worksteal --reruns 1 -m "not long"
+	$(BIN)/python -m pytest --numprocesses 3 --dist worksteal -m "not long"
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

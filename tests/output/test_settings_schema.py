@@ -72,14 +72,14 @@ def test_the_schema_is_one() -> None:
         assert list(of_schemas.iter_errors(one)) == []
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(TOP, TABLES)
 def test_the_schema_takes_what_the_loader_takes(top: dict[str, Any], inner: dict[str, Any]) -> None:
     table = {**top, **inner}
     assert VALIDATOR.is_valid(table) == loads(table)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(option=st.sampled_from(OPTIONS), value=VALUES)
 def test_each_setting_takes_the_same_values_in_both(option: Option, value: Any) -> None:
     table = {option.table: {option.key: value}} if option.table else {option.key: value}
