@@ -113,6 +113,7 @@ CASES = [
     ),
     ("a list that gets more", EACH + "    errors += [learn(x)]", {"GPU307"}),
     ("lists of a dict", BY_NAME.format("list") + EACH + "    errors['a'].append(learn(x))", {"GPU307"}),
+    ("numbers of a dict", BY_NAME.format("float") + EACH + "    errors['a'] += learn(x)", set()),
     ("what a dict has not", BY_NAME.format("") + EACH + "    errors['a'].append(learn(x))", set()),
     ("what else a dict makes", BY_NAME.format("mean.result") + EACH + "    errors['a'].append(learn(x))", set()),
     ("a generator without an end", "for x in noise():\n    errors.append(learn(x))", {"GPU307"}),
