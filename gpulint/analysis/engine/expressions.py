@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -298,12 +298,30 @@ def boolean(machine: Machine, node: ir.Boolean) -> Value:
     """`and` / `or`: the right side is evaluated only on paths where the left one lets it."""
     left = machine.choose(machine.evaluate(node.left))
     machine.library.value_read(left, "bool", node.left)
-    wanted = node.operator == "and"
-    ways = truth(left, machine.path)
+    flags = machine.context.flags
+
+    def right() -> Value:
+        return machine.choose(machine.evaluate(node.right))
+
+    if not _decides(machine, left, node.operator) and transient_tests.is_option(machine, node):
+        machine.context = machine.context._replace(flags=(*flags, machine.site(node)))
+    value = _short_circuit(machine, left, node.operator, right)
+    machine.context = machine.context._replace(flags=flags)
+    return value
+
+
+def _decides(machine: Machine, left: Value, sign: str) -> bool:
+    """Whether the left side of `and` or `or` can be the result."""
+    return any(holds != (sign == "and") for _, holds in truth(left, machine.path))
+
+
+def _short_circuit(machine: Machine, left: Value, sign: str, right: Callable[[], Value]) -> Value:
+    """`left and right` or `left or right`. Raises Halts where no path goes on."""
+    wanted = sign == "and"
     results: list[tuple[Path, Value]] = []
     decided: list[tuple[Path, Value]] = []
     onward: list[Path] = []
-    for guard, holds in ways:
+    for guard, holds in truth(left, machine.path):
         if holds == wanted:
             onward.append(guard)
         else:
@@ -317,17 +335,13 @@ def boolean(machine: Machine, node: ir.Boolean) -> Value:
 
     def arm(guard: Path) -> Callable[[], int]:
         def run() -> int:
-            results.append((guard, machine.choose(machine.evaluate(node.right))))
+            results.append((guard, right()))
             return NORMAL
 
         return run
 
-    flags = machine.context.flags
-    if not decided and transient_tests.is_option(machine, node):
-        machine.context = machine.context._replace(flags=(*flags, machine.site(node)))
     machine.fork([*((guard, arm(guard)) for guard in onward), *((guard, _nothing) for guard, _ in decided)])
-    machine.context = machine.context._replace(flags=flags)
-    symbol = ("boolean", node.operator, symbol_of(left), tuple(symbol_of(v) for _, v in results))
+    symbol = ("boolean", sign, symbol_of(left), tuple(symbol_of(v) for _, v in results))
     value = join([*decided, *results], symbol)
     if value is MISSING:
         raise Halts
@@ -335,30 +349,39 @@ def boolean(machine: Machine, node: ir.Boolean) -> Value:
 
 
 def _nothing() -> int:
-    """The way on which the right side of `and` or `or` is left out."""
+    """The path on which the right side of `and` or `or` is not evaluated."""
     return NORMAL
 
 
 def comparison(machine: Machine, node: ir.Compare) -> Value:
-    """`a < b`. To compare a tensor with None reads nothing and makes no tensor (run on 2.21)."""
-    left = machine.choose(machine.evaluate(node.left))
-    if len(node.rest) == 1:
-        sign, right_node = node.rest[0]
-        right = machine.choose(machine.evaluate(right_node))
-        of_values = sign not in ("is", "is not", "in", "not in")
-        if of_values:
-            machine.library.value_read(left, "compare", node.left)
+    """`a < b`, and `a < b < c`, which is `a < b and b < c` with `b` evaluated once."""
+    return _compared(machine, machine.choose(machine.evaluate(node.left)), node.left, node.rest, node)
 
-        def compared(a: Value, b: Value) -> Value:
-            array = machine.library.compare(a, sign, b, node) if of_values else None
-            return array if array is not None else compare(a, sign, b)
 
-        if type(left) is not Join and type(right) is not Join:
-            return compared(left, right)
-        return machine.each(left, lambda a: machine.each(right, lambda b: compared(a, b), node), node)
-    for _, right_node in node.rest:
-        machine.evaluate(right_node)
-    return Unknown(("compare", machine.site(node)))
+def _compared(
+    machine: Machine, left: Value, left_node: ir.Expr, rest: Sequence[tuple[str, ir.Expr]], node: ir.Compare
+) -> Value:
+    """The comparison of `left` with what follows it. To compare a tensor with None reads nothing and makes no tensor
+    (run on 2.21)."""
+    (sign, right_node), *more = rest
+    right = machine.choose(machine.evaluate(right_node))
+    of_values = sign not in ("is", "is not", "in", "not in")
+    if of_values:
+        machine.library.value_read(left, "compare", left_node)
+
+    def compared(a: Value, b: Value) -> Value:
+        array = machine.library.compare(a, sign, b, node) if of_values else None
+        return array if array is not None else compare(a, sign, b)
+
+    if type(left) is not Join and type(right) is not Join:
+        value = compared(left, right)
+    else:
+        value = machine.each(left, lambda a: machine.each(right, lambda b: compared(a, b), node), node)
+    if not more:
+        return value
+    value = machine.choose(value)
+    machine.library.value_read(value, "bool", node)
+    return _short_circuit(machine, value, "and", lambda: _compared(machine, right, right_node, more, node))
 
 
 def conditional(machine: Machine, node: ir.Conditional) -> Value:

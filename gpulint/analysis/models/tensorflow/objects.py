@@ -166,10 +166,10 @@ def library_attribute(machine: Machine, receiver: Object, name: str, node: ir.No
     symbol: tuple[Any, ...] = ("attribute", receiver.symbol, name)
     if name in ("input", "output") and isinstance(whole := receiver.attributes.get(OF_MODEL), Model):
         symbol = ("attribute", ("layer_of", whole.symbol, receiver.serial), name)
-    if isinstance(receiver, Strategy):
+    if isinstance(receiver, Strategy) and name != "scope":  # which is told where it is called
         machine.emit(events.StrategyUsed(machine.site(node), machine.where(), receiver, "attribute"))
-        if name == "num_replicas_in_sync":
-            return Unknown(("replicas", receiver.symbol))
+    if isinstance(receiver, Strategy) and name == "num_replicas_in_sync":
+        return Unknown(("replicas", receiver.symbol))
     for kind, names in _PROPERTIES.items():
         if isinstance(receiver, kind):
             api_removals.method(machine, receiver, name, machine.site(node))
