@@ -103,7 +103,7 @@ class Float64OnGpu(Rule):
 
 
 def _is_double(value: values.Value) -> bool:
-    if isinstance(value, values.External):
+    if isinstance(value, values.LibraryName):
         return value.name.rpartition(".")[2] in ("float64", "double")
     return known(value) == "float64"
 

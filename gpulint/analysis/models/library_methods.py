@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpulint.analysis.domain.context import Strategy
 from gpulint.analysis.domain.store import alternatives
-from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Text, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, PartialString, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.datasets import Dataset
 from gpulint.analysis.domain.values.functions import Namespace, Super, Traced, UserClass
@@ -67,7 +67,7 @@ def call_library_method(machine: Machine, receiver: Value, name: str, arguments:
         return Unknown(("call", ("attribute", receiver.symbol, name), site))
     if isinstance(receiver, Manager):
         return context_managers.manager_method(machine, receiver, name, arguments, site)
-    if isinstance(receiver, (Constant, Text, Items, Mapping, Namespace)):
+    if isinstance(receiver, (Constant, PartialString, Items, Mapping, Namespace)):
         return builtins.builtin_method(machine, receiver, name, arguments, site)
     if isinstance(receiver, (Layer, Loss)) and name in ("__call__", "call"):
         return machine.call(receiver, arguments, site)
