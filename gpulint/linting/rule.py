@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar, overload
 
 from gpulint.confidence import Confidence
 from gpulint.linting.finding import Severity
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from gpulint.linting.program import Program
 
 E = TypeVar("E", bound="Event")
+F = TypeVar("F", bound="Event")
+G = TypeVar("G", bound="Event")
 
 
 class Said(NamedTuple):
@@ -130,7 +132,13 @@ class Rule:
         """Called once, before the first event of the program."""
         self._program = program
 
-    def all(self, *kinds: type[E]) -> Iterator[E]:
+    @overload
+    def all(self, kind: type[E], /) -> Iterator[E]: ...
+    @overload
+    def all(self, kind: type[E], other: type[F], /) -> Iterator[E | F]: ...
+    @overload
+    def all(self, kind: type[E], other: type[F], third: type[G], /) -> Iterator[E | F | G]: ...
+    def all(self, *kinds: type[Event]) -> Iterator[Event]:
         """The program's events of these kinds, in evaluation order: `self.all(events.ModelFitted)`. As with `on_…`
         methods, those of graph mode and of single replicas only if the rule wants them."""
         return self._program.events(kinds, self.in_graph_mode, self.in_one_replica)
