@@ -20,7 +20,7 @@ from gpulint.linting.result import CheckResult
 from gpulint.linting.selection import Catalogue
 from gpulint.linting.task import Task, examine
 from gpulint.linting.workers import Workers
-from gpulint.output.plan_text import Placed, place
+from gpulint.output.plan_text import PlacedNote, place
 from gpulint.places import Site
 from gpulint.settings import Settings, SettingsFinder
 from gpulint.settings.trust import Trust
@@ -89,7 +89,7 @@ class PlanView:
     path: str
     graph_mode: bool
     complete: bool
-    notes: tuple[Placed, ...]
+    notes: tuple[PlacedNote, ...]
     bounds: tuple[tuple[str, Site], ...]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from gpulint.analysis.plan import Plan
 from gpulint.output.escapes import json_text
-from gpulint.output.plan_text import Elsewhere, Placed, Stop, place, stops
+from gpulint.output.plan_text import Elsewhere, PlacedNote, Stop, place, stops
 from gpulint.sources.source import Source
 
 VERSION = 1
@@ -42,7 +42,7 @@ def _stop(stop: Stop) -> dict[str, Any]:
     }
 
 
-def _note(placed: Placed) -> dict[str, Any]:
+def _note(placed: PlacedNote) -> dict[str, Any]:
     note, span = placed.note, placed.span
     return {
         "filename": span.path,

@@ -13,7 +13,7 @@ from gpulint.places import Site, Span
 from gpulint.sources.source import Source
 
 
-class Placed(NamedTuple):
+class PlacedNote(NamedTuple):
     """A note with its span, and with the rows that it speaks of written in."""
 
     note: Note
@@ -51,7 +51,7 @@ def stops(plan: Plan, source: Source, elsewhere: Elsewhere) -> list[Stop]:
     return sorted(made, key=lambda one: (one.path, one.span or Span(one.path, 1, 1, 1, 2), one.bound))
 
 
-def place(plan: Plan, source: Source) -> list[Placed]:
+def place(plan: Plan, source: Source) -> list[PlacedNote]:
     """The notes of a plan that stand in its own file, in order of rows; those of a notebook with spans in its cells."""
     from gpulint.syntax.spans import spans
 
@@ -64,7 +64,7 @@ def place(plan: Plan, source: Source) -> list[Placed]:
         return _line(own[site.node]) if site.path == plan.path else os.path.basename(site.path)
 
     placed = [
-        Placed(
+        PlacedNote(
             note,
             own[note.site.node],
             note.text.format(*(named(site) for site in note.mentions)) if note.mentions else note.text,
@@ -115,7 +115,7 @@ def render(plan: Plan, source: Source, elsewhere: Elsewhere, color: bool = False
 _COLORS = {"must": "32", MAY: "33", UNKNOWN: "35"}
 
 
-def _note_lines(one: Placed, width: int, color: bool) -> list[str]:
+def _note_lines(one: PlacedNote, width: int, color: bool) -> list[str]:
     note = one.note
     margin = f"{'':>{width}} {_paint('│', '2', color)}   "
     head = f"{margin}{_paint(note.certainty, _COLORS.get(note.certainty, '0'), color):<7} {printable(one.text)}"

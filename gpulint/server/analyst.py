@@ -30,7 +30,7 @@ class Superseded(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class SnapshotResult:
     """What a snapshot came to: findings by path, with absolute paths in them.
 
     `problems` are faults of the user's settings, `faults` those of gpulint or a rule with their tracebacks; each is
@@ -50,7 +50,7 @@ class Analyst:
         self._folders = folders
         self._importers: dict[str, Importers] = {}
 
-    def check(self, snapshot: Snapshot, is_wanted: Callable[[], bool], everything: bool = False) -> Report:
+    def check(self, snapshot: Snapshot, is_wanted: Callable[[], bool], everything: bool = False) -> SnapshotResult:
         """Check the open files, or all files of the workspace, as parts of the programs that they belong to.
 
         Raises Superseded once `is_wanted` says no.
@@ -73,7 +73,7 @@ class Analyst:
                 continue
             findings |= _by_path(shown, result)
             faults += result.errors
-        return Report(snapshot, findings, tuple(problems), tuple(faults))
+        return SnapshotResult(snapshot, findings, tuple(problems), tuple(faults))
 
     def predictions(self, snapshot: Snapshot, path: str) -> FilePredictions | None:
         """What is predicted of the places of a file; None where it cannot be read.

@@ -23,7 +23,7 @@ from gpulint.output.escapes import printable
 from gpulint.output.rule_page import page
 from gpulint.rewriting.fix import is_wanted
 from gpulint.server import actions, hover
-from gpulint.server.analyst import Analyst, Report
+from gpulint.server.analyst import Analyst, SnapshotResult
 from gpulint.server.buffers import Place, Snapshot, path_of
 from gpulint.server.file_predictions import FilePredictions
 from gpulint.server.folders import Folders
@@ -155,7 +155,7 @@ class Server(LanguageServer):
             self._view = View(report, self._folders, self.workspace.position_codec)
         return self._view
 
-    def publish(self, report: Report) -> None:
+    def publish(self, report: SnapshotResult) -> None:
         """Tell the client what is new in a report."""
         self._view = view = View(report, self._folders, self.workspace.position_codec)
         for problem in report.problems:
@@ -208,7 +208,7 @@ class Server(LanguageServer):
             self._finder = self._finder.trusting(withheld.remedy)
             self.reread()
 
-    def _is_gone(self, uri: str, report: Report) -> bool:
+    def _is_gone(self, uri: str, report: SnapshotResult) -> bool:
         """Whether nothing is to be said of a document any more: it is not there, or told of cell by cell."""
         path = self.path(uri)
         return path in report.snapshot.buffers or not os.path.exists(path)

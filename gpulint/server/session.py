@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from gpulint.server.analyst import Analyst, Report, Superseded
+from gpulint.server.analyst import Analyst, SnapshotResult, Superseded
 from gpulint.server.buffers import Snapshot
 from gpulint.server.file_predictions import FilePredictions
 
@@ -25,7 +25,7 @@ class Session:
     """
 
     def __init__(
-        self, analyst: Analyst, snapshot: Callable[[int], Snapshot], publish: Callable[[Report], None]
+        self, analyst: Analyst, snapshot: Callable[[int], Snapshot], publish: Callable[[SnapshotResult], None]
     ) -> None:
         self.analyst = analyst
         self._snapshot = snapshot
@@ -35,7 +35,7 @@ class Session:
         self._everything = False
         self._task: asyncio.Task[None] | None = None
         self._settled = asyncio.Event()
-        self._report = Report(Snapshot(0, {}))
+        self._report = SnapshotResult(Snapshot(0, {}))
         self._predictions: dict[str, tuple[int, asyncio.Task[FilePredictions | None]]] = {}
 
     def changed(self, delay: float = 0.0, everything: bool = False) -> None:
@@ -50,7 +50,7 @@ class Session:
             self._task.cancel()
         self._task = asyncio.get_running_loop().create_task(self._check(self._number, delay))
 
-    async def report(self) -> Report:
+    async def report(self) -> SnapshotResult:
         """The report on the present state, once there is one."""
         while not self._settled.is_set():
             await self._settled.wait()
@@ -89,7 +89,7 @@ class Session:
             return
         except Exception as error:  # the edge of the server: one state's fault is said, and the next is checked
             logger.exception("the check failed")
-            report = Report(snapshot, self._report.findings, faults=((str(error), ""),))
+            report = SnapshotResult(snapshot, self._report.findings, faults=((str(error), ""),))
         if number == self._number:
             self._report, self._everything = report, False
             self._settled.set()

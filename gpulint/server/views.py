@@ -11,7 +11,7 @@ from pygls.workspace import PositionCodec
 
 from gpulint.linting.finding import Finding
 from gpulint.places import Span
-from gpulint.server.analyst import Report
+from gpulint.server.analyst import SnapshotResult
 from gpulint.server.buffers import Snapshot
 from gpulint.server.diagnostics import diagnostic
 from gpulint.server.folders import Folders
@@ -31,7 +31,7 @@ class Told(NamedTuple):
 class View:
     """A report in the terms of the protocol."""
 
-    def __init__(self, report: Report, folders: Folders, codec: PositionCodec) -> None:
+    def __init__(self, report: SnapshotResult, folders: Folders, codec: PositionCodec) -> None:
         self.report = report
         self._folders = folders
         self._codec = codec
