@@ -15,7 +15,7 @@ demo: $(VENV)/demo
 dev: $(VENV)/dev
 
 test: $(VENV)/test
-	$(BIN)/python -m pytest --numprocesses 3 --dist worksteal --reruns 1 -m "not long"
+	$(BIN)/python -m pytest --numprocesses 3 --dist worksteal -m "not long"
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

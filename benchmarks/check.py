@@ -158,8 +158,8 @@ class Clock:
 def profile(files: list[str]) -> None:
     """Print where gpulint's CPU time goes."""
     start = time.process_time()
-    import gpulint.analysis.modules as modules
-    import gpulint.analysis.program as program
+    import gpulint.analysis.driver.program as program
+    import gpulint.analysis.project.modules as modules
     import gpulint.linting.examiner as examiner
     import gpulint.syntax.parse as parse
     import gpulint.syntax.spans as spans

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpulint.output.settings_text import shown
-from gpulint.probe import leaks, memory
+from gpulint.probe.measures import leaks, memory
 from gpulint.settings import Settings, SettingsError, SettingsFinder, load, parse_override
 
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
 
-from gpulint import __version__
+from gpulint._version import __version__
 from gpulint.linting.provenance import digest
 
 SHIPPED = "gpulint.rules"

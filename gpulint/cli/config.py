@@ -12,7 +12,7 @@ from gpulint.cli.options import UserError
 from gpulint.linting import pack
 from gpulint.output import formats, settings_schema
 from gpulint.output.settings_text import written
-from gpulint.probe import levels
+from gpulint.probe.expectations import levels
 from gpulint.settings import OPTIONS, Option, Settings
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from gpulint import __version__
+from gpulint._version import __version__
 from gpulint.output.escapes import printable, printable_block
 
 COMMANDS = {

@@ -13,18 +13,19 @@ from gpulint.cli.options import UserError
 from gpulint.cli.probing import probed
 from gpulint.linting import pack
 from gpulint.linting.selection import Catalogue, Selection
-from gpulint.probe import levels
-from gpulint.probe.capture import CaptureError, read
+from gpulint.probe.capture.reader import CaptureError, read
+from gpulint.probe.checks.verify import exit_status, verify
+from gpulint.probe.checks.verify_workers import verify_all
 from gpulint.probe.cluster.folder import read_members
 from gpulint.probe.cluster.joined import joined
-from gpulint.probe.cluster.judged import verify_all
-from gpulint.probe.expectation import Run, Wanted
-from gpulint.probe.log_file import capture_of_log
-from gpulint.probe.report import FORMATS, Report, render, tensorboard
+from gpulint.probe.expectations import levels
+from gpulint.probe.expectations.expectation import Run, UserExpectation
+from gpulint.probe.expectations.findings import findings_of
+from gpulint.probe.expectations.requested import requested_expectations
+from gpulint.probe.launch.command import Profile, Simulated, Target
+from gpulint.probe.placement_log.log_file import capture_of_log
+from gpulint.probe.report import FORMATS, RunReport, render, tensorboard
 from gpulint.probe.report.file import check_writable, write
-from gpulint.probe.run import Profile, Simulated, Target, findings_of
-from gpulint.probe.verify import exit_status, verify
-from gpulint.probe.wanted import wanted
 from gpulint.settings import Settings, SettingsError, SettingsFinder
 
 
@@ -176,7 +177,7 @@ def command(
         else:
             expectations = verify(Run(capture, findings, expected, settings))
         status = exit_status(expectations, {"status": 0} if log_path else capture.end, settings.probe_strict)
-        report = Report(capture, expectations, status)
+        report = RunReport(capture, expectations, status)
         text = render(output_format, report, not output_file and options.use_color(color))
         shown = _page(report) if html_path else ""
         traced = _trace(report) if trace_path else ""
@@ -200,22 +201,22 @@ def _damaged(given: str | None, error: Exception) -> Exception:
     return error if given is None else UserError(f"{given}: a damaged capture: {type(error).__name__}: {error}")
 
 
-def _page(report: Report) -> str:
+def _page(report: RunReport) -> str:
     from gpulint.probe.report import page
 
     return page.render(report)
 
 
-def _trace(report: Report) -> str:
+def _trace(report: RunReport) -> str:
     from gpulint.probe.report import trace
 
     return trace.render(report)
 
 
-def _expected(settings: Settings, given: tuple[str, ...]) -> list[Wanted]:
+def _expected(settings: Settings, given: tuple[str, ...]) -> list[UserExpectation]:
     try:
         levels.validate(settings)
-        return wanted(settings, given)
+        return requested_expectations(settings, given)
     except SettingsError as error:
         raise UserError(str(error)) from None
 

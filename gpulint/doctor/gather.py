@@ -12,12 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import gpulint
+from gpulint import _version
 from gpulint.doctor import cuda, messages
 from gpulint.doctor.child import Answer, ask
 from gpulint.doctor.evidence import Build, Card, Distribution, Evidence, Gpu, Interpreter, Library, build_of
 from gpulint.doctor.machine import examine
-from gpulint.probe.cards import Row, bus_id
+from gpulint.probe.measures.cards import Row, bus_id
 
 
 class NoInterpreter(Exception):
@@ -52,7 +52,7 @@ def gather(
     build = build_of(first.values.get("build") or {})
     question = partial(ask, deadline=deadline)
     logging = {**environment, **messages.LEVELS}
-    home = os.path.dirname(os.path.dirname(os.path.abspath(gpulint.__file__)))
+    home = os.path.dirname(os.path.dirname(os.path.abspath(_version.__file__)))
     with ThreadPoolExecutor(3) as pool:
         runtime = libraries = None
         if interpreter.package:

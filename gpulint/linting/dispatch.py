@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from gpulint.analysis import Plan
-from gpulint.analysis.contexts import entry_point
-from gpulint.analysis.events import Event
-from gpulint.analysis.paths import has_one_replica
-from gpulint.analysis.questions import hides_all_gpus
+from gpulint.analysis.domain.context import entry_point
+from gpulint.analysis.domain.path_conditions import has_one_replica
+from gpulint.analysis.plan.events import Event
+from gpulint.analysis.queries.moments import hides_all_gpus
 from gpulint.linting.program import Program
 from gpulint.linting.rule import Report, Rule
 from gpulint.places import Site

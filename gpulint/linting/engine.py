@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from gpulint.analysis import Plan, analyse
-from gpulint.analysis.modules import Outlines
+from gpulint.analysis.project.modules import Outlines
 from gpulint.linting.consistency import all_made_from, is_in_place, torn
 from gpulint.linting.deep_stack import on_deep_stack
 from gpulint.linting.examined import Examined, Memory

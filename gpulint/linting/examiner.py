@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from gpulint.analysis import analyse
-from gpulint.analysis.paths import forget as forget_conditions
-from gpulint.analysis.questions import is_test
+from gpulint.analysis.domain.path_conditions import forget as forget_conditions
+from gpulint.analysis.queries.moments import is_test
 from gpulint.linting.consistency import made_from, readings
 from gpulint.linting.dispatch import Raised, reports_of
 from gpulint.linting.examined import Examined

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Collection, Iterable
 
 from gpulint.analysis import Project
-from gpulint.analysis.questions import is_test
-from gpulint.analysis.reach import paths_of
+from gpulint.analysis.project.call_graph import paths_of
+from gpulint.analysis.queries.moments import is_test
 from gpulint.linting.files import Files
 from gpulint.syntax.checked_imports import checked_imports, may_have_checked
 

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from gpulint.analysis import Plan
-from gpulint.analysis.events import Event
-from gpulint.analysis.paths import has_one_replica
+from gpulint.analysis.domain.path_conditions import has_one_replica
+from gpulint.analysis.plan.events import Event
 from gpulint.places import Site
 from gpulint.sources.source import Source
 from gpulint.syntax.parse import CannotParse, with_tree

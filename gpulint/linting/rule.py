@@ -15,8 +15,8 @@ from gpulint.rewriting.offer import Offer
 if TYPE_CHECKING:
     import libcst
 
-    from gpulint.analysis.events import Event
-    from gpulint.analysis.plan import Plan
+    from gpulint.analysis.plan.events import Event
+    from gpulint.analysis.plan.plan import Plan
     from gpulint.linting.program import Program
 
 E = TypeVar("E", bound="Event")
@@ -63,7 +63,7 @@ class Report:
 class Rule:
     """Base of every rule. A fresh instance reads each program, so that a rule may keep state on `self`.
 
-    A rule subscribes to an event of `gpulint.analysis.events` by defining a method named after it:
+    A rule subscribes to an event of `gpulint.analysis.plan.events` by defining a method named after it:
     `on_strategy_run(self, event, plan)` receives every `StrategyRun`. `on_end(self, plan)` is called once, after the
     last event. Each yields `Report`s, or returns None if it has none.
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from gpulint.analysis import Project
-from gpulint.analysis.reach import imported_paths
+from gpulint.analysis.project.call_graph import imported_paths
 from gpulint.linting.files import Files
 from gpulint.sources.source import Source
 

@@ -6,8 +6,8 @@ import difflib
 import os
 from collections.abc import Iterable
 
-from gpulint.analysis.questions import is_test
-from gpulint.analysis.relevance import Subject
+from gpulint.analysis.project.slicing import Subject
+from gpulint.analysis.queries.moments import is_test
 from gpulint.knowledge.releases import release
 from gpulint.linting import pack
 from gpulint.linting.finding import Severity

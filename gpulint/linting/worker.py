@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
 from typing import NamedTuple
 
-from gpulint.analysis import paths
-from gpulint.analysis.modules import Outlines
+from gpulint.analysis.domain import path_conditions
+from gpulint.analysis.project.modules import Outlines
 from gpulint.linting.deep_stack import STACK_BYTES, collecting_seldom
 from gpulint.linting.engine import Checker
 from gpulint.linting.examined import Examined
@@ -117,7 +117,7 @@ def _serve(task: Task, limits: Limits, pipe: Connection) -> None:
         try:
             if checker is not None and checker.files.kept > KEPT_BYTES:
                 checker = None
-                paths.forget()
+                path_conditions.forget()
                 gc.unfreeze()
                 gc.collect()
             checker = checker or Checker(task.finder, task.catalogue(), outlines, task.edits)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from gpulint.analysis import Project
-from gpulint.analysis.modules import Outlines
+from gpulint.analysis.project.modules import Outlines
 from gpulint.linting.files import Files
 from gpulint.linting.selection import Catalogue
 from gpulint.places import Site, Span

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import gpulint
+from gpulint._version import __version__
 from gpulint.output.escapes import absolute_uri, json_text, relative_uri
 from gpulint.output.site import SITE
 
@@ -23,8 +23,8 @@ def log(
         "tool": {
             "driver": {
                 "name": "gpulint",
-                "version": gpulint.__version__,
-                "semanticVersion": gpulint.__version__,
+                "version": __version__,
+                "semanticVersion": __version__,
                 "informationUri": SITE,
                 "rules": rules,
             }

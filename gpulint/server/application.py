@@ -17,7 +17,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
-from gpulint import __version__
+from gpulint._version import __version__
 from gpulint.linting.selection import Catalogue
 from gpulint.output.escapes import printable
 from gpulint.output.rule_page import page

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from itertools import islice
 
 from gpulint.analysis import Project
-from gpulint.analysis.reach import imported_paths
+from gpulint.analysis.project.call_graph import imported_paths
 from gpulint.discovery import files_below
 from gpulint.linting.screening import runs_something, speaks_of_tensorflow
 from gpulint.server.buffers import Snapshot

@@ -15,9 +15,9 @@ from gpulint.doctor.child import Answer
 from gpulint.doctor.diagnosis import Diagnosis
 from gpulint.doctor.evidence import Build, Card, Distribution, Evidence, Library
 from gpulint.doctor.machine import BusCard
-from gpulint.doctor.report import Report, render
+from gpulint.doctor.report import MachineReport, render
 from gpulint.linting.finding import Severity
-from gpulint.probe.cards import NOT_KNOWN, Row
+from gpulint.probe.measures.cards import NOT_KNOWN, Row
 from tests.doctor.situations import (
     ANSWERED,
     CARDS,
@@ -80,7 +80,7 @@ class TestInstallation:
             **NO_GPUS,
         )
         assert only(evidence).id == "tensorflow-shadowed"
-        text = render("text", Report(evidence, diagnose(evidence)), False)
+        text = render("text", MachineReport(evidence, diagnose(evidence)), False)
         assert "\ntensorflow in /home/user/work/tensorflow.py, which is not TensorFlow\n" in text
 
     def test_an_environment_below_the_working_directory_is_not_in_the_way(self) -> None:

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpulint.probe.captured import Capture, Log
-from gpulint.probe.curves import Span, curves, phases
-from gpulint.probe.records import Card, Sample, Strategy
-from gpulint.probe.report import Report, render
+from gpulint.probe.capture.contents import Capture, Log
+from gpulint.probe.capture.records import Card, Sample, Strategy
+from gpulint.probe.measures.curves import Span, curves, phases
+from gpulint.probe.measures.sizes import in_words
+from gpulint.probe.report import RunReport, render
 from gpulint.probe.report.header import header, listed
 from gpulint.probe.report.page.highlight import highlighted
 from gpulint.probe.report.page.markup import document, raw, shown, tag
-from gpulint.probe.sizes import in_words
 
 GIB = 1 << 30
 
@@ -95,7 +95,7 @@ def test_the_header_has_the_devices_of_both_sides() -> None:
 
 
 def test_the_text_has_a_curve_for_each() -> None:
-    text = render("text", Report(ran(), [], 0), False)
+    text = render("text", RunReport(ran(), [], 0), False)
     (line,) = [line for line in text.splitlines() if line.startswith("GPU:0")]
     assert line.split() == ["GPU:0", "▁▂▃▄▅▆▇█", "7", "GiB", "7", "GiB", "8", "GiB"]
     assert "busy" not in text

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import gpulint
-from gpulint.probe.capture import read
-from gpulint.probe.records import Where
-from gpulint.probe.run import Target, command_line
+from gpulint.probe.capture.reader import read
+from gpulint.probe.capture.records import Where
+from gpulint.probe.launch.command import Target, command_line
 from tests.probe.in_process import DEVICES, environment, row_of, said
 
 
@@ -45,7 +45,8 @@ print(*sorted(set(sys.modules) - before))
 """
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
-    own = {"gpulint", "gpulint.expect", "gpulint.probe", "gpulint.probe.agent", "gpulint.probe.agent.active"}
+    modules = ("", "._version", ".expect", ".probe", ".probe.agent", ".probe.agent.active")
+    own = {f"gpulint{name}" for name in modules}
     assert own <= loaded
     assert {name for name in loaded if name.startswith("gpulint")} == own
     assert loaded.isdisjoint(

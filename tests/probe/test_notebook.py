@@ -17,9 +17,9 @@ from gpulint.cli.main import main
 from gpulint.cli.options import UserError
 from gpulint.probe.agent.cells import Cells
 from gpulint.probe.agent.places import Places
-from gpulint.probe.records import Where
+from gpulint.probe.capture.records import Where
+from gpulint.probe.launch.command import Target
 from gpulint.probe.report import located, row_in_file
-from gpulint.probe.run import Target
 from gpulint.sources.notebook import read_notebook
 from tests.notebooks import notebook
 
@@ -119,7 +119,7 @@ def test_a_kernel_that_dies_is_an_error(tmp_path: Path) -> None:
 
 def test_a_notebook_that_takes_too_long_is_stopped_with_its_kernel(tmp_path: Path) -> None:
     cell = "import os, time\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(600)"
-    done = run(tmp_path, cell, options=("--timeout", "15", "--capture", "c"))
+    done = run(tmp_path, cell, options=("--timeout", "25", "--capture", "c"))
     assert done.returncode == 124
     assert "the program was stopped (timeout)" in done.stdout
     assert "time.sleep" in cell and "ipykernel" in (tmp_path.parent / "c.stacks").read_text()

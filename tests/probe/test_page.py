@@ -14,9 +14,8 @@ from typing import Any
 
 import pytest
 
-from gpulint.probe.captured import Capture, Log
-from gpulint.probe.expectation import Expectation, Level, Status
-from gpulint.probe.records import (
+from gpulint.probe.capture.contents import Capture, Log
+from gpulint.probe.capture.records import (
     Call,
     Card,
     Copy,
@@ -30,7 +29,8 @@ from gpulint.probe.records import (
     Variable,
     Where,
 )
-from gpulint.probe.report import Report, page
+from gpulint.probe.expectations.expectation import Expectation, Level, Status
+from gpulint.probe.report import RunReport, page
 from gpulint.probe.report.json import content
 from gpulint.probe.report.page import devices
 from gpulint.probe.report.page.markup import tag
@@ -61,7 +61,7 @@ def browser() -> Iterator[Any]:
         yield running
 
 
-def report(path: str, hostile: str = HOSTILE) -> Report:
+def report(path: str, hostile: str = HOSTILE) -> RunReport:
     """A run on two cards, whose every text is `hostile`."""
     places = [Where(path, row) for row in (1, 2, 3, 4, len(SOURCE))]
     gpus = ("GPU:0", "GPU:1")
@@ -106,7 +106,7 @@ def report(path: str, hostile: str = HOSTILE) -> Report:
         Expectation("b", Status.INCONCLUSIVE, Level.WARN, hostile, hostile, hostile, "", Where(path, 9999)),
         Expectation("c", Status.PASS, Level.ERROR, hostile, hostile, hostile, "", Where("/not/there.py", 3)),
     ]
-    return Report(capture, expectations, 1)
+    return RunReport(capture, expectations, 1)
 
 
 @pytest.fixture(scope="module")
@@ -191,7 +191,7 @@ def test_each_cell_of_a_notebook_has_its_own_rows(tmp_path: Path) -> None:
     path.write_text(notebook("first = tf.zeros(1)", "md:# t", "second = tf.zeros(2)"))
     executions = Counter({Execution(Where(str(path), 1, cell), "Fill", "", "CPU:0"): cell + 1 for cell in (2, 0)})
     capture = Capture(executions=executions, process={"main": str(path)})
-    shown = page.render(Report(capture, [], 0))
+    shown = page.render(RunReport(capture, [], 0))
     assert shown.index("a.ipynb:cell 1<") < shown.index("a.ipynb:cell 3<")
     assert [shown.count(name) for name in ("first ", "second ", "nbformat")] == [1, 1, 0]
 
@@ -325,7 +325,7 @@ def test_a_placement_log_and_a_run_without_tensorflow_have_a_page(browser: Any, 
     file = tmp_path / "report.html"
     logged = Capture(logs={"log": Log(9, 8, 1, placed=Counter({("MatMul", "GPU:0"): 8}))}, logical=("GPU:0",))
     for capture in (Capture(), logged, Capture(process={"main": "none.py", "t": 1.0}, end={"status": 0})):
-        file.write_text(page.render(Report(capture, [], 0)), encoding="utf-8")
+        file.write_text(page.render(RunReport(capture, [], 0)), encoding="utf-8")
         with opened(browser, file) as seen:
             for name in SECTIONS:
                 seen.page.click(f"nav a[href='#{name}']")

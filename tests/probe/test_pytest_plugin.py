@@ -155,7 +155,7 @@ def test_the_module_that_every_run_imports_imports_nothing_but_pytest() -> None:
         "import sys, pytest\nbefore = set(sys.modules)\nimport gpulint.pytest_plugin\nprint(*set(sys.modules) - before)"
     )
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
-    assert set(done.stdout.split()) == {"gpulint", "gpulint.pytest_plugin"}
+    assert set(done.stdout.split()) == {"gpulint", "gpulint._version", "gpulint.pytest_plugin"}
 
 
 @pytest.mark.skipif(find_spec("xdist") is None, reason="pytest-xdist is not installed")

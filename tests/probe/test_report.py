@@ -8,10 +8,10 @@ from collections import Counter
 
 import pytest
 
-from gpulint.probe.captured import Capture
-from gpulint.probe.expectation import Expectation, Level, Status
-from gpulint.probe.records import Execution, Strategy, Variable, Where
-from gpulint.probe.report import FORMATS, Report, render
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Execution, Strategy, Variable, Where
+from gpulint.probe.expectations.expectation import Expectation, Level, Status
+from gpulint.probe.report import FORMATS, RunReport, render
 
 HOSTILE = 'a<b>&"\x1b[31m\x00é[bold]\u2028'
 PLACE = Where("/p/tr ain.py", 7)
@@ -36,7 +36,7 @@ EXPECTATIONS = [
 ]
 
 
-def report(**end: object) -> Report:
+def report(**end: object) -> RunReport:
     capture = Capture(
         process={"python": "3.11.7", "main": "train.py"},
         tensorflow={"tensorflow": "2.21.0"},
@@ -47,7 +47,7 @@ def report(**end: object) -> Report:
         error=HOSTILE if end.get("status") else "",
         end={"status": 0, "signal": None, "reason": "exit", "seconds": 2.5, **end},
     )
-    return Report(capture, EXPECTATIONS, 1)
+    return RunReport(capture, EXPECTATIONS, 1)
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from gpulint.probe import checks, levels
-from gpulint.probe.captured import Capture, Log
+from gpulint.probe import checks
+from gpulint.probe.capture.contents import Capture, Log
+from gpulint.probe.capture.records import Copy, Execution, Lines, Node, Stated, Where
 from gpulint.probe.checks import simulated
-from gpulint.probe.expectation import Expectation, Level, Run, Status, Wanted
-from gpulint.probe.records import Copy, Execution, Lines, Node, Stated, Where
-from gpulint.probe.verify import STATED, exit_status, verify
-from gpulint.probe.wanted import wanted
+from gpulint.probe.checks.verify import STATED, exit_status, verify
+from gpulint.probe.expectations import levels
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, UserExpectation
+from gpulint.probe.expectations.requested import requested_expectations
 from gpulint.settings import Settings, SettingsError, load
 
 LINE = Where("/p/a.py", 7)
@@ -27,7 +28,7 @@ def stated(form: str, expected: str, **fields: object) -> Stated:
     return empty._replace(**fields)  # type: ignore[arg-type]
 
 
-def of(capture: Capture, *texts: Wanted, settings: Settings | None = None) -> list[Expectation]:
+def of(capture: Capture, *texts: UserExpectation, settings: Settings | None = None) -> list[Expectation]:
     return verify(Run(capture, (), texts, settings or Settings()), STATED)
 
 
@@ -45,7 +46,7 @@ def on_gpu(share: int) -> Capture:
 
 
 def test_an_expression_holds_or_is_broken_with_limit_actual_and_evidence() -> None:
-    want = Wanted("ops.on_gpu >= 90%", "settings", Where("/p/gpulint.toml", 2))
+    want = UserExpectation("ops.on_gpu >= 90%", "settings", Where("/p/gpulint.toml", 2))
     (held,) = of(on_gpu(95), want)
     assert (held.status, held.observed) == (Status.PASS, "95%")
     (broken,) = of(on_gpu(80), want)
@@ -56,14 +57,16 @@ def test_an_expression_holds_or_is_broken_with_limit_actual_and_evidence() -> No
 
 
 def test_without_evidence_an_expression_is_inconclusive() -> None:
-    (found,) = of(Capture(), Wanted("ops.on_gpu >= 0%", "--expect"))
+    (found,) = of(Capture(), UserExpectation("ops.on_gpu >= 0%", "--expect"))
     assert (found.status, found.observed) == (Status.INCONCLUSIVE, "no operation was seen that could be elsewhere")
 
 
 def test_the_program_counts_before_the_settings_and_those_before_the_command_line() -> None:
     capture = on_gpu(80)
     capture.stated[1] = stated("that", "ops.on_gpu >= 70%")
-    found = of(capture, Wanted("ops.on_gpu >= 90%", "--expect"), Wanted("ops.on_gpu > 95%", "settings"))
+    found = of(
+        capture, UserExpectation("ops.on_gpu >= 90%", "--expect"), UserExpectation("ops.on_gpu > 95%", "settings")
+    )
     assert {(each.expected, each.status, each.observed) for each in found} == {
         (">= 70%", Status.PASS, "80%"),
         ("> 95%", Status.SKIP, "the program says `ops.on_gpu >= 70%`, which counts first"),
@@ -73,9 +76,13 @@ def test_the_program_counts_before_the_settings_and_those_before_the_command_lin
 
 def test_another_side_or_device_of_a_metric_is_another_expectation() -> None:
     texts = ("ops.on_gpu >= 70%", "ops.on_gpu <= 85%", "ops.on[CPU:0] >= 10%")
-    found = of(on_gpu(80), Wanted(texts[0], "settings"), *(Wanted(text, "--expect") for text in texts[1:]))
+    found = of(
+        on_gpu(80), UserExpectation(texts[0], "settings"), *(UserExpectation(text, "--expect") for text in texts[1:])
+    )
     assert [each.status for each in found] == [Status.PASS] * 3
-    twice = of(on_gpu(80), Wanted("ops.on_gpu >= 70%", "--expect"), Wanted("ops.on_gpu >= 90%", "--expect"))
+    twice = of(
+        on_gpu(80), UserExpectation("ops.on_gpu >= 70%", "--expect"), UserExpectation("ops.on_gpu >= 90%", "--expect")
+    )
     assert [each.status for each in twice] == [Status.FAIL, Status.PASS]  # one source may say both
 
 
@@ -87,7 +94,7 @@ def test_an_expression_of_the_program_that_cannot_be_read_fails_on_its_line() ->
 
 def test_without_a_gpu_expectations_of_gpus_fail_or_are_skipped_as_the_settings_say() -> None:
     capture = Capture(executions=on_gpu(0).executions, logical=("CPU:0",))
-    want = Wanted("ops.on_gpu >= 90%", "--expect")
+    want = UserExpectation("ops.on_gpu >= 90%", "--expect")
     (failed,) = of(capture, want)
     assert failed.status is Status.FAIL
     assert failed.evidence[0] == "TensorFlow has no GPU on this machine"
@@ -97,7 +104,7 @@ def test_without_a_gpu_expectations_of_gpus_fail_or_are_skipped_as_the_settings_
     variable = stated("on", "GPU", objects=Counter({("kernel", "CPU:0"): 1}))
     assert one(variable, replace(capture)).status is Status.FAIL
     assert one(variable, replace(capture), lenient).status is Status.SKIP
-    cpu = Wanted("ops.on_cpu == 100%", "--expect")
+    cpu = UserExpectation("ops.on_cpu == 100%", "--expect")
     assert cpu.text in {f"{each.subject} {each.expected}" for each in of(capture, cpu, settings=lenient)}
 
 
@@ -202,7 +209,7 @@ def test_what_only_one_source_has_seen_is_no_contradiction(capture: Capture) -> 
 
 
 def test_levels_of_checks_are_those_of_the_settings() -> None:
-    want = Wanted("ops.on_gpu >= 90%", "--expect")
+    want = UserExpectation("ops.on_gpu >= 90%", "--expect")
 
     def levelled(level: str) -> list[tuple[Status, Level]]:
         found = of(on_gpu(80), want, settings=Settings(probe_level=(("expect", level),)))
@@ -250,11 +257,11 @@ def test_an_expression_of_the_settings_that_cannot_be_read_names_file_and_line(
     settings = load(str(path))
     assert settings is not None
     with pytest.raises(SettingsError, match=rf"gpulint\.toml:{row}: .*did you mean `ops\.on_gpu`\?"):
-        wanted(settings)
+        requested_expectations(settings)
     path.write_text(text.replace("gup", "gpu"))
     settings = load(str(path))
     assert settings is not None
-    assert wanted(settings, ["steps < 9"])[1:] == [
-        Wanted("ops.on_gpu >= 90%", "settings", Where(str(path), row)),
-        Wanted("steps < 9", "--expect"),
+    assert requested_expectations(settings, ["steps < 9"])[1:] == [
+        UserExpectation("ops.on_gpu >= 90%", "settings", Where(str(path), row)),
+        UserExpectation("steps < 9", "--expect"),
     ]

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from gpulint.probe.captured import Capture
-from gpulint.probe.expectation import Expectation, Level, Status
-from gpulint.probe.records import Happened, Sample, Steps
-from gpulint.probe.report import Report
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Happened, Sample, Steps
+from gpulint.probe.expectations.expectation import Expectation, Level, Status
+from gpulint.probe.report import RunReport
 from gpulint.probe.report.tensorboard import check_directory, write
 from tests.cli.test_probe import probe
 from tests.probe.test_trace import TRAINED, ran
@@ -56,7 +56,7 @@ def plugin_of(directory: Path, tag: str) -> str:
 
 
 def test_scalars_have_the_training_step_and_the_time(tmp_path: Path) -> None:
-    write(str(tmp_path), Report(ran(), [], 0))
+    write(str(tmp_path), RunReport(ran(), [], 0))
     seen = read(tmp_path)
     assert seen["memory/GPU:0/in use"] == [(101.0, 0, 0), (102.0, 0, 1), (103.0, 0, 2), (104.0, 1, 3)]
     assert seen["memory/host/resident"][-1] == (110.0, 6, 2 << 30)
@@ -67,7 +67,7 @@ def test_scalars_have_the_training_step_and_the_time(tmp_path: Path) -> None:
 
 
 def test_the_verdict_and_the_expectations_are_texts(tmp_path: Path) -> None:
-    write(str(tmp_path), Report(ran(), [BROKEN], 1))
+    write(str(tmp_path), RunReport(ran(), [BROKEN], 1))
     seen = read(tmp_path)
     ((_, _, verdict),) = seen["gpulint/verdict"]
     assert verdict.decode().startswith("**1 fail; the program ended with status 1**\n\n* TensorFlow 2.21.0 on CPU:0")
@@ -84,7 +84,7 @@ def test_tensorboard_shows_the_table_as_one(tmp_path: Path) -> None:
     """By what its text plugin makes of Markdown."""
     from tensorboard.plugin_util import markdown_to_safe_html
 
-    write(str(tmp_path), Report(ran(), [BROKEN], 1))
+    write(str(tmp_path), RunReport(ran(), [BROKEN], 1))
     html = markdown_to_safe_html(read(tmp_path)["gpulint/expectations"][0][2])
     assert html.count("<tr>") == 2
     assert html.count("<td>") == 7
@@ -93,7 +93,7 @@ def test_tensorboard_shows_the_table_as_one(tmp_path: Path) -> None:
 
 
 def test_a_simulation_is_labelled_and_has_no_times_of_steps(tmp_path: Path) -> None:
-    write(str(tmp_path), Report(ran(simulated=2), [], 0))
+    write(str(tmp_path), RunReport(ran(simulated=2), [], 0))
     seen = read(tmp_path)
     assert all(tag.startswith("simulated/") for tag in seen)
     assert not [tag for tag in seen if "step time" in tag or "step.mean" in tag]
@@ -103,7 +103,7 @@ def test_a_simulation_is_labelled_and_has_no_times_of_steps(tmp_path: Path) -> N
 
 def test_other_runs_stay_and_a_replay_takes_its_own_place(tmp_path: Path) -> None:
     (tmp_path / "events.out.tfevents.1.mine").write_bytes(b"")
-    first, second = Report(ran(), [], 0), Report(ran(), [BROKEN], 1)
+    first, second = RunReport(ran(), [], 0), RunReport(ran(), [BROKEN], 1)
     second.capture.process["pid"] = 8
     for report in (first, second, first):
         write(str(tmp_path), report)
@@ -115,13 +115,13 @@ def test_other_runs_stay_and_a_replay_takes_its_own_place(tmp_path: Path) -> Non
 
 
 def test_placement_logs_do_not_take_each_others_place(tmp_path: Path) -> None:
-    for report in (Report(Capture(), [], 0), Report(Capture(), [BROKEN], 1)):
+    for report in (RunReport(Capture(), [], 0), RunReport(Capture(), [BROKEN], 1)):
         write(str(tmp_path), report)
     assert len(os.listdir(tmp_path)) == 2
 
 
 def test_a_run_of_which_nothing_is_known_has_a_verdict(tmp_path: Path) -> None:
-    write(str(tmp_path / "made" / "for it"), Report(Capture(), [], 0))
+    write(str(tmp_path / "made" / "for it"), RunReport(Capture(), [], 0))
     assert read(tmp_path / "made" / "for it")["gpulint/verdict"][0][2] == b"**nothing to check**\n"
 
 
@@ -132,7 +132,7 @@ def test_many_steps_and_samples_are_all_there(tmp_path: Path) -> None:
         timeline=[Happened(1.0 + t, step, 1, 0.5) for t in range(20_000)],
         memory=[Sample(1.0 + t, "steps", {"GPU:0": (t, t)}) for t in range(20_000)],
     )
-    write(str(tmp_path), Report(capture, [], 0))
+    write(str(tmp_path), RunReport(capture, [], 0))
     seen = read(tmp_path)
     assert len(seen["step time/step"]) == len(seen["memory/GPU:0/in use"]) == 20_000
     assert seen["memory/GPU:0/in use"][-1] == (20_000.0, 20_000, 19_999)
@@ -157,8 +157,8 @@ def test_it_is_written_without_tensorflow(tmp_path: Path) -> None:
     text = (
         "import sys\n"
         "from tests.probe.test_trace import ran\n"
-        "from gpulint.probe.report import Report, tensorboard\n"
-        f"tensorboard.write({str(tmp_path / 'logs')!r}, Report(ran(), [], 0))\n"
+        "from gpulint.probe.report import RunReport, tensorboard\n"
+        f"tensorboard.write({str(tmp_path / 'logs')!r}, RunReport(ran(), [], 0))\n"
         "print(sorted({'tensorflow', 'grpc'} & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpulint.probe.captured import Capture
-from gpulint.probe.records import (
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import (
     Call,
     Card,
     Copy,
@@ -25,7 +25,7 @@ from gpulint.probe.records import (
     Variable,
     Where,
 )
-from gpulint.probe.report import Report
+from gpulint.probe.report import RunReport
 from gpulint.probe.report.trace import render
 from tests.cli.test_probe import probe
 from tests.probe.trace_processor import Query, loaded
@@ -70,7 +70,7 @@ def ran(**fields: Any) -> Capture:
 
 def written(tmp_path: Path, capture: Capture) -> Path:
     path = tmp_path / "run.trace.json"
-    path.write_text(render(Report(capture, [], 0)), encoding="utf-8")
+    path.write_text(render(RunReport(capture, [], 0)), encoding="utf-8")
     return path
 
 
@@ -206,7 +206,7 @@ happenings = st.one_of(
 
 @given(st.lists(happenings, max_size=30))
 def test_slices_of_a_thread_never_overlap_and_no_arrow_goes_back(timeline: list[Happened]) -> None:
-    events = json.loads(render(Report(Capture(start={"t": 100.0}, timeline=timeline), [], 0)))["traceEvents"]
+    events = json.loads(render(RunReport(Capture(start={"t": 100.0}, timeline=timeline), [], 0)))["traceEvents"]
     ends: dict[int, float] = defaultdict(float)
     for one in events:
         if one["ph"] == "X":

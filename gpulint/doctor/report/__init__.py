@@ -15,7 +15,7 @@ FORMATS = ("text", "json")
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class MachineReport:
     """What was seen, and what of it is in the way, the worst first."""
 
     evidence: Evidence
@@ -39,7 +39,7 @@ class Report:
         return f"TensorFlow {'computes on' if computed == gpus else 'lists'} {gpus} {noun}"
 
 
-def render(form: str, report: Report, color: bool) -> str:
+def render(form: str, report: MachineReport, color: bool) -> str:
     """The report in a form. Raises KeyError for one that does not exist."""
     if form not in FORMATS:
         raise KeyError(form)

@@ -6,14 +6,14 @@ from typing import Any
 
 from gpulint.doctor.child import Answer
 from gpulint.doctor.evidence import Evidence
-from gpulint.doctor.report import Report
+from gpulint.doctor.report import MachineReport
 from gpulint.output.escapes import json_text
 
 VERSION = 1
 """Version of the form; grows when a field changes its meaning or goes."""
 
 
-def render(report: Report, color: bool = False) -> str:
+def render(report: MachineReport, color: bool = False) -> str:
     evidence = report.evidence
     content = {
         "version": VERSION,

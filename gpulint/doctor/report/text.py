@@ -10,7 +10,7 @@ from rich.markup import escape
 from gpulint.doctor.causes.installation import is_shadowed
 from gpulint.doctor.diagnosis import Diagnosis
 from gpulint.doctor.evidence import Evidence
-from gpulint.doctor.report import Report
+from gpulint.doctor.report import MachineReport
 from gpulint.linting.finding import Severity
 from gpulint.output.escapes import printable
 
@@ -20,7 +20,7 @@ MAX_EVIDENCE = 6
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold blue"}
 
 
-def render(report: Report, color: bool) -> str:
+def render(report: MachineReport, color: bool) -> str:
     """What there is, what is in the way, and one line that says how it stands."""
     written = StringIO()
     console = Console(

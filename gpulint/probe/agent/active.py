@@ -5,18 +5,28 @@ from __future__ import annotations
 import functools
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from gpulint.probe.agent.inline import Inline
+
+class Statements(Protocol):
+    """Takes what the program itself expects."""
+
+    def state(self, form: str, expected: str, *value: Any) -> None:
+        """Something is expected of a value or, without one, of the whole run."""
+
+    def open(self, form: str, expected: str) -> Any:
+        """Something is expected of a block, which begins. The result goes to `close`."""
+
+    def close(self, opened: Any) -> None:
+        """A block has ended."""
 
 
 class Watcher(Protocol):
-    """What a session takes from others in its process."""
+    """The part of a session that others in its process call."""
 
     @property
-    def inline(self) -> Inline:
-        """What the program itself expects."""
+    def inline(self) -> Statements:
+        """Takes what the program itself expects."""
 
     def take_graph(self, graph: Any) -> None:
         """A graph was run."""

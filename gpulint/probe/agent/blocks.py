@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from gpulint.probe.agent.graphs import Graph
-from gpulint.probe.agent.operations import Copied
+from gpulint.probe.agent.operation_records import Copied
 
 Moved = tuple[str, str, str]
 """What needs a transfer, or the kind of its node where nobody knows; from where; to where."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gpulint.probe.agent.devices import short
-from gpulint.probe.agent.operations import Copied, Created, graph_of
+from gpulint.probe.agent.operation_records import Copied, Created, graph_of
 from gpulint.probe.agent.places import Place
 
 _ONEDNN = re.compile(r"^_Mkl(?:Native)?(?=[A-Z])")
@@ -30,7 +30,7 @@ _PIPELINE = re.compile(r"^Dataset_")
 """Names of the graphs of the functions that `map`, `filter` and their like are given."""
 
 
-class Placed(NamedTuple):
+class GraphNode(NamedTuple):
     """A node, as far as it is told of: nodes that are alike are counted together. `dtype` is that of its first input,
     as a number, 0 for none; `part` is STEP, PIPELINE or ""; `replica` is that of a strategy that runs it, from 0."""
 
@@ -67,12 +67,12 @@ class Graph(NamedTuple):
     copied: Counter[Copied]
 
 
-def nodes(graph: Any, built: Built) -> tuple[str, Counter[Placed], Counter[Copied]]:
+def nodes(graph: Any, built: Built) -> tuple[str, Counter[GraphNode], Counter[Copied]]:
     """The function that a graph is of, its nodes after partitioning, and the copies in it. A graph that is like none is
     that of one eager operation, which is counted as such: its name is ""."""
     inner = {_ONEDNN.sub("", node.name) for node in graph.pre_optimization_graph.node if node.op not in _ENDS}
     own = _own_graph(inner, built)
-    placed: Counter[Placed] = Counter()
+    placed: Counter[GraphNode] = Counter()
     if not own:
         return own, placed, Counter()
     part = STEP if built.is_training(own) else PIPELINE if _PIPELINE.match(own) else ""
@@ -80,13 +80,13 @@ def nodes(graph: Any, built: Built) -> tuple[str, Counter[Placed], Counter[Copie
     for function in graph.pre_optimization_graph.library.function:
         requested[_short(function.signature.name)] = {node.name: node.device for node in function.node_def}
 
-    def told(node: Any) -> Placed:
+    def told(node: Any) -> GraphNode:
         function, name = _original(node, own, requested)
         found = built.created.get((function, name))
         asked = short(requested.get(function, {}).get(name, ""))
         op = _ONEDNN.sub("", node.op)
         place = found.place if found else None
-        return Placed(place, op, asked, short(node.device), _layer(name), _dtype(node), part, _replica(name))
+        return GraphNode(place, op, asked, short(node.device), _layer(name), _dtype(node), part, _replica(name))
 
     for node in (node for piece in graph.partition_graphs for node in piece.node):
         if node.op not in _COPIES and node.op not in _BOOKKEEPING:
@@ -109,12 +109,14 @@ def nodes(graph: Any, built: Built) -> tuple[str, Counter[Placed], Counter[Copie
     return own, placed, copied
 
 
-def _transfers(graph: Any, told: Callable[[Any], Placed]) -> Iterator[tuple[str, str, str, str, Placed | None, bool]]:
+def _transfers(
+    graph: Any, told: Callable[[Any], GraphNode]
+) -> Iterator[tuple[str, str, str, str, GraphNode | None, bool]]:
     """The transfers between devices in a graph: kind of the sending node, both devices, name, and the first node that
     reads what came, as far as it has a place, with whether it reads from its own device, too."""
     for piece in graph.partition_graphs:
         by_name = {node.name: node for node in piece.node}
-        readers: dict[str, tuple[Placed, bool]] = {}
+        readers: dict[str, tuple[GraphNode, bool]] = {}
         for node in piece.node:
             given = [by_name[name] for name in map(_given, node.input) if name in by_name]
             received = [one.name for one in given if one.op in _ARRIVALS]

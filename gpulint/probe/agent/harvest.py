@@ -8,7 +8,8 @@ from typing import Any
 
 from gpulint.probe.agent import active, graphs
 from gpulint.probe.agent.internals import Internals
-from gpulint.probe.agent.operations import Copied, Operations
+from gpulint.probe.agent.operation_records import Copied
+from gpulint.probe.agent.operations import Operations
 
 
 class Harvest:
@@ -19,7 +20,7 @@ class Harvest:
         self._compiled = compiled
         self._keeps = False
         self._lock = threading.Lock()
-        self._placed: Counter[graphs.Placed] = Counter()
+        self._placed: Counter[graphs.GraphNode] = Counter()
         self._copied: Counter[Copied] = Counter()
         self.graphs: dict[str, graphs.Graph] = {}
         """Function → what its graphs hold."""
@@ -59,7 +60,7 @@ class Harvest:
             self._placed.update(placed)
             self._copied.update(copied)
 
-    def take(self) -> tuple[Counter[graphs.Placed], Counter[Copied]]:
+    def take(self) -> tuple[Counter[graphs.GraphNode], Counter[Copied]]:
         """What was counted since the last call."""
         with self._lock:
             taken = self._placed, self._copied

@@ -2,74 +2,26 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
+from gpulint.probe.agent.blocks import Block
 from gpulint.probe.agent.devices import short
 from gpulint.probe.agent.guard import guarded
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.kept import Kept, Origin
+from gpulint.probe.agent.operation_records import EAGER_COPY, Copied, Created, Ran, graph_of
 from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.steps import OnStep
 
-if TYPE_CHECKING:
-    from gpulint.probe.agent.blocks import Block
-
-_FUNCTION = re.compile(r"__(?:inference|forward|backward)_(.+)_\d+$")
 _GRADIENT = "gradient_tape/"
-
-
-@lru_cache(maxsize=4096)
-def graph_of(function: str) -> str | None:
-    """The name of the graph that a trace was made of: `step` of `__inference_step_31`; None for other names."""
-    found = _FUNCTION.match(function)
-    return found[1] if found else None
-
-
-class Created(NamedTuple):
-    """A node of a graph that was built: its kind, the line that built it or its forward operation, and the bytes of
-    its first output, None where they are not known or there is nowhere to copy them to."""
-
-    op: str
-    place: Place | None
-    size: int | None = None
-
-
-class Ran(NamedTuple):
-    """Eager operations of one kind at one place."""
-
-    place: Place | None
-    op: str
-    requested: str
-    device: str
-    dtype: int
-
-
-class Copied(NamedTuple):
-    """Transfers between devices for an operation at one place, `op` being what needs them. `kind` is that of the node,
-    `EAGER_COPY` outside graphs. `in_step`: in the graph of a training step. `mixed`: it also reads what was computed on
-    another device than this."""
-
-    place: Place | None
-    kind: str
-    source: str
-    target: str
-    op: str
-    requested: str
-    size: int | None
-    in_step: bool
-    mixed: bool
 
 
 _Key: TypeAlias = "tuple[Place | None, str, str, str, int]"
 """The fields of `Ran`."""
-
-EAGER_COPY = "EagerCopy"
 
 QUESTION = "IteratorGetModelProto"
 """The operation by which the agent asks iterators how they were used; no program runs it."""

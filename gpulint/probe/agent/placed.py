@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from gpulint.probe.agent.graphs import Placed
+from gpulint.probe.agent.graphs import GraphNode
 from gpulint.probe.agent.kernels import Kernels
-from gpulint.probe.agent.operations import Copied, Ran
+from gpulint.probe.agent.operation_records import Copied, Ran
 from gpulint.probe.agent.writer import Writer
 
 
@@ -29,7 +29,7 @@ class PlacedWriter:
         self._writer.write("ops", rows=rows, dtypes=[self._dtype(one.dtype) for one in ran])
         self._ask({(one.op, one.dtype) for one in ran if one.device.startswith("CPU")})
 
-    def nodes(self, placed: Mapping[Placed, int]) -> None:
+    def nodes(self, placed: Mapping[GraphNode, int]) -> None:
         """Nodes of graphs, with how many there are of each."""
         if not placed:
             return

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any, TypeAlias
 
-import gpulint
+from gpulint import _version
 
 Place: TypeAlias = "tuple[str, int] | tuple[str, int, int]"
 """A file and a row of it, from 1; in a notebook a row of a cell, and the cell's index, from 0."""
@@ -23,7 +23,7 @@ MOST_CALLERS = 8
 """Calls of the user's that are told of, from the innermost outwards."""
 
 _GENERATED = "__autograph_generated_file"
-_GPULINT = os.path.join(os.path.dirname(os.path.abspath(gpulint.__file__)), "")
+_GPULINT = os.path.join(os.path.dirname(os.path.abspath(_version.__file__)), "")
 """In the program's own process are also `gpulint.expect`, `gpulint.watch` and the pytest plug-in."""
 _TRACED = re.compile(r'^ +File "([^"\n]+)", line (\d+), in ', re.MULTILINE)
 """Frames of the user's code in the message of an error that was raised while a function was traced."""

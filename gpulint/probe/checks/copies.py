@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from gpulint.probe.agent.operations import EAGER_COPY
-from gpulint.probe.deciders.evidence import MANY, kind_of, of_replicas
-from gpulint.probe.expectation import Expectation, Level, Run, held, violated
-from gpulint.probe.records import Copy, Where
+from gpulint.probe.agent.operation_records import EAGER_COPY
+from gpulint.probe.capture.records import Copy, Where
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, held, violated
+from gpulint.probe.verdicts.evidence import MANY, kind_of, of_replicas
 
 _ID = "copies"
 _EXPECTED = "none between devices of one kind"

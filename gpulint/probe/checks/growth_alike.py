@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.probe.captured import Capture
-from gpulint.probe.checks.growth import enabled_for
-from gpulint.probe.cluster.told import by_value
-from gpulint.probe.expectation import Expectation, Level, Run, held, violated
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.cluster.worker_text import by_value
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, held, violated
+from gpulint.probe.measures.configuration import growth_enabled_for
 
 _ID = "growth-alike"
 _SUBJECT, _EXPECTED = "memory growth of each worker", "set alike"
@@ -28,7 +28,7 @@ def check(run: Run) -> Iterator[Expectation]:
 
 
 def _growth(capture: Capture) -> str:
-    devices = enabled_for(capture)
+    devices = growth_enabled_for(capture)
     values = next((capture.environment[name] for name in ("runtime", "query") if name in capture.environment), {})
     parts = [f"set for {', '.join(sorted(devices))}"] if devices else []
     parts += [f"{_VARIABLE}={values[_VARIABLE]}"] if _VARIABLE in values else []

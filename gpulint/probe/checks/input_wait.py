@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
-from gpulint.probe.waiting import HIGH, NEEDED, judge
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, held, undecided, violated
+from gpulint.probe.measures.waiting import HIGH, NEEDED, wait_share
 
 _ID = "input-wait"
 _SUBJECT = "waiting for input"
@@ -16,7 +16,7 @@ def check(run: Run) -> Iterator[Expectation]:
     """Each loop over a dataset in which steps were taken, by the share of its time that `next()` took."""
     capture = run.capture
     steps = sum(one.taken for one in capture.steps.values())
-    judged = {where: judge(wait) for where, wait in capture.waits.items() if wait.steps}
+    judged = {where: wait_share(wait) for where, wait in capture.waits.items() if wait.steps}
     for where, one in judged.items():
         if not one.enough:
             continue

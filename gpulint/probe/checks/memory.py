@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from gpulint.probe import leaks, memory, memory_limits
-from gpulint.probe.captured import Capture
-from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
-from gpulint.probe.records import Kept
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Kept
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, held, undecided, violated
+from gpulint.probe.measures import leaks, memory, memory_limits
 
 _LEAK, _HOST, _BALANCE, _HEADROOM = "mem-leak", "host-growth", "mem-balance", "mem-headroom"
 _IDLE, _TAKEN, _FOREIGN = "gpu-idle-held", "mem-preallocated", "mem-foreign"
@@ -62,18 +62,13 @@ def _place(kept: Kept) -> str:
     return f"{os.path.basename(kept.where.path)}:{kept.where.row}" if kept.where is not None else "library code"
 
 
-def each_step(kept: Kept) -> str:
-    """What a line leaves behind."""
-    return f"{kept.op}, {kept.bytes / kept.made:,.0f} bytes a step"
-
-
 def _of_growth(growth: leaks.Growth, capture: Capture) -> Expectation:
     subject, expected, observed = f"memory of {growth.subject} over the steps", "does not grow", _grown(growth)
     if growth.verdict == "fail":
         fix = "keep no tensor of a step longer than the step"
         kept = leaks.explained(growth, capture.kept)
         where = kept[0].where if kept else None
-        evidence = tuple(f"{_place(one)} outlives its step: {each_step(one)}" for one in kept[:SHOWN])
+        evidence = tuple(f"{_place(one)} outlives its step: {leaks.each_step(one)}" for one in kept[:SHOWN])
         return violated(_LEAK, subject, expected, observed, code="GPU307", where=where, evidence=evidence, fix=fix)
     if growth.verdict == "inconclusive":
         return undecided(_LEAK, Status.INCONCLUSIVE, subject, expected, growth.reason)

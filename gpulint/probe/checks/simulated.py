@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
+from gpulint.probe.expectations.expectation import SIMULATED, Expectation, Level, Run, Status, held, undecided, violated
 
 _MEMORY = "simulated-memory"
-
-REASON = "the GPUs are simulated: run it on real ones to know"
 
 UNSAID = {
     "mem-balance": ("peaks of memory on the GPUs", "within each other"),
@@ -41,7 +39,7 @@ def check(run: Run) -> Iterator[Expectation]:
         elif device in peaks:
             yield held(_MEMORY, subject, expected, observed)
     for id, (subject, expected) in UNSAID.items():
-        yield undecided(id, Status.SKIP, subject, expected, REASON)
+        yield undecided(id, Status.SKIP, subject, expected, SIMULATED)
 
 
 def _mib(size: int) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from gpulint.probe.captured import Capture
-from gpulint.probe.expectation import Expectation, Run, Status, held, undecided, violated
-from gpulint.probe.records import Strategy
-from gpulint.probe.variable_balance import variable_balance
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Strategy
+from gpulint.probe.expectations.expectation import Expectation, Run, Status, held, undecided, violated
+from gpulint.probe.measures.variable_balance import variable_balance
 
 _SPREAD = "strategy-spread"
 _MIRRORED = "variables-mirrored"

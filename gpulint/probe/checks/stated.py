@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.knowledge.devices import parse_device
-from gpulint.probe.captured import Capture
-from gpulint.probe.expectation import Expectation, Level, Run, Source, Status, Wanted, held, undecided, violated
-from gpulint.probe.expression import Bound, Expression, ExpressionError, parse, shown
-from gpulint.probe.metrics import Unknown
-from gpulint.probe.records import Where
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Where
+from gpulint.probe.expectations.expectation import (
+    Expectation,
+    Level,
+    Run,
+    Source,
+    Status,
+    UserExpectation,
+    held,
+    undecided,
+    violated,
+)
+from gpulint.probe.expectations.expression import Bound, Expression, ExpressionError, parse, shown
+from gpulint.probe.expectations.metrics import Unknown
 
 _ID = "expect"
 
@@ -18,28 +28,28 @@ _ORDER: tuple[Source, ...] = ("program", "settings", "--expect")
 
 def check(run: Run) -> Iterator[Expectation]:
     """Each expression. Where two sources speak of one side of the same metric, the first of `Source` counts."""
-    deciding: dict[tuple[str, Bound], Wanted] = {}
-    for wanted in sorted(_wanted(run), key=lambda one: _ORDER.index(one.source)):
+    deciding: dict[tuple[str, Bound], UserExpectation] = {}
+    for one in sorted(_all_stated(run), key=lambda each: _ORDER.index(each.source)):
         try:
-            expression = parse(wanted.text)
+            expression = parse(one.text)
         except ExpressionError as error:  # those of the settings and the command line were read before the run
-            yield violated(_ID, wanted.text, "an expectation", str(error), where=wanted.where)
+            yield violated(_ID, one.text, "an expectation", str(error), where=one.where)
             continue
-        first = deciding.setdefault((expression.subject, expression.bound), wanted)
-        if first.source != wanted.source:
+        first = deciding.setdefault((expression.subject, expression.bound), one)
+        if first.source != one.source:
             yield undecided(_ID, Status.SKIP, expression.subject, expression.limit, _told_otherwise(first))
             continue
-        yield _measured(run, expression, wanted.where)
+        yield _measured(run, expression, one.where)
 
 
-def _wanted(run: Run) -> Iterator[Wanted]:
+def _all_stated(run: Run) -> Iterator[UserExpectation]:
     for one in run.capture.stated.values():
         if one.form == "that":
-            yield Wanted(one.expected, "program", one.where)
-    yield from run.wanted
+            yield UserExpectation(one.expected, "program", one.where)
+    yield from run.requested
 
 
-def _told_otherwise(first: Wanted) -> str:
+def _told_otherwise(first: UserExpectation) -> str:
     by = "the program" if first.source == "program" else first.source
     return f"{by} {'say' if by == 'settings' else 'says'} `{first.text}`, which counts first"
 

@@ -12,7 +12,7 @@ from gpulint.probe.agent.simulation.kernels import Types
 from gpulint.probe.agent.simulation.ledger import ALIASES, Ledger
 from gpulint.probe.agent.simulation.names import Names
 from gpulint.probe.agent.simulation.pieces import Pieces
-from gpulint.probe.agent.simulation.placing import CallTypes, Placed, Placing
+from gpulint.probe.agent.simulation.placing import CallTypes, Placement, Placing
 
 _VARIABLE = "VarHandleOp"
 _ASSIGN = "AssignVariableOp"
@@ -140,7 +140,7 @@ class Eager:
         tensor.device = property(lambda kept: names.seen(device_of(kept)), doc=tensor.device.__doc__)
         tensor.backing_device = property(backing_device, doc=tensor.backing_device.__doc__)
 
-    def _note(self, op: str, placed: Placed, result: Any, inputs: Any, attributes: Any) -> None:
+    def _note(self, op: str, placed: Placement, result: Any, inputs: Any, attributes: Any) -> None:
         """Count what an operation has left on a simulated GPU."""
         if self._call.fresh is not None:
             self._variable(self._call.fresh, inputs[1] if op == _ASSIGN else None)

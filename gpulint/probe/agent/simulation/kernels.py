@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-import gpulint
+from gpulint import _version
 
 Types = tuple[tuple[str, tuple[str, ...]], ...]
 """Attributes of an operation that say types → the types, as far as they are known."""
@@ -55,7 +55,7 @@ class Kernels:
         return tuple(sorted({name for kernel in self.of(op) or () for name in kernel.types}))
 
     def _read(self) -> None:
-        path = os.path.join(os.path.dirname(gpulint.__file__), "knowledge", "gpu_kernels.json")
+        path = os.path.join(os.path.dirname(_version.__file__), "knowledge", "gpu_kernels.json")
         with open(path, encoding="utf-8") as file:
             table = json.load(file)
         self._table = table["kernels"]

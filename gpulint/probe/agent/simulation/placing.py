@@ -10,7 +10,7 @@ from gpulint.probe.agent.simulation.names import Names
 from gpulint.probe.agent.simulation.pieces import Pieces
 
 
-class Placed(NamedTuple):
+class Placement(NamedTuple):
     """The runtime's name of the device, and the kernel; None where there is none for GPUs, or it is not known."""
 
     device: str
@@ -27,7 +27,7 @@ class Placing:
         self._names = names
         self._kernels = kernels
         self._pieces = pieces
-        self._decided: dict[tuple[str, Types, str, bool], Placed] = {}
+        self._decided: dict[tuple[str, Types, str, bool], Placement] = {}
         self._attributes: dict[str, tuple[str, ...] | None] = {}
         self.unsupported: dict[tuple[str, Types], None] = {}
 
@@ -37,7 +37,7 @@ class Placing:
 
     def place(
         self, op: str, types_of: Callable[[tuple[str, ...]], Types], asked: str, soft: bool | None = None
-    ) -> Placed:
+    ) -> Placement:
         """Where an operation goes; `types_of` is asked for the types of attributes that it depends on. `soft`: whether
         it may go elsewhere than asked; None: as `tf.config` says."""
         attributes = self._attributes.get(op, ())
@@ -59,12 +59,12 @@ class Placing:
     def _attributes_of(self, op: str) -> tuple[str, ...] | None:
         return self._kernels.attributes(op) if self._kernels.of(op) is not None else None
 
-    def _place(self, op: str, types: Types, asked: str, soft: bool) -> Placed:
+    def _place(self, op: str, types: Types, asked: str, soft: bool) -> Placement:
         kernel = self._kernels.find(op, types)
         runs = kernel is not None or self._kernels.of(op) is None
         if not runs and self._names.gpus:
             self.unsupported[op, types] = None
-        return Placed(self._names.real(asked, runs, soft), kernel)
+        return Placement(self._names.real(asked, runs, soft), kernel)
 
 
 class _Argument(NamedTuple):
