@@ -10,7 +10,7 @@ from gpulint.output.plan_text import Elsewhere, PlacedNote, Stop, place, stops
 from gpulint.sources.source import Source
 
 VERSION = 1
-"""Version of the form; grows when a field changes its meaning or goes."""
+"""Version of the format; increases when a field changes its meaning or is removed."""
 
 
 def render(plan: Plan, source: Source, elsewhere: Elsewhere) -> str:
