@@ -1,4 +1,4 @@
-"""Gradients that are taken eagerly: each is a training step that no function contains."""
+"""Gradients taken eagerly: training steps outside any traced function."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.steps import OnStep
 
 EAGER_STEP = "GradientTape.gradient"
-"""Stands for the name of the function in records of such steps."""
+"""The function name in records of such steps."""
 
 
 class Gradients:
-    """Stands before `GradientTape.gradient` and tells of the calls outside traced functions."""
+    """Wraps `GradientTape.gradient` and reports calls outside traced functions."""
 
     def __init__(self, places: Places, hooks: Hooks, fault: Fault, on_step: OnStep) -> None:
         self._places, self._hooks, self._on_step = places, hooks, on_step
@@ -25,13 +25,13 @@ class Gradients:
         self._last: dict[Place | None, float] = {}
 
     def watch(self, tensorflow: Any) -> None:
-        """Raises AttributeError where there is no such method."""
+        """Raises AttributeError if the method does not exist."""
         gradient = tensorflow.GradientTape.gradient
 
         @functools.wraps(gradient)
         def taken(*arguments: Any, **keywords: Any) -> Any:
             found = gradient(*arguments, **keywords)
-            # Replicas run in threads of their own that have a number: the first counts for all.
+            # Replicas run in numbered threads of their own: the first counts for all.
             if not tensorflow.inside_function() and not getattr(threading.current_thread(), "replica_id", 0):
                 self._note()
             return found
