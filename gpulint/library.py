@@ -11,17 +11,19 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from gpulint.linting.engine import Checker, on_deep_stack
+from gpulint.discovery import discover
+from gpulint.linting.deep_stack import on_deep_stack
+from gpulint.linting.engine import Checker
 from gpulint.linting.examined import Examined
 from gpulint.linting.pack import Sources
 from gpulint.linting.result import CheckResult
 from gpulint.linting.selection import Catalogue
-from gpulint.linting.workers import Task, Workers, examine
+from gpulint.linting.task import Task, examine
+from gpulint.linting.workers import Workers
 from gpulint.output.plan_text import Placed, place
 from gpulint.places import Site
 from gpulint.settings import Settings, SettingsFinder
-from gpulint.sources.discovery import discover
-from gpulint.trust import Trust
+from gpulint.settings.trust import Trust
 
 
 class Map(Protocol):

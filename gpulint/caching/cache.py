@@ -18,9 +18,9 @@ from gpulint.caching.present import Present
 from gpulint.caching.recalled import RecalledTexts
 from gpulint.caching.store import Store
 from gpulint.linting.examined import Examined
+from gpulint.linting.provenance import MadeFrom, digest
 from gpulint.linting.result import CheckResult
 from gpulint.settings import CacheOutside, SettingsError, SettingsFinder
-from gpulint.sources.states import MadeFrom, digest
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
 
 from gpulint._version import __version__
-from gpulint.sources.states import digest
+from gpulint.linting.provenance import digest
 
 SHIPPED = "gpulint.rules"
 

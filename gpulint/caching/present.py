@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from gpulint.linting.provenance import MadeFrom, Roots, States
 from gpulint.settings import SettingsFinder
 from gpulint.sources.modules import ModuleFinder
-from gpulint.sources.states import MadeFrom, Roots, States
 
 
 class Present:

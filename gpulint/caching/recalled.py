@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from gpulint.linting.provenance import MadeFrom
 from gpulint.places import Span
 from gpulint.settings import SettingsFinder
 from gpulint.sources.decoding import Undecodable
-from gpulint.sources.states import MadeFrom
 
 if TYPE_CHECKING:
     from gpulint.linting.files import Files

@@ -16,11 +16,11 @@ from typing import Any, TypeVar
 from gpulint.confidence import Confidence
 from gpulint.linting.examined import Candidate, Examined
 from gpulint.linting.finding import Finding, Related, Severity, Silenced
+from gpulint.linting.provenance import MadeFrom
 from gpulint.linting.result import CheckResult
 from gpulint.places import Site, Span
 from gpulint.rewriting.fix import Applicability, Fix
 from gpulint.sources.modules import Lookup
-from gpulint.sources.states import MadeFrom
 from gpulint.sources.suppressions import Comments, Suppression, Trouble
 
 Plain = Any

@@ -13,17 +13,17 @@ from gpulint.cli import completing, options
 from gpulint.cli.gates import Gates, gatekeeping
 from gpulint.cli.options import F, UserError
 from gpulint.cli.project import Project
+from gpulint.discovery import MissingPath, discover
 from gpulint.linting.pack import PackError
 from gpulint.linting.portions import processors
 from gpulint.linting.result import CheckResult
 from gpulint.output.escapes import first_on_line, printable_block
 from gpulint.output.formats import NAMES as FORMATS
 from gpulint.output.formats import carries_edits
+from gpulint.output.settings_text import shown
 from gpulint.output.summary import statistics
 from gpulint.output.view import View, counts, render
 from gpulint.settings import Settings, SettingsError
-from gpulint.settings_text import shown
-from gpulint.sources.discovery import MissingPath, discover
 from gpulint.sources.language import BY_EXTENSION, LANGUAGES
 from gpulint.sources.writing import NotWritten, write_output
 

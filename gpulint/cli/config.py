@@ -11,9 +11,9 @@ from gpulint.cli import completing
 from gpulint.cli.options import UserError
 from gpulint.linting import pack
 from gpulint.output import formats, settings_schema
+from gpulint.output.settings_text import written
 from gpulint.probe.expectations import levels
 from gpulint.settings import OPTIONS, Option, Settings
-from gpulint.settings_text import written
 
 
 @click.command("config")

@@ -11,7 +11,7 @@ import click
 
 from gpulint.output.escapes import printable
 from gpulint.settings import Settings, SettingsError, SettingsFinder, load, parse_override
-from gpulint.trust import Trust
+from gpulint.settings.trust import Trust
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -9,7 +9,8 @@ import click
 
 from gpulint.cli import options
 from gpulint.cli.options import UserError
-from gpulint.linting.engine import Checker, on_deep_stack
+from gpulint.linting.deep_stack import on_deep_stack
+from gpulint.linting.engine import Checker
 from gpulint.linting.selection import Catalogue
 from gpulint.output import plan_json, plan_text
 from gpulint.output.view import place

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpulint.linting.engine import on_deep_stack
+from gpulint.linting.deep_stack import on_deep_stack
 from gpulint.rewriting.fix import Edit, Fix
 from gpulint.rewriting.text import edited
 from gpulint.sources.decoding import Undecodable, decode

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from gpulint.linting.finding import Finding
+from gpulint.linting.provenance import MadeFrom
 from gpulint.linting.result import CheckResult
 from gpulint.places import Site
 from gpulint.rewriting.fix import Fix
-from gpulint.sources.states import MadeFrom
 from gpulint.sources.suppressions import Comments
 
 

@@ -7,13 +7,13 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
+from gpulint.linting.provenance import States
 from gpulint.places import Span
 from gpulint.settings import SettingsFinder
 from gpulint.sources.decoding import Undecodable, decode
 from gpulint.sources.language import language_of
 from gpulint.sources.notebook import Notebook, read_notebook
 from gpulint.sources.source import Source
-from gpulint.sources.states import States
 from gpulint.syntax.embedded import Programs, programs_of
 
 _LINE_END = re.compile(r"\r\n?|\n")

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from functools import cached_property
 
 from gpulint.rewriting.draft import Draft
-from gpulint.rewriting.fix import Fix, Offer
+from gpulint.rewriting.fix import Fix
 from gpulint.rewriting.in_blocks import Blocks
 from gpulint.rewriting.in_cells import Cells
 from gpulint.rewriting.kept import Kept
+from gpulint.rewriting.offer import Offer
 from gpulint.rewriting.writing import draft_of, written
 from gpulint.sources.source import Source
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 
 from gpulint.confidence import Confidence
 from gpulint.linting.finding import Severity
 from gpulint.places import Site
-from gpulint.rewriting.fix import Offer
+from gpulint.rewriting.offer import Offer
 
 if TYPE_CHECKING:
-    from gpulint.analysis.plan import Plan
+    import libcst
+
+    from gpulint.analysis.plan.events import Event
+    from gpulint.analysis.plan.plan import Plan
+    from gpulint.linting.program import Program
+
+E = TypeVar("E", bound="Event")
 
 
 class Said(NamedTuple):
@@ -53,11 +59,11 @@ class Report:
 
 
 class Rule:
-    """Base of every rule. A fresh instance reads each Plan, so a rule may keep what it has seen on `self`.
+    """Base of every rule. A fresh instance reads each program, so that a rule may keep state on `self`.
 
-    A rule subscribes to an event of `gpulint.analysis.events` by defining a method named after it:
-    `on_strategy_run(self, event, plan)` receives every `StrategyRun`. `on_end(self, plan)` is called once,
-    after the last event. Each yields `Report`s.
+    A rule subscribes to an event of `gpulint.analysis.plan.events` by defining a method named after it:
+    `on_strategy_run(self, event, plan)` receives every `StrategyRun`. `on_end(self, plan)` is called once, after the
+    last event. Each yields `Report`s, or returns None if it has none.
 
     The class docstring is the rule's page. Its first line is the title; the sections *What it does*, *Why is
     this bad*, *Example*, *Use instead*, *What is not reported* and *At run time* follow as Markdown
@@ -118,6 +124,23 @@ class Rule:
             if name.startswith("on_") and name not in ("on_end", "on_by_default")
         }
 
-    def on_end(self, plan: Plan) -> Iterator[Report]:
+    _program: Program
+
+    def bind(self, program: Program) -> None:
+        """Called once, before the first event of the program."""
+        self._program = program
+
+    def all(self, *kinds: type[E]) -> Iterator[E]:
+        """The program's events of these kinds, in evaluation order: `self.all(events.ModelFitted)`. As with `on_…`
+        methods, those of graph mode and of single replicas only if the rule wants them."""
+        return self._program.events(kinds, self.in_graph_mode, self.in_one_replica)
+
+    def node(self, site: Site) -> libcst.CSTNode | None:
+        """The LibCST node at a site, as `libcst.matchers` takes it; None if LibCST cannot parse the file.
+
+        The first call for a file parses it: ask only once everything else speaks for a report.
+        """
+        return self._program.node(site)
+
+    def on_end(self, plan: Plan) -> Iterable[Report] | None:
         """Called once, after the last event of the program."""
-        return iter(())

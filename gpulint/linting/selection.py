@@ -6,14 +6,14 @@ import difflib
 import os
 from collections.abc import Iterable
 
-from gpulint.analysis.questions import is_test
-from gpulint.analysis.relevance import Subject
+from gpulint.analysis.project.slicing import Subject
+from gpulint.analysis.queries.moments import is_test
 from gpulint.knowledge.releases import release
 from gpulint.linting import pack
 from gpulint.linting.finding import Severity
 from gpulint.linting.pack import Pack
 from gpulint.linting.rule import Rule
-from gpulint.settings import Settings, SettingsError
+from gpulint.settings import Settings, SettingsError, SettingsFinder
 from gpulint.sources.globs import MAX_WEIGHT, TOO_HEAVY, Globs
 
 
@@ -153,6 +153,22 @@ class Selection:
 
     def severity(self, rule: type[Rule]) -> Severity:
         return Severity(self._severity.get(rule.code, rule.severity.value))
+
+
+class Selections:
+    """The selection of each file, one for each of the settings that the files have."""
+
+    def __init__(self, finder: SettingsFinder, catalogue: Catalogue) -> None:
+        self._finder = finder
+        self._catalogue = catalogue
+        self._known: dict[Settings, Selection] = {}
+
+    def of(self, path: str) -> Selection:
+        """Raises SettingsError."""
+        settings = self._finder.of_file(path)
+        if settings not in self._known:
+            self._known[settings] = Selection(self._catalogue, settings)
+        return self._known[settings]
 
 
 def _subjects(rules: Iterable[type[Rule]], target: str) -> frozenset[Subject] | None:

@@ -8,16 +8,15 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from gpulint.analysis import paths
-from gpulint.analysis.modules import Outlines
-from gpulint.linting.engine import STACK_BYTES, Checker, collecting_seldom
+from gpulint.analysis.domain import path_conditions
+from gpulint.analysis.project.modules import Outlines
+from gpulint.linting.deep_stack import STACK_BYTES, collecting_seldom
+from gpulint.linting.engine import Checker
 from gpulint.linting.examined import Examined
+from gpulint.linting.task import Task
 from gpulint.syntax.parse import DEEP_STACK
-
-if TYPE_CHECKING:
-    from gpulint.linting.workers import Task
 
 if sys.platform != "win32":
     import resource
@@ -118,7 +117,7 @@ def _serve(task: Task, limits: Limits, pipe: Connection) -> None:
         try:
             if checker is not None and checker.files.kept > KEPT_BYTES:
                 checker = None
-                paths.forget()
+                path_conditions.forget()
                 gc.unfreeze()
                 gc.collect()
             checker = checker or Checker(task.finder, task.catalogue(), outlines, task.edits)

@@ -1,4 +1,4 @@
-"""Examining portions of a run elsewhere: by a pure function for any engine, and by processes of our own.
+"""A pool of processes that examine the portions of a run.
 
 A process that dies (LibCST's parser can overflow the stack, memory can run out) costs only the file that it was at.
 """
@@ -16,10 +16,10 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
 from gpulint.linting import pack
-from gpulint.linting.engine import Checker
 from gpulint.linting.examined import Examined
 from gpulint.linting.portions import bytes_of
 from gpulint.linting.selection import Catalogue
+from gpulint.linting.task import Task, examine
 from gpulint.linting.worker import Limits, Order, how_it_died, work
 from gpulint.settings import SettingsFinder
 
@@ -37,30 +37,6 @@ MAX_PAUSE = 86_400
 
 GRACE = 10
 """Seconds in which a process ends that nobody listens to any more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A portion of a run with all that it takes to examine it. Can be pickled."""
-
-    paths: tuple[str, ...]
-    finder: SettingsFinder
-    rules: pack.Sources
-    shown: frozenset[str]
-    """Absolute paths of all files that are checked."""
-    given: Mapping[str, bytes] = field(default_factory=dict)
-    """Content, by absolute path, of files that are not on disk as they are."""
-    edits: bool = True
-    """Whether the fixes of findings need their edits."""
-
-    def catalogue(self) -> Catalogue:
-        """The rules. Raises PackError."""
-        return Catalogue.load(self.rules)
-
-
-def examine(task: Task) -> list[Examined]:
-    """What the files of a portion give. Depends on the task and on the files alone. Raises SettingsError, PackError."""
-    return Checker(task.finder, task.catalogue(), edits=task.edits).examine(task.paths, task.shown, task.given)
 
 
 def is_small(paths: Iterable[str]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpulint.analysis.plan import Plan
+from gpulint.analysis.plan.plan import Plan
 from gpulint.output.escapes import json_text
 from gpulint.output.plan_text import Elsewhere, Placed, Stop, place, stops
 from gpulint.sources.source import Source

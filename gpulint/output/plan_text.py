@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from gpulint.analysis.notes import MAY, UNKNOWN, Note, notes
-from gpulint.analysis.plan import WHY_STOPPED, Plan
+from gpulint.analysis.plan.plan import WHY_STOPPED, Plan
+from gpulint.analysis.queries.plan_notes import MAY, UNKNOWN, Note, notes
 from gpulint.output.escapes import first_on_line, printable, printable_row
 from gpulint.places import Site, Span
 from gpulint.sources.source import Source

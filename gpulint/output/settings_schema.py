@@ -9,7 +9,7 @@ from gpulint.linting.pack import Pack
 from gpulint.output import formats
 from gpulint.output.site import SITE
 from gpulint.settings import OPTIONS, TABLES, Option, Settings
-from gpulint.settings_values import KINDS, Schema
+from gpulint.settings.kinds import KINDS, Schema
 
 FILE_NAME = "gpulint.schema.json"
 """What the schema is called on the site."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gpulint.rewriting.draft import Draft
-from gpulint.rewriting.fix import Edit, Fix, Offer, Refused
+from gpulint.rewriting.fix import Edit, Fix, Refused
+from gpulint.rewriting.offer import Offer
 from gpulint.sources.source import Source
 from gpulint.syntax.parse import CannotParse
 

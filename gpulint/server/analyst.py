@@ -9,8 +9,10 @@ from pathlib import Path
 
 from gpulint.analysis import Project
 from gpulint.checking import Checked
+from gpulint.discovery import is_left_out
 from gpulint.fixing.rounds import Fixer
-from gpulint.linting.engine import Checker, on_deep_stack
+from gpulint.linting.deep_stack import on_deep_stack
+from gpulint.linting.engine import Checker
 from gpulint.linting.examined import Examined
 from gpulint.linting.files import Files
 from gpulint.linting.finding import Finding, Related
@@ -21,7 +23,6 @@ from gpulint.server.folders import Folder, Folders
 from gpulint.server.importers import Importers
 from gpulint.settings import Settings, SettingsError, SettingsFinder
 from gpulint.sources.decoding import Undecodable
-from gpulint.sources.discovery import is_left_out
 
 
 class Superseded(Exception):

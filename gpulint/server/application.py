@@ -33,7 +33,7 @@ from gpulint.server.positions import overlaps
 from gpulint.server.session import Session
 from gpulint.server.views import Published, Told, View
 from gpulint.settings import SettingsError, SettingsFinder
-from gpulint.trust import CannotTrust, Withheld, remember
+from gpulint.settings.trust import CannotTrust, Withheld, remember
 
 logger = logging.getLogger(__name__)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from gpulint.analysis.notes import strategy_name, written
-from gpulint.analysis.symbols import Symbol
-from gpulint.analysis.values import Constant, Items, Strategy, Value, symbol_of
+from gpulint.analysis.domain.context import Strategy
+from gpulint.analysis.domain.symbolic import Symbol
+from gpulint.analysis.domain.values.base import Constant, Value, symbol_of
+from gpulint.analysis.domain.values.containers import Items
+from gpulint.analysis.queries.plan_notes import strategy_name, written
 
 _SPLITTING = frozenset({"mirrored", "multi_worker", "central_storage", "tpu"})
 """Kinds of strategies that split a global batch over replicas."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from gpulint.analysis import Plan, events
-from gpulint.analysis.contexts import Where
-from gpulint.analysis.notes import conditions
-from gpulint.analysis.questions import hides_all_gpus
-from gpulint.analysis.values import Dataset, Strategy
+from gpulint.analysis import Plan
+from gpulint.analysis.domain.context import Strategy, Where
+from gpulint.analysis.domain.values.datasets import Dataset
+from gpulint.analysis.plan import events
+from gpulint.analysis.queries.moments import hides_all_gpus
+from gpulint.analysis.queries.plan_notes import conditions
 from gpulint.knowledge import has_gpu_kernel
 from gpulint.places import Site
 from gpulint.server.batches import replicated

@@ -10,7 +10,7 @@ from gpulint.linting import pack
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.server.options import Options
 from gpulint.settings import SettingsError, SettingsFinder, load
-from gpulint.trust import Withheld
+from gpulint.settings.trust import Withheld
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterable
 from itertools import islice
 
 from gpulint.analysis import Project
-from gpulint.analysis.reach import imported_paths
-from gpulint.linting.engine import runs_something, speaks_of_tensorflow
+from gpulint.analysis.project.call_graph import imported_paths
+from gpulint.discovery import files_below
+from gpulint.linting.screening import runs_something, speaks_of_tensorflow
 from gpulint.server.buffers import Snapshot
 from gpulint.server.folders import Folder
-from gpulint.sources.discovery import files_below
 
 MAX_FILES = 5_000
 """Files of a folder that are looked at: somebody may have opened a home directory."""

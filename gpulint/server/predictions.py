@@ -8,11 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from gpulint.analysis import Plan, Project, analyse, events
-from gpulint.analysis.contexts import callers
-from gpulint.analysis.notes import MAY, UNKNOWN, Note, described, notes, pipeline, shown, strategy_name
-from gpulint.analysis.questions import possible
-from gpulint.analysis.values import Dataset, Function, Strategy, Traced, Value
+from gpulint.analysis import Plan, Project, analyse
+from gpulint.analysis.domain.context import Strategy, callers
+from gpulint.analysis.domain.values.base import Value
+from gpulint.analysis.domain.values.datasets import Dataset
+from gpulint.analysis.domain.values.functions import Function, Traced
+from gpulint.analysis.plan import events
+from gpulint.analysis.queries.moments import possible
+from gpulint.analysis.queries.plan_notes import MAY, UNKNOWN, Note, described, notes, pipeline, shown, strategy_name
 from gpulint.places import Site, Span
 from gpulint.server.batches import per_replica, replicated
 from gpulint.server.devices import Devices

@@ -81,15 +81,13 @@ class HorovodUnpinned(Rule):
         self._started: list[events.LibraryCalled] = []
         self._pinned = False
 
-    def on_library_called(self, event: events.LibraryCalled, plan: Plan) -> Iterator[Report]:
+    def on_library_called(self, event: events.LibraryCalled, plan: Plan) -> None:
         if event.name.startswith("horovod.") and event.name.endswith(".init") and is_run_by_program(event.where):
             self._started.append(event)
-        return iter(())
 
-    def on_runtime_configured(self, event: events.RuntimeConfigured, plan: Plan) -> Iterator[Report]:
+    def on_runtime_configured(self, event: events.RuntimeConfigured, plan: Plan) -> None:
         if event.what == "visible_devices" and is_run_by_program(event.where):
             self._pinned = True
-        return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         elsewhere = ("CUDA_VISIBLE_DEVICES", "visible_device_list", "gpu_options", "HIP_VISIBLE_DEVICES")

@@ -89,12 +89,11 @@ class SaveOnEveryWorker(Rule):
         self._writes: list[tuple[events.Event, values.Value | None]] = []
         self._fits: list[events.ModelFitted] = []
 
-    def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
+    def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> None:
         if event.strategy.kind == "multi_worker" and has_cluster(event, plan):
             self._workers.append(event)
-        return iter(())
 
-    def on_library_called(self, event: events.LibraryCalled, plan: Plan) -> Iterator[Report]:
+    def on_library_called(self, event: events.LibraryCalled, plan: Plan) -> None:
         if event.name.startswith("horovod.") and event.name.endswith(".init"):
             self._workers.append(event)
         elif event.name in WRITERS:
@@ -102,16 +101,13 @@ class SaveOnEveryWorker(Rule):
             self._writes.append((event, path))
         elif event.name in METHODS:
             self._writes.append((event, _directory(event)))
-        return iter(())
 
-    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
+    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> None:
         self._fits.append(event)
-        return iter(())
 
-    def on_weights_used(self, event: events.WeightsUsed, plan: Plan) -> Iterator[Report]:
+    def on_weights_used(self, event: events.WeightsUsed, plan: Plan) -> None:
         if event.how in ("save", "save_weights", "export"):
             self._writes.append((event, event.arguments.get("filepath", 0)))
-        return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         if not self._workers:

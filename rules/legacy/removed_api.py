@@ -109,12 +109,11 @@ class RemovedApi(Rule):
                 found.add(name)
         return frozenset(found)
 
-    def on_removed_name_used(self, event: events.RemovedNameUsed, plan: Plan) -> Iterator[Report]:
+    def on_removed_name_used(self, event: events.RemovedNameUsed, plan: Plan) -> None:
         is_gone = release(event.since) <= plan.release_of_target
         own = event.site.path == plan.path or event.of_object
         if is_gone and own and not _is_checked(event):
             self._used[event.site.path].append(event)
-        return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         if not self._used:

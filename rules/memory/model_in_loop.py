@@ -105,44 +105,37 @@ class ModelInLoop(Rule):
         self._eager: set[int] = set()
         self._is_eager = False
 
-    def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> Iterator[Report]:
+    def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> None:
         if event.where.context.loops and event.where.context.traced is None:
             self._built.append(event)
-        return iter(())
 
-    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
+    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> None:
         self._used.add(id(event.model))
         self._fitted.add(id(event.model))
-        return iter(())
 
-    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
+    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> None:
         eager = event.how == "variables" and event.where.context.traced is None
         if event.where.context.loops and event.how != "call" and not eager:
             self._used.add(id(event.model))
-        return iter(())
 
-    def on_model_kept(self, event: events.ModelKept, plan: Plan) -> Iterator[Report]:
+    def on_model_kept(self, event: events.ModelKept, plan: Plan) -> None:
         self._kept.add(id(event.model))
-        return iter(())
 
-    def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> Iterator[Report]:
+    def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> None:
         if known(event.arguments.get("run_eagerly", 5)) is True:
             self._eager.add(id(event.model))
-        return iter(())
 
-    def on_eager_mode_set(self, event: events.EagerModeSet, plan: Plan) -> Iterator[Report]:
+    def on_eager_mode_set(self, event: events.EagerModeSet, plan: Plan) -> None:
         if known(event.value) is True:
             self._eager.add(id(event.model))
-        return iter(())
 
-    def on_library_called(self, event: events.LibraryCalled, plan: Plan) -> Iterator[Report]:
+    def on_library_called(self, event: events.LibraryCalled, plan: Plan) -> None:
         if event.name in CLEARS_SESSION:
             self._cleared.update(loop.site for loop in event.where.context.loops)
         elif event.name in RUNS_EAGERLY and switched(event) is True:
             self._is_eager = True
         elif event.name == "gc.collect":
             self._collected.update(loop.site for loop in event.where.context.loops)
-        return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         if self._is_eager or plan.may_hide("clear_session(", "collect(", "Process(", "Pool("):

@@ -79,11 +79,10 @@ class PersistentTape(Rule):
         self._uses: dict[Site, list[events.GradientTaken]] = defaultdict(list)
         self._taken: set[Site] = set()
 
-    def on_gradient_taken(self, event: events.GradientTaken, plan: Plan) -> Iterator[Report]:
+    def on_gradient_taken(self, event: events.GradientTaken, plan: Plan) -> None:
         self._taken.add(event.site)
         if event.tape is not None and event.tape.is_persistent:
             self._uses[event.tape.site].append(event)
-        return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for tape, uses in self._uses.items():

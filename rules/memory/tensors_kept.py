@@ -120,18 +120,15 @@ class TensorsKept(Rule):
         self._trained: set[Site] = set()
         """The innermost loops around updates."""
 
-    def on_tensor_kept(self, event: events.TensorKept, plan: Plan) -> Iterator[Report]:
+    def on_tensor_kept(self, event: events.TensorKept, plan: Plan) -> None:
         self._kept.append(event)
-        return iter(())
 
-    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
+    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> None:
         if event.where.context.loops:
             self._trained.add(event.where.context.loops[-1].site)
-        return iter(())
 
-    def on_container_cleared(self, event: events.ContainerCleared, plan: Plan) -> Iterator[Report]:
+    def on_container_cleared(self, event: events.ContainerCleared, plan: Plan) -> None:
         self._cleared.add(id(event.container))
-        return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         if plan.may_hide(".clear(", ".pop(", ".popleft("):

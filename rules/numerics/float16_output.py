@@ -87,11 +87,10 @@ class Float16Output(Rule):
         self._trained: dict[Site, set[int]] = defaultdict(set)
         self._outputs: dict[Site, dict[int, tuple[Report, tuple[Site, ...]]]] = defaultdict(dict)
 
-    def on_layer_built(self, event: events.LayerBuilt, plan: Plan) -> Iterator[Report]:
+    def on_layer_built(self, event: events.LayerBuilt, plan: Plan) -> None:
         self._made[event.layer.site].add(event.layer.serial)
-        return iter(())
 
-    def on_output_trained(self, event: events.OutputTrained, plan: Plan) -> Iterator[Report]:
+    def on_output_trained(self, event: events.OutputTrained, plan: Plan) -> None:
         layer = event.layer
         policies = possible(layer.policy, layer.where)
         if (
@@ -112,7 +111,6 @@ class Float16Output(Rule):
             for one in (layer, *event.through):
                 self._trained[one.site].add(one.serial)
             self._outputs[layer.site].setdefault(layer.serial, (report, sites))
-        return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         """A place that makes other layers, too, cannot be told to make them all in float32."""

@@ -79,17 +79,15 @@ class Float64OnGpu(Rule):
     def __init__(self) -> None:
         self._found: list[tuple[Site, Where, str]] = []
 
-    def on_library_called(self, event: events.LibraryCalled, plan: Plan) -> Iterator[Report]:
+    def on_library_called(self, event: events.LibraryCalled, plan: Plan) -> None:
         if (event.name in SETS_FLOATX or event.name.endswith("_policy")) and any(
             _is_double(value) for value in event.arguments.all()
         ):
             self._found.append((event.site, event.where, "float64 is set for everything"))
-        return iter(())
 
-    def on_layer_built(self, event: events.LayerBuilt, plan: Plan) -> Iterator[Report]:
+    def on_layer_built(self, event: events.LayerBuilt, plan: Plan) -> None:
         if any(_is_double(value) for value in possible(event.arguments.get("dtype"), event.where)):
             self._found.append((event.site, event.where, "the layer computes in float64"))
-        return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         if self._found and trains(plan):

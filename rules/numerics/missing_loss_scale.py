@@ -98,24 +98,21 @@ class MissingLossScale(Rule):
         self._applied: dict[Site, bool] = {}
         self._summed: dict[int, set[Site]] = defaultdict(set)
 
-    def on_gradient_taken(self, event: events.GradientTaken, plan: Plan) -> Iterator[Report]:
+    def on_gradient_taken(self, event: events.GradientTaken, plan: Plan) -> None:
         if event.tape is not None:
             self._taken.append(event)
-        return iter(())
 
-    def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> Iterator[Report]:
+    def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> None:
         if event.gradient is not None and event.gradient.gradient is not None:
             self._summed[event.target.serial].add(event.gradient.gradient.site)
-        return iter(())
 
-    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
+    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> None:
         scales = isinstance(event.optimizer, values.Optimizer) and event.optimizer.scales
         if scales is None:
-            return iter(())
+            return
         taken = {tensor.gradient.site for tensor in event.gradients if tensor.gradient is not None}
         for site in taken.union(*(self._summed[variable.serial] for variable in event.accumulators)):
             self._applied[site] = scales or self._applied.get(site, False)
-        return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         scaled = [event for event in self._taken if _is_scaled(event)]

@@ -83,11 +83,10 @@ class CacheAfterShuffle(Rule):
     def __init__(self) -> None:
         self._once: set[Site] = set()
 
-    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
+    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> None:
         epochs = event.arguments.get("epochs", 3)
         if not event.where.context.loops and not event.arguments.open and known(epochs) == 1:
             self._once.add(event.site)
-        return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event in pipelines.made_for_training(plan):

@@ -85,23 +85,19 @@ class HardcodedDevice(Rule):
         """The operations that are called in each scope."""
         self._trains = False
 
-    def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:
+    def on_op_called(self, event: events.OpCalled, plan: Plan) -> None:
         if (scope := event.where.context.device) is not None:
             self._done_in.setdefault(scope, set()).add(event.name)
-        return iter(())
 
-    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
+    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> None:
         self._trains = True
-        return iter(())
 
-    def on_device_named(self, event: events.DeviceNamed, plan: Plan) -> Iterator[Report]:
+    def on_device_named(self, event: events.DeviceNamed, plan: Plan) -> None:
         if event.gpus == 1:
             self._only_gpu.add(event.call)
-        return iter(())
 
-    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
+    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> None:
         self._trains = True
-        return iter(())
 
     def on_device_entered(self, event: events.DeviceEntered, plan: Plan) -> None:
         device = event.scope.device

@@ -87,32 +87,27 @@ class ManualReplication(Rule):
         self._built: list[events.ModelBuilt] = []
         self._trains = False
 
-    def on_device_entered(self, event: events.DeviceEntered, plan: Plan) -> Iterator[Report]:
+    def on_device_entered(self, event: events.DeviceEntered, plan: Plan) -> None:
         context, caller = event.where.context, event.where.caller
         for loop in context.loops:
             devices = self._entered.setdefault((loop.site, event.site, caller), set())
             devices.add(symbol_of(event.argument))
             if _is_of_round(event.argument, loop):
                 devices.add(None)
-        return iter(())
 
-    def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> Iterator[Report]:
+    def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> None:
         scope = event.where.context.device
         if scope is not None and scope.device is not None and scope.device.is_gpu:
             self._built.append(event)
-        return iter(())
 
-    def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> Iterator[Report]:
+    def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> None:
         self._trains = True
-        return iter(())
 
-    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
+    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> None:
         self._trains = True
-        return iter(())
 
-    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
+    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> None:
         self._trains = True
-        return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event in self._built if self._trains else ():

@@ -82,20 +82,18 @@ class GrowthOneGpu(Rule):
         self._moot: list[events.Event] = []
         """What leaves one GPU, or makes logical devices, for which growth is not looked at."""
 
-    def on_runtime_configured(self, event: events.RuntimeConfigured, plan: Plan) -> Iterator[Report]:
+    def on_runtime_configured(self, event: events.RuntimeConfigured, plan: Plan) -> None:
         if event.what in ("visible_devices", "logical_devices"):
             self._moot.append(event)
         enabled = event.arguments.get("enable", 1)
         if event.what == "memory_growth" and isinstance(event.device, values.ListedDevice):
             if isinstance(enabled, values.Constant) and enabled.value is True and event.device.list.type in ("GPU", ""):
                 self._growth.append((event, event.device))
-        return iter(())
 
-    def on_environment_set(self, event: events.EnvironmentSet, plan: Plan) -> Iterator[Report]:
+    def on_environment_set(self, event: events.EnvironmentSet, plan: Plan) -> None:
         mask = event.value.value if isinstance(event.value, values.Constant) else None
         if event.key == "CUDA_VISIBLE_DEVICES" and not (isinstance(mask, str) and "," in mask):
             self._moot.append(event)
-        return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event, device in self._growth:

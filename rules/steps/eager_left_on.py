@@ -92,18 +92,15 @@ class EagerLeftOn(Rule):
         self._fitted: dict[int, int] = {}
         """How many of those there were when a model, by its serial number, was last fitted."""
 
-    def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> Iterator[Report]:
+    def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> None:
         place = event.arguments.written.get("run_eagerly", event.site)
         self._set.append((event, place, known(event.arguments.get("run_eagerly", 5))))
-        return iter(())
 
-    def on_eager_mode_set(self, event: events.EagerModeSet, plan: Plan) -> Iterator[Report]:
+    def on_eager_mode_set(self, event: events.EagerModeSet, plan: Plan) -> None:
         self._set.append((event, event.site, known(event.value)))
-        return iter(())
 
-    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
+    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> None:
         self._fitted[event.model.serial] = len(self._set)
-        return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         kinds = (may_train, may_train_or_evaluate, *(() if converts(plan) else (computes_in_loop,)))

@@ -88,21 +88,18 @@ class FunctionInLoop(Rule):
         self._called: set[tuple[Site, Site]] = set()
         """Where functions are made and the loops in each round of which they are called, not only in loops of loops."""
 
-    def on_function_traced(self, event: events.FunctionTraced, plan: Plan) -> Iterator[Report]:
+    def on_function_traced(self, event: events.FunctionTraced, plan: Plan) -> None:
         if event.where.context.loops and event.where.context.traced is None:
             self._made.append(event)
-        return iter(())
 
-    def on_traced_called(self, event: events.TracedCalled, plan: Plan) -> Iterator[Report]:
+    def on_traced_called(self, event: events.TracedCalled, plan: Plan) -> None:
         loops = event.where.context.loops
         for index, loop in enumerate(loops):
             if sum(rounds(inner) != 1 for inner in loops[index + 1 :]) < OF_A_RUN:
                 self._called.add((event.wrapped_at, loop.site))
-        return iter(())
 
-    def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> Iterator[Report]:
+    def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> None:
         self._builds.update(loop.site for loop in event.where.context.loops)
-        return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event in self._made:

@@ -115,19 +115,16 @@ class HostSyncInLoop(Rule):
         self._added: dict[int, list[bool]] = defaultdict(list)
         """For each variable, whether the changes of it are by numbers that Python knows."""
 
-    def on_tensor_read(self, event: events.TensorRead, plan: Plan) -> Iterator[Report]:
+    def on_tensor_read(self, event: events.TensorRead, plan: Plan) -> None:
         self._reads[event.site].append(event)
         self._reads_of[event.tensor.site].append(event)
-        return iter(())
 
-    def on_host_value_used(self, event: events.HostValueUsed, plan: Plan) -> Iterator[Report]:
+    def on_host_value_used(self, event: events.HostValueUsed, plan: Plan) -> None:
         for read in event.reads:
             self._needed[read].update(loop.site for loop in event.where.context.loops)
-        return iter(())
 
-    def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> Iterator[Report]:
+    def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> None:
         self._added[event.target.serial].append(event.by_number)
-        return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         loops, steps = (step_loops(plan), updates(plan)) if self._reads else (frozenset(), [])

@@ -109,27 +109,23 @@ class NumpyRoundtrip(Rule):
         self._read_in: dict[Site, set[Site]] = defaultdict(set)
         self._weights: dict[str, list[events.WeightsUsed]] = defaultdict(list)
 
-    def on_weights_used(self, event: events.WeightsUsed, plan: Plan) -> Iterator[Report]:
+    def on_weights_used(self, event: events.WeightsUsed, plan: Plan) -> None:
         if event.where.context.loops and event.how in ("get_weights", "set_weights"):
             if event.how == "get_weights" or event.are_got:
                 self._weights[event.how].append(event)
-        return iter(())
 
-    def on_tensor_read(self, event: events.TensorRead, plan: Plan) -> Iterator[Report]:
+    def on_tensor_read(self, event: events.TensorRead, plan: Plan) -> None:
         self._read_in[event.site].update(loop.site for loop in event.where.context.loops)
-        return iter(())
 
-    def on_host_value_used(self, event: events.HostValueUsed, plan: Plan) -> Iterator[Report]:
+    def on_host_value_used(self, event: events.HostValueUsed, plan: Plan) -> None:
         if event.by == "step":
             self._needed.update(event.reads)
-        return iter(())
 
-    def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:
+    def on_op_called(self, event: events.OpCalled, plan: Plan) -> None:
         context = event.where.context
         if context.loops and not context.may_be_traced and not _is_of_host(event):
             if reads := tuple(dict.fromkeys(read for value in event.inputs for read in round_trip(value))):
                 self._made.append((event, reads))
-        return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         loops = step_loops(plan) if self._made or self._weights["set_weights"] else frozenset()

@@ -97,27 +97,23 @@ class PredictInLoop(Rule):
         self._of_data: set[int] = set()
         """Tensors that operations made of the batches of a dataset."""
 
-    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
+    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> None:
         if event.how in _INSTEAD and event.where.context.loops:
             self._calls.append(event)
-        return iter(())
 
-    def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:
+    def on_op_called(self, event: events.OpCalled, plan: Plan) -> None:
         if event.where.context.loops and any(map(self._is_of_data, event.inputs)):
             self._of_data.add(id(event.result))
-        return iter(())
 
     def _is_of_data(self, value: values.Value) -> bool:
         return isinstance(value, values.Tensor) and (value.from_data or id(value) in self._of_data)
 
-    def on_person_awaited(self, event: events.PersonAwaited, plan: Plan) -> Iterator[Report]:
+    def on_person_awaited(self, event: events.PersonAwaited, plan: Plan) -> None:
         self._awaits.append(event)
-        return iter(())
 
-    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
+    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> None:
         if event.where.context.loops:
             self._fits.add(event.where.context.loops[-1].site)
-        return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         steps = step_loops(plan) if self._calls else frozenset()

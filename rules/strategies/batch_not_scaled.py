@@ -91,11 +91,10 @@ class BatchNotScaled(Rule):
         self._batches: list[tuple[events.Event, values.Strategy, values.Value, Site, Site]] = []
         self._global: list[values.Value] = []
 
-    def on_global_size_used(self, event: events.GlobalSizeUsed, plan: Plan) -> Iterator[Report]:
+    def on_global_size_used(self, event: events.GlobalSizeUsed, plan: Plan) -> None:
         self._global += possible(event.size, event.where)
-        return iter(())
 
-    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
+    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> None:
         strategy = event.model.where.context.strategy
         if strategy is not None:
             if event.batch_size is not None:
@@ -106,12 +105,10 @@ class BatchNotScaled(Rule):
                 if isinstance(data, values.Instance):
                     for size, written in _sizes_of_own(data):
                         self._batches.append((event, strategy, size, data.site, written))
-        return iter(())
 
-    def on_dataset_distributed(self, event: events.DatasetDistributed, plan: Plan) -> Iterator[Report]:
+    def on_dataset_distributed(self, event: events.DatasetDistributed, plan: Plan) -> None:
         if event.how == "experimental_distribute_dataset":
             self._keep(event, event.strategy, event.dataset)
-        return iter(())
 
     def _keep(self, event: events.Event, strategy: values.Strategy, data: values.Value | None) -> None:
         for dataset in possible(data, event.where):

@@ -110,10 +110,10 @@ class LossNotAveraged(Rule):
         self._suspects: list[tuple[events.GradientsApplied, Report]] = []
         self._scaled: dict[Site, list[Where]] = defaultdict(list)
 
-    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
+    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> None:
         replica = event.where.context.replica
         if replica is None or event.reduced_already:
-            return iter(())
+            return
         for tensor in event.gradients:
             gradient = tensor.gradient
             for loss in possible(gradient.loss, event.where) if gradient is not None else ():
@@ -127,7 +127,6 @@ class LossNotAveraged(Rule):
                     sure = confidence(event.where, replica.strategy.where)
                     report = Report(reduced.site, text, confidence=sure, related=places)
                     self._suspects.append((event, report))
-        return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         """A loss that is scaled on some other path is left to its author, who knows; not one that another call of the

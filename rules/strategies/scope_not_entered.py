@@ -74,17 +74,14 @@ class ScopeNotEntered(Rule):
         self._entered: set[Site] = set()
         self._dropped: dict[Site, events.ScopeDropped] = {}
 
-    def on_scope_made(self, event: events.ScopeMade, plan: Plan) -> Iterator[Report]:
+    def on_scope_made(self, event: events.ScopeMade, plan: Plan) -> None:
         self._made.setdefault(event.site, event)
-        return iter(())
 
-    def on_scope_entered(self, event: events.ScopeEntered, plan: Plan) -> Iterator[Report]:
+    def on_scope_entered(self, event: events.ScopeEntered, plan: Plan) -> None:
         self._entered.add(event.made)
-        return iter(())
 
-    def on_scope_dropped(self, event: events.ScopeDropped, plan: Plan) -> Iterator[Report]:
+    def on_scope_dropped(self, event: events.ScopeDropped, plan: Plan) -> None:
         self._dropped.setdefault(event.site, event)
-        return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         left: list[events.ScopeMade | events.ScopeDropped] = []

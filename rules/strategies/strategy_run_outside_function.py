@@ -96,35 +96,32 @@ class StrategyRunOutsideFunction(Rule):
         self._traced_inside: set[Site] = set()
         self._works: set[Site] = set()
 
-    def on_strategy_run(self, event: events.StrategyRun, plan: Plan) -> Iterator[Report]:
+    def on_strategy_run(self, event: events.StrategyRun, plan: Plan) -> None:
         context = event.where.context
         if context.traced is not None:
             self._traced_inside.add(event.site)
         if event.strategy.is_multi_replica and context.loops and not context.may_be_traced:
             if all(_is_plain(function) for function in possible(event.function, event.where)):
                 self._eager.append(event)
-        return iter(())
 
-    def on_traced_called(self, event: events.TracedCalled, plan: Plan) -> Iterator[Report]:
+    def on_traced_called(self, event: events.TracedCalled, plan: Plan) -> None:
         if event.where.context.replica is not None:
             self._traced_inside.add(event.where.context.replica.site)
-        return iter(())
 
-    def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:
-        return self._work(event)
+    def on_op_called(self, event: events.OpCalled, plan: Plan) -> None:
+        self._work(event)
 
-    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
+    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> None:
         if event.how in _COMPILED and event.where.context.replica is not None:
             self._traced_inside.add(event.where.context.replica.site)
-        return self._work(event)
+        self._work(event)
 
-    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
-        return self._work(event)
+    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> None:
+        self._work(event)
 
-    def _work(self, event: events.Event) -> Iterator[Report]:
+    def _work(self, event: events.Event) -> None:
         if event.where.context.replica is not None:
             self._works.add(event.where.context.replica.site)
-        return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event in self._eager:

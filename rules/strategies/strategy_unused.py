@@ -59,30 +59,25 @@ class StrategyUnused(Rule):
         self._used: set[Site] = set()
         self._training: list[tuple[int, events.Event]] = []
 
-    def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
+    def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> None:
         if event.strategy.is_multi_replica:
             self._built.append(event)
-        return iter(())
 
-    def on_strategy_used(self, event: events.StrategyUsed, plan: Plan) -> Iterator[Report]:
+    def on_strategy_used(self, event: events.StrategyUsed, plan: Plan) -> None:
         if event.how != "attribute":
             self._used.add(event.strategy.site)
-        return iter(())
 
-    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
+    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> None:
         if event.model.where.context.is_outside:
             self._train(event)
-        return iter(())
 
-    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
+    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> None:
         if event.where.context.is_outside:
             self._train(event)
-        return iter(())
 
-    def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> Iterator[Report]:
+    def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> None:
         if event.is_move and event.where.context.is_outside:
             self._train(event)
-        return iter(())
 
     def _train(self, event: events.Event) -> None:
         self._training.append((len(self._built), event))

@@ -10,8 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpulint.analysis.paths import Condition, Literal, Path, compatible, forget, is_complete, length_of, one_of
-from gpulint.analysis.symbols import Symbol, distance, symbol
+from gpulint.analysis.domain.path_conditions import (
+    Condition,
+    Literal,
+    Path,
+    compatible,
+    forget,
+    is_complete,
+    length_of,
+    one_of,
+)
+from gpulint.analysis.domain.symbolic import Symbol, distance, symbol
 
 N = symbol(("name", "n"))
 TRAIN, EVAL = symbol(("external", "modes.Mode.TRAIN")), symbol(("external", "modes.Mode.EVAL"))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from gpulint.analysis.paths import Condition, Literal, Path
-from gpulint.analysis.state import MAX_ALTERNATIVES, join
-from gpulint.analysis.symbols import symbol
-from gpulint.analysis.values import Join, Tensor, Unknown, Value
+from gpulint.analysis.domain.path_conditions import Condition, Literal, Path
+from gpulint.analysis.domain.store import MAX_ALTERNATIVES, join
+from gpulint.analysis.domain.symbolic import symbol
+from gpulint.analysis.domain.values.base import Join, Unknown, Value
+from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.places import Site
 
 

@@ -243,18 +243,50 @@ class TestFailures:
             assert Cards(nvml).sample({os.getpid()})[0][4:6] == (NOT_KNOWN, NOT_KNOWN)
 
     @given(st.sets(st.sampled_from(["Handle", "Pci", "Name", "Memory", "Mig", "MaxMig", "Utilisation", "Compute"])))
-    def test_nothing_is_raised(self, fails: set[str]) -> None:
-        rows = cards_of(FakeCard(fails=fails), FakeCard(fails=fails, instances={1: FakeCard(fails=fails)})).sample({1})
-        assert all(isinstance(row, Row) for row in rows)
+    def test_each_card_has_a_row_or_a_reason(self, fails: set[str]) -> None:
+        processes = [Process(OURS, 5 * MIB)]
+        whole = FakeCard(compute=processes, fails=fails)
+        cut = FakeCard(
+            "00000000:AF:00.0", compute=processes, fails=fails, instances={1: FakeCard(compute=processes, fails=fails)}
+        )
+        cards = cards_of(whole, cut)
+        rows = cards.sample({OURS})
+        buses = ["0000:86:00.0", "0000:af:00.0" if fails & {"Mig", "MaxMig"} else "0000:af:00.0/1"]
+        if fails & {"Handle", "Pci"}:
+            assert (rows, list(cards.lost)) == ([], ["0", "1"])
+        elif fails & {"Name", "Memory"}:
+            assert (rows, list(cards.lost)) == ([], buses)
+        else:
+            mine = NOT_KNOWN if "Compute" in fails else 5 * MIB
+            utilisation = NOT_KNOWN if "Utilisation" in fails else 40
+            told = [(row.bus, row.by_program, row.utilisation) for row in rows]
+            assert told == [(bus, mine, utilisation) for bus in buses] and cards.lost == {}
 
 
+HAS_DRIVER = ctypes.util.find_library("nvidia-ml") is not None
+
+
+@pytest.mark.skipif(HAS_DRIVER or os.name == "nt", reason="there is a driver")
 def test_no_driver_is_a_reason() -> None:
+    assert Cards.open() == "NVMLError_LibraryNotFound: NVML Shared Library Not Found"
+
+
+@pytest.mark.skipif(not HAS_DRIVER, reason="there is no driver")
+def test_the_cards_of_this_machine_have_rows_or_reasons() -> None:
     cards = Cards.open()
-    if ctypes.util.find_library("nvidia-ml") is None and os.name != "nt":
-        assert isinstance(cards, str) and "NVML" in cards
-    elif isinstance(cards, Cards):
-        assert cards.sample({os.getpid()})
+    if isinstance(cards, str):
+        assert cards == "the NVIDIA driver has no card" or cards.startswith("NVMLError")
+    else:
+        assert cards.sample({os.getpid()}) or cards.lost
         cards.close()
+
+
+def test_a_driver_that_does_not_start_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    nvml: Any = FakeNvml(FakeCard())
+    nvml.gone = True
+    nvml.nvmlInit = lambda: nvml._ask("Init")
+    monkeypatch.setitem(sys.modules, "pynvml", nvml)
+    assert Cards.open() == "NVMLError: Init"
 
 
 def test_no_library_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,7 +119,7 @@ def test_a_kernel_that_dies_is_an_error(tmp_path: Path) -> None:
 
 def test_a_notebook_that_takes_too_long_is_stopped_with_its_kernel(tmp_path: Path) -> None:
     cell = "import os, time\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(600)"
-    done = run(tmp_path, cell, options=("--timeout", "15", "--capture", "c"))
+    done = run(tmp_path, cell, options=("--timeout", "25", "--capture", "c"))
     assert done.returncode == 124
     assert "the program was stopped (timeout)" in done.stdout
     assert "time.sleep" in cell and "ipykernel" in (tmp_path.parent / "c.stacks").read_text()

@@ -15,6 +15,7 @@ from gpulint.linting.engine import Checker
 from gpulint.rewriting.draft import EDIT_SIZE, MAX_WRITTEN
 from gpulint.settings import Settings, SettingsFinder
 from gpulint.sources.source import Source
+from tests.checking import findings_of
 from tests.fixing.fixing import CATALOGUE
 from tests.fixing.test_rounds import Play, becomes, played
 from tests.notebooks import notebook
@@ -109,7 +110,7 @@ def test_the_fixes_of_a_file_have_a_maximum_size(tmp_path: Path) -> None:
     path = tmp_path / "program.py"
     path.write_text(f"{IMPORT}strategy = tf.distribute.MirroredStrategy()\n{made}", encoding="utf-8")
     finder = SettingsFinder(Settings(root=str(tmp_path), select=("GPU204",)))
-    found = Checker(finder, CATALOGUE).check([str(path)]).findings
+    found = findings_of(Checker(finder, CATALOGUE).check([str(path)]))
     edits = [edit for one in found if one.fix is not None for edit in one.fix.edits]
     assert len(found) == 600
     assert MAX_WRITTEN / 2 < sum(EDIT_SIZE + len(edit.content) for edit in edits) <= MAX_WRITTEN

@@ -12,7 +12,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Mapping
 
-from gpulint.analysis import events
+from gpulint.analysis.plan import events
 from gpulint.linting.engine import Checker
 from gpulint.linting.selection import Catalogue
 from gpulint.probe.measures.cards import Cards

@@ -1,0 +1,127 @@
+"""Methods of library objects and builtin values."""
+
+from __future__ import annotations
+
+from gpulint.analysis.domain.context import Strategy
+from gpulint.analysis.domain.store import alternatives
+from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Text, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.containers import Items, Mapping
+from gpulint.analysis.domain.values.datasets import Dataset
+from gpulint.analysis.domain.values.functions import Namespace, Super, Traced, UserClass
+from gpulint.analysis.domain.values.instances import Instance
+from gpulint.analysis.domain.values.managers import Manager
+from gpulint.analysis.domain.values.objects import Layer, Loss, Metric, Model, Optimizer, Tape, Variable
+from gpulint.analysis.domain.values.tensors import PerReplica, Tensor
+from gpulint.analysis.engine import builtins, context_managers
+from gpulint.analysis.engine.machine import Machine
+from gpulint.analysis.models.python import threads
+from gpulint.analysis.models.tensorflow import (
+    distribution,
+    escape,
+    host_sync,
+    keras_training,
+    objects,
+    stateful_ops,
+    tensors,
+    tf_data,
+)
+from gpulint.analysis.plan import events
+from gpulint.knowledge import fact
+from gpulint.knowledge.facts import Kind
+from gpulint.places import Site
+
+_UPDATES = frozenset({*events.MOVES, "assign", "scatter_update"})
+
+
+def call(machine: Machine, receiver: Value, name: str, arguments: Arguments, site: Site) -> Value:
+    """`receiver.name(…)` where the method is the library's."""
+    if isinstance(receiver, Super):
+        receiver = receiver.receiver
+        if name == "__init__":
+            given = tensors.flattened(map(machine.choose, arguments.all()))
+            if isinstance(receiver, Model) and (arguments.open or any(map(objects.has_shape, given))):
+                objects.built(machine, receiver, is_known=not arguments.open)
+            return NONE
+    if isinstance(receiver, Strategy):
+        return distribution.method(machine, receiver, name, arguments, site)
+    if isinstance(receiver, Model):
+        return keras_training.model_method(machine, receiver, name, arguments, site)
+    if isinstance(receiver, Optimizer):
+        return keras_training.optimizer_method(machine, receiver, name, arguments, site)
+    if isinstance(receiver, Tape):
+        return keras_training.tape_method(machine, receiver, name, arguments, site)
+    if isinstance(receiver, Dataset):
+        return tf_data.method(machine, receiver, name, arguments, site)
+    if isinstance(receiver, (Tensor, PerReplica)):
+        return tensors.method(machine, receiver, name, site)
+    if isinstance(receiver, Variable):
+        return _variable(machine, receiver, name, arguments, site)
+    if isinstance(receiver, Metric):
+        return _metric(machine, receiver, name, arguments, site)
+    if isinstance(receiver, Instance):
+        stateful_ops.of_object(machine, receiver, name, site)
+        if threads.starts(receiver, name):
+            threads.started(machine, receiver, site)
+        if receiver.library:
+            machine.emit(events.LibraryCalled(site, machine.where(), f"{receiver.library}.{name}", arguments, receiver))
+        return Unknown(("call", ("attribute", receiver.symbol, name), site))
+    if isinstance(receiver, Manager):
+        return context_managers.method(machine, receiver, name, arguments, site)
+    if isinstance(receiver, (Constant, Text, Items, Mapping, Namespace)):
+        return builtins.method(machine, receiver, name, arguments, site)
+    if isinstance(receiver, (Layer, Loss)) and name in ("__call__", "call"):
+        return machine.call(receiver, arguments, site)
+    if isinstance(receiver, Layer) and name in keras_training.WEIGHTS:
+        keras_training.weights_used(machine, receiver, name, arguments, site)
+    if isinstance(receiver, Traced) and name == "get_concrete_function":
+        return receiver
+    if isinstance(receiver, UserClass):
+        return _of_class(machine, receiver, name, arguments, site)
+    for value in arguments.all():
+        escape.escaped(machine, value, "passed", site)
+    return Unknown(
+        (
+            "call",
+            ("attribute", symbol_of(receiver), name),
+            tuple(symbol_of(value) for value in arguments.all()),
+        )
+    )
+
+
+def _variable(machine: Machine, receiver: Variable, name: str, arguments: Arguments, site: Site) -> Value:
+    if name in _UPDATES:
+        for value in arguments.all():
+            tensors.read_at(machine, value, "assign", site)
+        given = alternatives(arguments.positional[0], machine.path) if arguments.positional else []
+        objects.updated(machine, receiver, name, site, (value for _, value in given))
+        return receiver
+    if name == "numpy":
+        tensors.read_at(machine, receiver, name, site)
+        return host_sync.fetched(site, name)
+    if name in ("read_value", "value", "sparse_read"):
+        content = tensors.derived(machine, site, ())
+        if isinstance(content, Tensor):
+            content.state = receiver
+        return content
+    return Unknown(("call", ("attribute", receiver.symbol, name), site))
+
+
+def _metric(machine: Machine, receiver: Metric, name: str, arguments: Arguments, site: Site) -> Value:
+    if name in ("update_state", "update_on_batch"):
+        for value in arguments.all():
+            tensors.read_at(machine, value, "metric", site)
+        objects.updated(machine, receiver, name, site)
+        return NONE
+    if name == "result":
+        return Tensor(site)
+    if name in ("add_weight", "add_variable"):
+        return objects.make_variable(machine, site, tensors.named_dtype(arguments.get("dtype")))
+    return Unknown(("call", ("attribute", receiver.symbol, name), site))
+
+
+def _of_class(machine: Machine, receiver: UserClass, name: str, arguments: Arguments, site: Site) -> Value:
+    """A class method that comes from the library (`MyModel.from_config(…)`)."""
+    kinds = {known.kind for library in receiver.libraries() if (known := fact(library)) is not None}
+    if Kind.MODEL in kinds and name in ("from_config", "from_pretrained", "load"):
+        return objects.make_model(machine, site, receiver.libraries()[0], receiver)
+    return Unknown(("call", ("class", receiver.module.path, receiver.name), name, site))
