@@ -145,12 +145,14 @@ def _call(capture: Capture, record: dict[str, Any], files: _Files) -> None:
 
 
 def _ops(capture: Capture, record: dict[str, Any], files: _Files) -> None:
-    for (file, row, op, requested, device, count), dtype in zip(
-        record["rows"], _beside(record, "dtypes", ""), strict=True
-    ):
-        ran = Execution(_place(files, file, row), op, requested, device, dtype)
+    beside = (_beside(record, name, "") for name in ("dtypes", "parts"))
+    for (file, row, op, requested, device, count), *more in zip(record["rows"], *beside, strict=True):
+        ran = Execution(_place(files, file, row), op, requested, device, *more)
         capture.executions[ran] += count
-        capture.eager[capture.phase, op] += count
+        if not ran.part:
+            capture.eager[capture.phase, op] += count
+        if capture.taken:
+            capture.running[ran] += count
 
 
 def _nodes(capture: Capture, record: dict[str, Any], files: _Files) -> None:

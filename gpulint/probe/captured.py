@@ -82,6 +82,8 @@ class Capture:
     strategies: list[Strategy] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     executions: Counter[Execution] = field(default_factory=Counter)
+    running: Counter[Execution] = field(default_factory=Counter)
+    """Those that were run after the first training step had ended."""
     nodes: Counter[Node] = field(default_factory=Counter)
     copies: Counter[Copy] = field(default_factory=Counter)
     variables: list[Variable] = field(default_factory=list)

@@ -17,18 +17,21 @@ class Where(NamedTuple):
 
 class Execution(NamedTuple):
     """An eager operation, by the place that ran it. `requested` is "" where nothing asked for a device, `dtype` that of
-    the first input, "" where there is none or nobody noted it."""
+    the first input, "" where there is none or nobody noted it. `part` is "tf.data" where a strategy divides its input,
+    "reduction" where it keeps what it mirrors the same, or ""."""
 
     where: Where | None
     op: str
     requested: str
     device: str
     dtype: str = ""
+    part: str = ""
 
 
 class Node(NamedTuple):
     """A node of a graph that was run, by the place that made it. `part` is "step" in a function that takes gradients,
-    "tf.data" in one that a pipeline calls, or ""; `replica` is the one of a strategy that runs it, from 0."""
+    "tf.data" in one that a pipeline calls, "initialisation" in one that initialises variables, or ""; `replica` is the
+    one of a strategy that runs it, from 0."""
 
     where: Where | None
     op: str
@@ -45,7 +48,8 @@ class Copy(NamedTuple):
 
     `consumer` is the operation that needed what was copied, at `where`, with the device asked for there. `bytes` is
     None where the shape is not known. `in_step`: in the graph of a training step, made once in each. `mixed`: the
-    consumer also reads what was computed on another device than the source.
+    consumer also reads what was computed on another device than the source. `reduces`: a strategy keeps there what it
+    mirrors the same.
     """
 
     op: str
@@ -57,6 +61,7 @@ class Copy(NamedTuple):
     bytes: int | None = None
     in_step: bool = False
     mixed: bool = False
+    reduces: bool = False
 
 
 class Kernel(NamedTuple):

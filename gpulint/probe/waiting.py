@@ -14,9 +14,8 @@ HIGH, MODERATE = 0.2, 0.05
 NEEDED = 50
 """Elements, and training steps, below which nothing is said."""
 
-SHORT = 0.005
-"""Seconds per element that `next()` takes of itself, with room: for a distributed dataset it is a dozen operations, and
-a loop of tiny steps spends them, too."""
+NOISE = 0.0005
+"""Seconds per element that `next()` takes where the element is there already: a few eager operations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +31,20 @@ class Judged:
     @property
     def is_high(self) -> bool:
         """Whether the loop is bound by its input."""
-        return self.enough and self.share >= HIGH and self.each >= SHORT
+        return self.enough and self.share >= HIGH and self.each >= NOISE
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether a large share of the time is no more than what `next()` takes of itself."""
+        return self.enough and self.share >= HIGH and self.each < NOISE
 
     @property
     def text(self) -> str:
         """What was seen."""
         degree = ", moderate" if MODERATE <= self.share < HIGH else ""
         share = int(self.share * 100 + 1e-6)  # rounded up it might be the threshold that it is below
-        return f"{share}% of the time{degree}, {self.each * 1e3:.1f} ms for each of {self.elements} elements"
+        told = f"{share}% of the time{degree}, {self.each * 1e3:.1f} ms for each of {self.elements} elements"
+        return f"{told}: about what `next()` takes of itself, so steps are too short to tell" if self.is_noise else told
 
 
 def judge(wait: Wait) -> Judged:

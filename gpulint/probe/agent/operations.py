@@ -14,7 +14,7 @@ from gpulint.probe.agent.devices import short
 from gpulint.probe.agent.guard import guarded
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.kept import Kept, Origin
-from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.places import INPUT, Place, Places
 from gpulint.probe.agent.steps import OnStep
 
 if TYPE_CHECKING:
@@ -32,28 +32,31 @@ def graph_of(function: str) -> str | None:
 
 
 class Created(NamedTuple):
-    """A node of a graph that was built: its kind, the line that built it or its forward operation, and the bytes of
-    its first output, None where they are not known or there is nowhere to copy them to."""
+    """A node of a graph that was built: its kind, the line that built it or its forward operation, the bytes of its
+    first output, None where they are not known or there is nowhere to copy them to, and the part of a strategy's own
+    work that it belongs to, "" for none."""
 
     op: str
     place: Place | None
     size: int | None = None
+    part: str = ""
 
 
 class Ran(NamedTuple):
-    """Eager operations of one kind at one place."""
+    """Eager operations of one kind at one place, `part` being that of a strategy's own work, "" for none."""
 
     place: Place | None
     op: str
     requested: str
     device: str
     dtype: int
+    part: str = ""
 
 
 class Copied(NamedTuple):
     """Transfers between devices for an operation at one place, `op` being what needs them. `kind` is that of the node,
     `EAGER_COPY` outside graphs. `in_step`: in the graph of a training step. `mixed`: it also reads what was computed on
-    another device than this."""
+    another device than this. `reduces`: a strategy keeps there what it mirrors the same."""
 
     place: Place | None
     kind: str
@@ -64,9 +67,10 @@ class Copied(NamedTuple):
     size: int | None
     in_step: bool
     mixed: bool
+    reduces: bool = False
 
 
-_Key: TypeAlias = "tuple[Place | None, str, str, str, int]"
+_Key: TypeAlias = "tuple[Place | None, str, str, str, int, str]"
 """The fields of `Ran`."""
 
 EAGER_COPY = "EagerCopy"
@@ -116,7 +120,7 @@ class Operations:
         """What outlives its training step."""
         self._note_kept = guarded("tensors that are kept", on_fault, self._keep)
         self.eager = 0
-        """Eager operations so far."""
+        """Eager operations so far, but for those by which a strategy divides its input."""
         self.compiled: set[str] = set()
         """Names of functions that XLA compiles, as a whole and on one device."""
         self.inner_devices: set[tuple[str, Place | None, str]] = set()
@@ -220,7 +224,8 @@ class Operations:
             return self._function_ran(function, op_type, outputs)
         if op_type == QUESTION:
             return None
-        place, device = self._places.here(3), _device_of(outputs) or self._device_of_resource(inputs)
+        place, part = self._places.here_for(3)
+        device = _device_of(outputs) or self._device_of_resource(inputs)
         if op_type == "VarHandleOp":
             self._on_variable(op_name, attrs, outputs[0], device, [place, *self._places.callers(3)])
         elif op_type == "ComputeBatchSize":
@@ -230,7 +235,7 @@ class Operations:
         copied = []
         if self.several_devices and outputs and device:
             copied = list(self._copies(op_type, inputs, outputs[0].device, place, requested))
-        key = (place, op_type, requested, device, dtype)
+        key = (place, op_type, requested, device, dtype, part)
         self._count(key)
         if copied:
             with self._lock:
@@ -243,7 +248,7 @@ class Operations:
 
     def _count(self, key: _Key) -> None:
         with self._lock:
-            self.eager += 1
+            self.eager += key[-1] != INPUT
             self._ran[key] = self._ran.get(key, 0) + 1
 
     def _device_of_resource(self, inputs: Any) -> str:
@@ -312,8 +317,9 @@ class Operations:
         if (own, name) not in self.created:
             self.graphs_of.setdefault(name, []).append(own)
             self.sizes[own] += op_type != "Placeholder"
-        place = place or self._places.here(3)
-        self.created[own, name] = Created(op_type, place, _size(outputs) if self.several_devices else None)
+        here, part = self._places.here_for(3)
+        place = place or here
+        self.created[own, name] = Created(op_type, place, _size(outputs) if self.several_devices else None, part)
         if own in self.compiled and outputs and (device := outputs[0].device) and not device.startswith("/job:"):
             # Whole names come with the handles of variables; those that `tf.device` was given are partial.
             self.inner_devices.add((own, place, short(device)))

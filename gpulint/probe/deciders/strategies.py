@@ -26,6 +26,7 @@ from gpulint.probe.deciders.evidence import (
 from gpulint.probe.reasons import is_heavy
 from gpulint.probe.records import Strategy, Variable
 from gpulint.probe.variable_balance import uneven
+from gpulint.probe.work import work
 
 _MIXED = "Mixing different tf.distribute.Strategy"
 _OTHER_STRATEGY = ("different strategy", "must only be passed a variable created in this")
@@ -77,13 +78,13 @@ def _optimizer_of_one_replica(finding: Finding, capture: Capture) -> Said | None
 
 
 def _idle(strategy: Strategy, capture: Capture) -> list[str]:
-    """Devices of a strategy that did nothing, or no heavy work while others did."""
-    work, heavy = capture.operations, Counter[str]()
+    """Devices of a strategy that did nothing in steps, or no heavy work while others did."""
+    heavy = Counter[str]()
     for ran, count in capture.executions.items():
         heavy[ran.device] += count * is_heavy(ran.op)
     for node, count in capture.nodes.items():
         heavy[node.assigned] += count * is_heavy(node.op)
-    counts = heavy if any(heavy.values()) else work
+    counts = heavy if any(heavy.values()) else work(capture).by_device
     return [device for device in dict.fromkeys(strategy.devices) if not counts[device]]
 
 
