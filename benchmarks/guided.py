@@ -19,10 +19,10 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(include=["gpulint.probe"]):
-    from gpulint.probe.capture import read
-    from gpulint.probe.expectation import Run
+    from gpulint.probe.capture.reader import read
+    from gpulint.probe.checks.verify import verify
+    from gpulint.probe.expectations.expectation import Run
     from gpulint.probe.report import FORMATS, Report, page, render
-    from gpulint.probe.verify import verify
     from tests import fuzzing
 
 SEEDS = {"log": "placement_logs", "capture": "captures"}

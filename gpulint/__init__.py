@@ -29,27 +29,27 @@ if TYPE_CHECKING:
     from gpulint.linting.finding import Finding as Finding
     from gpulint.linting.finding import Severity as Severity
     from gpulint.linting.result import CheckResult as CheckResult
-    from gpulint.probe.keras_callback import KerasCallback as KerasCallback
-    from gpulint.probe.watching import Broken as Broken
-    from gpulint.probe.watching import Watch as Watch
-    from gpulint.probe.watching import watch as watch
+    from gpulint.probe.watching.keras_callback import KerasCallback as KerasCallback
+    from gpulint.probe.watching.watch import Broken as Broken
+    from gpulint.probe.watching.watch import Watch as Watch
+    from gpulint.probe.watching.watch import watch as watch
     from gpulint.settings import Settings as Settings
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Broken": "gpulint.probe.watching",
+    "Broken": "gpulint.probe.watching.watch",
     "CheckResult": "gpulint.linting.result",
     "Finding": "gpulint.linting.finding",
-    "KerasCallback": "gpulint.probe.keras_callback",
+    "KerasCallback": "gpulint.probe.watching.keras_callback",
     "PlanView": "gpulint.library",
     "Settings": "gpulint.settings",
     "Severity": "gpulint.linting.finding",
-    "Watch": "gpulint.probe.watching",
+    "Watch": "gpulint.probe.watching.watch",
     "check_paths": "gpulint.library",
     "check_source": "gpulint.library",
     "plan": "gpulint.library",
-    "watch": "gpulint.probe.watching",
+    "watch": "gpulint.probe.watching.watch",
 }
 """Public name → its module."""
 

@@ -3,8 +3,8 @@
     @pytest.mark.gpulint(on="GPU", max_traces=1, limit_memory="2 GiB", expect=["copies.in_graphs == 0"])
     def test_step(): ...
 
-Every pytest run in an environment with gpulint imports this module: what it does is in `gpulint.probe.marked_tests`,
-which is imported with the option only.
+Every pytest run in an environment with gpulint imports this module. What it does is in
+`gpulint.probe.watching.marked_tests`, which is imported with the option only.
 """
 
 from __future__ import annotations
@@ -30,5 +30,5 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     if config.getoption("gpulint_probe"):
-        watching = import_module("gpulint.probe.marked_tests").of_directory(str(config.rootpath))
+        watching = import_module("gpulint.probe.watching.marked_tests").of_directory(str(config.rootpath))
         config.pluginmanager.register(watching, "gpulint-probe")

@@ -23,7 +23,7 @@ from gpulint.linting.finding import Severity
 from gpulint.linting.rule import Rule
 from gpulint.output.rule_page import fixes
 from gpulint.output.site import SITE, url
-from gpulint.probe.deciders import DECIDERS
+from gpulint.probe.verdicts import DECIDERS
 from gpulint.settings import OPTIONS, Settings, apply
 from scripts.pages.__main__ import write
 from scripts.pages.gathered import gathered

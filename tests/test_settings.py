@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpulint.probe import leaks, memory
+from gpulint.probe.measures import leaks, memory
 from gpulint.settings import Settings, SettingsError, SettingsFinder, load, parse_override
 from gpulint.settings_text import shown
 

@@ -11,7 +11,7 @@ from gpulint.cli import completing
 from gpulint.cli.options import UserError
 from gpulint.linting import pack
 from gpulint.output import formats, settings_schema
-from gpulint.probe import levels
+from gpulint.probe.expectations import levels
 from gpulint.settings import OPTIONS, Option, Settings
 from gpulint.settings_text import written
 

@@ -13,18 +13,19 @@ from gpulint.cli.options import UserError
 from gpulint.cli.probing import probed
 from gpulint.linting import pack
 from gpulint.linting.selection import Catalogue, Selection
-from gpulint.probe import levels
-from gpulint.probe.capture import CaptureError, read
+from gpulint.probe.capture.reader import CaptureError, read
+from gpulint.probe.checks.verify import exit_status, verify
 from gpulint.probe.cluster.folder import read_members
 from gpulint.probe.cluster.joined import joined
 from gpulint.probe.cluster.judged import verify_all
-from gpulint.probe.expectation import Run, Wanted
-from gpulint.probe.log_file import capture_of_log
+from gpulint.probe.expectations import levels
+from gpulint.probe.expectations.expectation import Run, Wanted
+from gpulint.probe.expectations.findings import findings_of
+from gpulint.probe.expectations.requested import wanted
+from gpulint.probe.launch.command import Profile, Simulated, Target
+from gpulint.probe.placement_log.log_file import capture_of_log
 from gpulint.probe.report import FORMATS, Report, render, tensorboard
 from gpulint.probe.report.file import check_writable, write
-from gpulint.probe.run import Profile, Simulated, Target, findings_of
-from gpulint.probe.verify import exit_status, verify
-from gpulint.probe.wanted import wanted
 from gpulint.settings import Settings, SettingsError, SettingsFinder
 
 

@@ -8,12 +8,12 @@ from importlib.util import find_spec
 
 from gpulint.cli import options
 from gpulint.cli.options import UserError
-from gpulint.probe import preflight
-from gpulint.probe.capture import read
-from gpulint.probe.captured import Capture
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.reader import read
 from gpulint.probe.cluster.folder import capture_of
 from gpulint.probe.cluster.joined import joined
-from gpulint.probe.run import Profile, Simulated, Target, command_line
+from gpulint.probe.launch import preflight
+from gpulint.probe.launch.command import Profile, Simulated, Target, command_line
 from gpulint.settings import Settings, SettingsFinder
 from gpulint.sources.decoding import Undecodable
 from gpulint.sources.notebook import PYTHON_2, read_notebook
@@ -31,11 +31,11 @@ def probed(
 ) -> Capture:
     """What was seen of a run that had this process's streams. Raises UserError where the program cannot be
     run."""
-    from gpulint.probe import launch  # POSIX only, as far as there are pseudo-terminals
-    from gpulint.probe.cards import Cards
-    from gpulint.probe.channel import standard_error
     from gpulint.probe.cluster import local
-    from gpulint.probe.progress import ProgressLine
+    from gpulint.probe.launch import program as launch  # POSIX only, as far as there are pseudo-terminals
+    from gpulint.probe.launch.channel import standard_error
+    from gpulint.probe.launch.progress import ProgressLine
+    from gpulint.probe.measures.cards import Cards
 
     if not target.is_module and not os.path.isfile(target.name):
         raise UserError(f"{target.name}: no such file")

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from gpulint.doctor import asked
-from gpulint.probe.process_tree import ProcessTree
+from gpulint.doctor import queries
+from gpulint.probe.launch.process_tree import ProcessTree
 
 _LOG = 1 << 20
 """Bytes of standard error that are kept: the first half and the last."""
@@ -49,7 +49,7 @@ class Answer:
 def ask(
     python: str, question: str, options: Mapping[str, Any], *, deadline: float, environment: Mapping[str, str]
 ) -> Answer:
-    """Asks an interpreter one question of `asked`. It is ended at `deadline` (time.monotonic). An interpreter that
+    """Asks an interpreter one question of `queries`. It is ended at `deadline` (time.monotonic). An interpreter that
     cannot be started is not asked."""
     try:
         return _asked(python, question, options, deadline, environment)
@@ -60,7 +60,7 @@ def ask(
 def _asked(
     python: str, question: str, options: Mapping[str, Any], deadline: float, environment: Mapping[str, str]
 ) -> Answer:
-    main = os.path.join(os.path.dirname(os.path.abspath(asked.__file__)), "__main__.py")
+    main = os.path.join(os.path.dirname(os.path.abspath(queries.__file__)), "__main__.py")
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="gpulint-", ignore_cleanup_errors=True) as directory:
         path, log = os.path.join(directory, "answers"), os.path.join(directory, "log")

@@ -11,7 +11,7 @@ from gpulint.doctor.child import Answer
 from gpulint.doctor.cuda import numbers
 from gpulint.doctor.machine import Machine
 from gpulint.doctor.messages import Messages
-from gpulint.probe.cards import Row
+from gpulint.probe.measures.cards import Row
 
 DISTRIBUTIONS = frozenset(
     {

@@ -17,7 +17,7 @@ from gpulint.doctor import cuda, messages
 from gpulint.doctor.child import Answer, ask
 from gpulint.doctor.evidence import Build, Card, Distribution, Evidence, Gpu, Interpreter, Library, build_of
 from gpulint.doctor.machine import examine
-from gpulint.probe.cards import Row, bus_id
+from gpulint.probe.measures.cards import Row, bus_id
 
 
 class NoInterpreter(Exception):

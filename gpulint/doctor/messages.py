@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from gpulint.probe.cards import bus_id
-from gpulint.probe.placement_hints import hints
-from gpulint.probe.placement_records import Created, Hint
+from gpulint.probe.measures.cards import bus_id
+from gpulint.probe.placement_log.hints import hints
+from gpulint.probe.placement_log.records import Created, Hint
 
 LEVELS = {"TF_CPP_MIN_LOG_LEVEL": "0", "TF_CPP_VMODULE": "dso_loader=1,gpu_device=1"}
 

@@ -10,7 +10,7 @@ from gpulint.linting import pack
 from gpulint.linting.rule import Rule
 from gpulint.output.rule_page import fixes, page, summary
 from gpulint.output.site import SITE, url
-from gpulint.probe.deciders import DECIDERS
+from gpulint.probe.verdicts import DECIDERS
 
 FAMILIES = {
     "GPU0": "The tool itself",

@@ -17,7 +17,7 @@ from gpulint.doctor.evidence import Build, Card, Distribution, Evidence, Library
 from gpulint.doctor.machine import BusCard
 from gpulint.doctor.report import Report, render
 from gpulint.linting.finding import Severity
-from gpulint.probe.cards import NOT_KNOWN, Row
+from gpulint.probe.measures.cards import NOT_KNOWN, Row
 from tests.doctor.situations import (
     ANSWERED,
     CARDS,

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from gpulint.doctor import cuda
-from gpulint.doctor.asked import runtime
 from gpulint.doctor.causes import diagnose
 from gpulint.doctor.diagnosis import Diagnosis
 from gpulint.doctor.evidence import Evidence
 from gpulint.doctor.gather import gather
+from gpulint.doctor.queries import runtime
 from tests.doctor.standin import driver, environment, library, needs_compiler
 
 pytestmark = pytest.mark.tensorflow

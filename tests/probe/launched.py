@@ -11,14 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from gpulint.probe.capture import read
-from gpulint.probe.captured import Capture
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.reader import read
 
 _LAUNCHER = """
 import json, sys
-from gpulint.probe.channel import standard_error
-from gpulint.probe.launch import run
-from gpulint.probe.progress import ProgressLine
+from gpulint.probe.launch.channel import standard_error
+from gpulint.probe.launch.program import run
+from gpulint.probe.launch.progress import ProgressLine
 
 options = json.loads(sys.argv[1])
 progress = ProgressLine.on(standard_error()) if options.pop("progress", False) else None

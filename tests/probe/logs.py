@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint.probe.placement_log import Counts, PlacementLogParser
-from gpulint.probe.placement_records import Record
+from gpulint.probe.placement_log.parser import Counts, PlacementLogParser
+from gpulint.probe.placement_log.records import Record
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "placement_logs"
 RECORDINGS = {path.name.removesuffix(".log"): path.read_bytes() for path in sorted(FOLDER.glob("*.log"))}

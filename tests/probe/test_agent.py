@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from gpulint.probe.capture import read
-from gpulint.probe.captured import Capture
-from gpulint.probe.records import Where
-from gpulint.probe.run import Target, command_line
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.reader import read
+from gpulint.probe.capture.records import Where
+from gpulint.probe.launch.command import Target, command_line
 
 pytestmark = pytest.mark.tensorflow
 

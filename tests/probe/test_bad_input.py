@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gpulint.probe.process_tree import ProcessTree
+from gpulint.probe.launch.process_tree import ProcessTree
 
 WORK = """
 import tensorflow as tf

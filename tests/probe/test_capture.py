@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gpulint.probe.capture import CaptureError, read
-from gpulint.probe.records import Copy, Execution, Function, ModelCall, Node, ReplicaRun, Wait, Where
+from gpulint.probe.capture.reader import CaptureError, read
+from gpulint.probe.capture.records import Copy, Execution, Function, ModelCall, Node, ReplicaRun, Wait, Where
 
 START = {"kind": "start", "t": 1.0, "version": 1, "command": ["python", "a.py"]}
 RECORDS: list[dict[str, Any]] = [

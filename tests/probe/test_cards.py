@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpulint.probe.cards import NOT_KNOWN, Cards, Row, bus_id, on_bus
+from gpulint.probe.measures.cards import NOT_KNOWN, Cards, Row, bus_id, on_bus
 
 MIB = 1 << 20
 OURS, CHILD, OTHER, HOST = 100, 101, 200, 4_000_000

@@ -10,9 +10,8 @@ import pytest
 from gpulint.linting.finding import Finding, Related, Severity
 from gpulint.places import Span
 from gpulint.probe.agent.gradients import EAGER_STEP
-from gpulint.probe.captured import Capture, Log
-from gpulint.probe.expectation import Expectation, Level, Run, Status
-from gpulint.probe.records import (
+from gpulint.probe.capture.contents import Capture, Log
+from gpulint.probe.capture.records import (
     Batch,
     Call,
     Card,
@@ -30,7 +29,8 @@ from gpulint.probe.records import (
     Wait,
     Where,
 )
-from gpulint.probe.verify import exit_status, verify
+from gpulint.probe.checks.verify import exit_status, verify
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status
 
 MADE, USED = Where("/p/a.py", 4), Where("/p/a.py", 9)
 MIRRORED = Strategy(1, "MirroredStrategy", ("CPU:0", "CPU:1"), 2, Where("/p/a.py", 2))

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpulint.probe.captured import Capture, Log
-from gpulint.probe.curves import Span, curves, phases
-from gpulint.probe.records import Card, Sample, Strategy
+from gpulint.probe.capture.contents import Capture, Log
+from gpulint.probe.capture.records import Card, Sample, Strategy
+from gpulint.probe.measures.curves import Span, curves, phases
+from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.report import Report, render
 from gpulint.probe.report.header import header, listed
 from gpulint.probe.report.page.highlight import highlighted
 from gpulint.probe.report.page.markup import document, raw, shown, tag
-from gpulint.probe.sizes import in_words
 
 GIB = 1 << 30
 

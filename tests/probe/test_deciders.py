@@ -11,9 +11,8 @@ import pytest
 from gpulint.linting.finding import Finding, Related, Severity
 from gpulint.places import Span
 from gpulint.probe.agent.gradients import EAGER_STEP
-from gpulint.probe.captured import Capture
-from gpulint.probe.deciders import DECIDERS
-from gpulint.probe.records import (
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import (
     Batch,
     Call,
     Copy,
@@ -30,6 +29,7 @@ from gpulint.probe.records import (
     Wait,
     Where,
 )
+from gpulint.probe.verdicts import DECIDERS
 
 PATH = "/p/a.py"
 ROW = 20

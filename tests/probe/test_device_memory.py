@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from gpulint.probe.agent.device_memory import DeviceMemory
-from gpulint.probe.leaks import Growth, leaks
-from gpulint.probe.memory_limits import cpu_limit
-from gpulint.probe.placement_records import Hint, OutOfMemory
-from gpulint.probe.placements import short_device
-from gpulint.probe.records import Sample
+from gpulint.probe.capture.records import Sample
+from gpulint.probe.measures.leaks import Growth, leaks
+from gpulint.probe.measures.memory_limits import cpu_limit
+from gpulint.probe.placement_log.counts import short_device
+from gpulint.probe.placement_log.records import Hint, OutOfMemory
 from tests.probe.logs import parse
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpulint.probe.agent.gradients import EAGER_STEP
-from gpulint.probe.records import Where
+from gpulint.probe.capture.records import Where
 from tests.probe.test_agent import DEVICES, plain, probed, row_of
 
 pytestmark = pytest.mark.tensorflow

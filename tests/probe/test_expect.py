@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import gpulint
-from gpulint.probe.capture import read
-from gpulint.probe.records import Where
-from gpulint.probe.run import Target, command_line
+from gpulint.probe.capture.reader import read
+from gpulint.probe.capture.records import Where
+from gpulint.probe.launch.command import Target, command_line
 from tests.probe.in_process import DEVICES, environment, row_of, said
 
 

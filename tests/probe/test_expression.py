@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpulint.probe.expression import UNITS, Expression, ExpressionError, parse, shown
-from gpulint.probe.metrics import METRICS
+from gpulint.probe.expectations.expression import UNITS, Expression, ExpressionError, parse, shown
+from gpulint.probe.expectations.metrics import METRICS
 
 _ARGUMENTS = {
     "DEVICE": st.sampled_from(["GPU", "GPU:0", "CPU", "CPU:12", "/gpu:1", "/job:worker/task:1/device:GPU:0"]),

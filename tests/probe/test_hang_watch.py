@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.probe.hang_watch import HangWatch
+from gpulint.probe.launch.hang_watch import HangWatch
 
 
 def hangs_after(watch: HangWatch, *, spent: float = 0.0, until: int = 1000, blocked: bool = False) -> int | None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from gpulint.probe.capture import read
-from gpulint.probe.log_summary import MAX_MESSAGES, LogRecords, LogSummary, SharedSummary
-from gpulint.probe.placement_log import MAX_LINE
-from gpulint.probe.recorder import Recorder
+from gpulint.probe.capture.reader import read
+from gpulint.probe.capture.recorder import Recorder
+from gpulint.probe.placement_log.parser import MAX_LINE
+from gpulint.probe.placement_log.summary import MAX_MESSAGES, LogRecords, LogSummary, SharedSummary
 from tests.probe.logs import RECORDINGS
 
 PLACED = b"a/b: (MatMul): /job:localhost/replica:0/task:0/device:CPU:1\n"

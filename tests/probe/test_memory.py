@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpulint.probe.leaks import host_growth, leaks, steps_began
-from gpulint.probe.memory import balance, cards_on, foreign, headroom, held, preallocation
-from gpulint.probe.memory_limits import Place, cpu_limit, places
-from gpulint.probe.records import Card, Sample, Strategy, Variable, Where
-from gpulint.probe.trend import NEEDED
-from gpulint.probe.variable_balance import variable_balance
+from gpulint.probe.capture.records import Card, Sample, Strategy, Variable, Where
+from gpulint.probe.measures.leaks import host_growth, leaks, steps_began
+from gpulint.probe.measures.memory import balance, cards_on, foreign, headroom, held, preallocation
+from gpulint.probe.measures.memory_limits import Place, cpu_limit, places
+from gpulint.probe.measures.trend import NEEDED
+from gpulint.probe.measures.variable_balance import variable_balance
 
 MIB, GIB = 1 << 20, 1 << 30
 BUS = "0000:86:00.0"

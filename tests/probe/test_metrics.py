@@ -8,10 +8,21 @@ from pathlib import Path
 import pytest
 
 from gpulint.probe.agent.gradients import EAGER_STEP
-from gpulint.probe.captured import Capture, Log
-from gpulint.probe.expression import parse
-from gpulint.probe.metrics import METRICS, Measured, Unknown
-from gpulint.probe.records import Card, Copy, Execution, Function, Node, Sample, Steps, Strategy, Variable, Where
+from gpulint.probe.capture.contents import Capture, Log
+from gpulint.probe.capture.records import (
+    Card,
+    Copy,
+    Execution,
+    Function,
+    Node,
+    Sample,
+    Steps,
+    Strategy,
+    Variable,
+    Where,
+)
+from gpulint.probe.expectations.expression import parse
+from gpulint.probe.expectations.metrics import METRICS, Measured, Unknown
 
 HERE = Where("/p/a.py", 3)
 GIB = 1 << 30

@@ -17,9 +17,9 @@ from gpulint.cli.main import main
 from gpulint.cli.options import UserError
 from gpulint.probe.agent.cells import Cells
 from gpulint.probe.agent.places import Places
-from gpulint.probe.records import Where
+from gpulint.probe.capture.records import Where
+from gpulint.probe.launch.command import Target
 from gpulint.probe.report import located, row_in_file
-from gpulint.probe.run import Target
 from gpulint.sources.notebook import read_notebook
 from tests.notebooks import notebook
 

@@ -14,9 +14,8 @@ from typing import Any
 
 import pytest
 
-from gpulint.probe.captured import Capture, Log
-from gpulint.probe.expectation import Expectation, Level, Status
-from gpulint.probe.records import (
+from gpulint.probe.capture.contents import Capture, Log
+from gpulint.probe.capture.records import (
     Call,
     Card,
     Copy,
@@ -30,6 +29,7 @@ from gpulint.probe.records import (
     Variable,
     Where,
 )
+from gpulint.probe.expectations.expectation import Expectation, Level, Status
 from gpulint.probe.report import Report, page
 from gpulint.probe.report.json import content
 from gpulint.probe.report.page import devices

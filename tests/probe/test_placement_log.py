@@ -11,8 +11,8 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from gpulint.probe.placement_log import MAX_LINE, PlacementLogParser
-from gpulint.probe.placement_records import (
+from gpulint.probe.placement_log.parser import MAX_LINE, PlacementLogParser
+from gpulint.probe.placement_log.records import (
     Created,
     Execution,
     Hint,

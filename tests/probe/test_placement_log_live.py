@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
-from gpulint.probe.placement_records import Execution, Placement
-from gpulint.probe.placements import Placements, short_device
+from gpulint.probe.placement_log.counts import Placements, short_device
+from gpulint.probe.placement_log.records import Execution, Placement
 from tests.probe.logs import Outcome, parse
 
 PROGRAM = """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gpulint.probe.placement_records import Execution, Hint, Placement
-from gpulint.probe.placements import Placements, short_device
+from gpulint.probe.placement_log.counts import Placements, short_device
+from gpulint.probe.placement_log.records import Execution, Hint, Placement
 from tests.probe.logs import RECORDINGS, parse
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"

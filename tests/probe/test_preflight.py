@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gpulint.cli import options
-from gpulint.probe.cards import Cards
-from gpulint.probe.preflight import gpus_here, missing_devices
+from gpulint.probe.launch.preflight import gpus_here, missing_devices
+from gpulint.probe.measures.cards import Cards
 from tests.probe.test_cards import FakeCard, FakeNvml
 
 TWO = """import tensorflow as tf

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from gpulint.probe.progress import ProgressLine, describe
-from gpulint.probe.tail import CaptureTail
+from gpulint.probe.launch.capture_tail import CaptureTail
+from gpulint.probe.launch.progress import ProgressLine, describe
 
 
 def append(path: Path, *records: dict[str, Any]) -> None:

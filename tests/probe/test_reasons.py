@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gpulint.probe.captured import Capture
-from gpulint.probe.reasons import HOST_MEMORY, NO_GPU, REQUESTED, is_heavy, kernel_of, reason
-from gpulint.probe.records import Execution, Kernel, Node
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Execution, Kernel, Node
+from gpulint.probe.measures.reasons import HOST_MEMORY, NO_GPU, REQUESTED, is_heavy, kernel_of, reason
 
 WITH_GPU = Capture(physical=("CPU:0", "GPU:0"), logical=("CPU:0", "GPU:0"))
 WITHOUT = Capture(physical=("CPU:0",), logical=("CPU:0", "CPU:1"))

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from gpulint.probe.capture import read
-from gpulint.probe.recorder import Recorder
+from gpulint.probe.capture.reader import read
+from gpulint.probe.capture.recorder import Recorder
 
 
 class TestRecorder:
@@ -51,7 +51,7 @@ class TestRecorder:
         path = str(tmp_path / "run")
         Recorder(path).write("start", version=1)
         program = (
-            "import sys; from gpulint.probe.recorder import Recorder; recorder = Recorder(sys.argv[1])\n"
+            "import sys; from gpulint.probe.capture.recorder import Recorder; recorder = Recorder(sys.argv[1])\n"
             "for number in range(500): recorder.write('host', resident=1, padding='x' * (number * 7 % 3000))"
         )
         others = [subprocess.Popen([sys.executable, "-c", program, path]) for _ in range(2)]

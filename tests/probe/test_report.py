@@ -8,9 +8,9 @@ from collections import Counter
 
 import pytest
 
-from gpulint.probe.captured import Capture
-from gpulint.probe.expectation import Expectation, Level, Status
-from gpulint.probe.records import Execution, Strategy, Variable, Where
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Execution, Strategy, Variable, Where
+from gpulint.probe.expectations.expectation import Expectation, Level, Status
 from gpulint.probe.report import FORMATS, Report, render
 
 HOSTILE = 'a<b>&"\x1b[31m\x00é[bold]\u2028'

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from gpulint.probe.agent.writer import LONGEST, MOST, Writer
-from gpulint.probe.capture import read
-from gpulint.probe.captured import Capture
-from gpulint.probe.records import SourceText
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.reader import read
+from gpulint.probe.capture.records import SourceText
 from gpulint.probe.report.source_text import SourceFile, source_file
 from tests.notebooks import notebook
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpulint.probe.sparkline import sparkline
+from gpulint.probe.report.sparkline import sparkline
 
 FLOATS = st.floats(allow_nan=True, allow_infinity=True)
 

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from gpulint.probe import checks, levels
-from gpulint.probe.captured import Capture, Log
+from gpulint.probe import checks
+from gpulint.probe.capture.contents import Capture, Log
+from gpulint.probe.capture.records import Copy, Execution, Lines, Node, Stated, Where
 from gpulint.probe.checks import simulated
-from gpulint.probe.expectation import Expectation, Level, Run, Status, Wanted
-from gpulint.probe.records import Copy, Execution, Lines, Node, Stated, Where
-from gpulint.probe.verify import STATED, exit_status, verify
-from gpulint.probe.wanted import wanted
+from gpulint.probe.checks.verify import STATED, exit_status, verify
+from gpulint.probe.expectations import levels
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, Wanted
+from gpulint.probe.expectations.requested import wanted
 from gpulint.settings import Settings, SettingsError, load
 
 LINE = Where("/p/a.py", 7)

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from gpulint.probe.captured import Capture
-from gpulint.probe.expectation import Expectation, Level, Status
-from gpulint.probe.records import Happened, Sample, Steps
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Happened, Sample, Steps
+from gpulint.probe.expectations.expectation import Expectation, Level, Status
 from gpulint.probe.report import Report
 from gpulint.probe.report.tensorboard import check_directory, write
 from tests.cli.test_probe import probe

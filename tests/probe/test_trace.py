@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpulint.probe.captured import Capture
-from gpulint.probe.records import (
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import (
     Call,
     Card,
     Copy,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpulint.probe.trend import MOST, NEEDED, Point, trend
+from gpulint.probe.measures.trend import MOST, NEEDED, Point, trend
 
 CASES = 500
 LEAK = 0.05

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from gpulint.linting import pack
 from gpulint.linting.selection import Catalogue
-from gpulint.probe.capture import read
-from gpulint.probe.captured import Capture
-from gpulint.probe.expectation import Expectation, Run
-from gpulint.probe.run import findings_of
-from gpulint.probe.verify import verify
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.reader import read
+from gpulint.probe.checks.verify import verify
+from gpulint.probe.expectations.expectation import Expectation, Run
+from gpulint.probe.expectations.findings import findings_of
 from gpulint.settings import Settings, SettingsFinder
 
 SECONDS = 240

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpulint.doctor.diagnosis import Diagnosis
 from gpulint.doctor.evidence import Evidence
 from gpulint.linting.finding import Severity
-from gpulint.probe.cards import on_bus
+from gpulint.probe.measures.cards import on_bus
 
 _LEAST = 1 << 30
 """Bytes that must be free: below that CUDA's context, cuBLAS and cuDNN leave nothing for a model."""

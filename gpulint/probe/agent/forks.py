@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gpulint.probe.recorder import Recorder
+from gpulint.probe.capture.recorder import Recorder
 
 OTHERS = "other processes"
 """Evidence that is lost where the program is more than one process."""

@@ -25,6 +25,7 @@ from gpulint.probe.agent.inline import Inline
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.kernels import Kernels
 from gpulint.probe.agent.memory_samples import MEASURED, MemoryWriter
+from gpulint.probe.agent.observers import Witnesses
 from gpulint.probe.agent.operations import Operations
 from gpulint.probe.agent.pace import Pace
 from gpulint.probe.agent.placed import PlacedWriter
@@ -35,7 +36,6 @@ from gpulint.probe.agent.simulation.pieces import Unsupported, missing
 from gpulint.probe.agent.steps import Again, Steps
 from gpulint.probe.agent.threads import OWN, watch_threads
 from gpulint.probe.agent.variables import Variables
-from gpulint.probe.agent.witnesses import Witnesses
 from gpulint.probe.agent.writer import Writer
 
 LAST = 2.0

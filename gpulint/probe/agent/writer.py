@@ -8,7 +8,7 @@ import os
 import threading
 
 from gpulint.probe.agent.places import Place
-from gpulint.probe.recorder import Recorder
+from gpulint.probe.capture.recorder import Recorder
 from gpulint.sources.decoding import Undecodable, decode
 
 LONGEST = 200_000

@@ -6,10 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from gpulint.probe.agent.operations import EAGER_COPY
-from gpulint.probe.captured import Capture
-from gpulint.probe.deciders.evidence import MANY, kind_of, of_replicas
-from gpulint.probe.expectation import Expectation, Level, Run, held, violated
-from gpulint.probe.records import Copy, Strategy, Where
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Copy, Strategy, Where
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, held, violated
+from gpulint.probe.verdicts.evidence import MANY, kind_of, of_replicas
 
 _ID = "copies"
 _EXPECTED = "none between devices of one kind"

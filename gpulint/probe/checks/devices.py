@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.probe.expectation import Expectation, Run, held, violated
+from gpulint.probe.expectations.expectation import Expectation, Run, held, violated
 
 _ID = "device-exists"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from gpulint.probe.captured import Capture
-from gpulint.probe.cluster.told import by_value
-from gpulint.probe.expectation import Expectation, Level, Run, held, violated
-from gpulint.probe.records import SEVERAL_WORKERS
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import SEVERAL_WORKERS
+from gpulint.probe.cluster.worker_text import by_value
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, held, violated
 
 _ID = "devices-alike"
 _SUBJECT, _EXPECTED = "devices of each worker", "as many on each"

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from gpulint.probe.agent.gradients import EAGER_STEP
 from gpulint.probe.agent.steps import FEW
-from gpulint.probe.captured import Capture
-from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
-from gpulint.probe.reasons import is_bookkeeping
-from gpulint.probe.records import Steps, Where
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Steps, Where
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, held, undecided, violated
+from gpulint.probe.measures.reasons import is_bookkeeping
 
 _ID = "eager-hot-loop"
 _SUBJECT = "operations that Python runs one by one"

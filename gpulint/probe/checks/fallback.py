@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from gpulint.probe.expectation import Expectation, Run, held, violated
-from gpulint.probe.reasons import NO_KERNEL, has_gpu, is_heavy, reason
-from gpulint.probe.records import Execution, Node, Where
+from gpulint.probe.capture.records import Execution, Node, Where
+from gpulint.probe.expectations.expectation import Expectation, Run, held, violated
+from gpulint.probe.measures.reasons import NO_KERNEL, has_gpu, is_heavy, reason
 
 _ID = "no-cpu-fallback"
 _EXPECTED = "on a GPU"

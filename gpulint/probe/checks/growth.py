@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.probe.captured import Capture
-from gpulint.probe.expectation import Expectation, Run, held, violated
-from gpulint.probe.reasons import has_gpu
-from gpulint.probe.records import Call
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Call
+from gpulint.probe.expectations.expectation import Expectation, Run, held, violated
+from gpulint.probe.measures.reasons import has_gpu
 
 _ID = "growth-set"
 _SETTER = "tf.config.experimental.set_memory_growth"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.probe.captured import Capture
+from gpulint.probe.capture.contents import Capture
 from gpulint.probe.checks.growth import enabled_for
-from gpulint.probe.cluster.told import by_value
-from gpulint.probe.expectation import Expectation, Level, Run, held, violated
+from gpulint.probe.cluster.worker_text import by_value
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, held, violated
 
 _ID = "growth-alike"
 _SUBJECT, _EXPECTED = "memory growth of each worker", "set alike"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
-from gpulint.probe.metrics import is_on
-from gpulint.probe.work import work
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, held, undecided, violated
+from gpulint.probe.expectations.metrics import is_on
+from gpulint.probe.measures.work import work
 
 _ID = "gpu-idle"
 

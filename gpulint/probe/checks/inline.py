@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpulint.knowledge.devices import parse_device
-from gpulint.probe.captured import Capture
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Stated
 from gpulint.probe.checks.stated import NO_GPU, lacks_gpu
-from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
-from gpulint.probe.metrics import SHOWN, is_on, told
-from gpulint.probe.reasons import bound, is_bookkeeping
-from gpulint.probe.records import Stated
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, held, undecided, violated
+from gpulint.probe.expectations.metrics import SHOWN, is_on, told
+from gpulint.probe.measures.reasons import bound, is_bookkeeping
 
 _ON, _TRACES, _COPIES = "expect-on", "expect-traces", "expect-copies"
 

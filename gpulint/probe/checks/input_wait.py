@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
-from gpulint.probe.waiting import HIGH, NEEDED, judge
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, held, undecided, violated
+from gpulint.probe.measures.waiting import HIGH, NEEDED, judge
 
 _ID = "input-wait"
 _SUBJECT = "waiting for input"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from gpulint.probe import leaks, memory, memory_limits
-from gpulint.probe.captured import Capture
-from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
-from gpulint.probe.records import Kept
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Kept
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, held, undecided, violated
+from gpulint.probe.measures import leaks, memory, memory_limits
 
 _LEAK, _HOST, _BALANCE, _HEADROOM = "mem-leak", "host-growth", "mem-balance", "mem-headroom"
 _IDLE, _TAKEN, _FOREIGN = "gpu-idle-held", "mem-preallocated", "mem-foreign"

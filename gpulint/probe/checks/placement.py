@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
-from gpulint.probe.reasons import has_gpu, is_free
-from gpulint.probe.records import Where
+from gpulint.probe.capture.records import Where
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, held, undecided, violated
+from gpulint.probe.measures.reasons import has_gpu, is_free
 
 _ID = "scope-placement"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.linting.finding import Severity
-from gpulint.probe.deciders import DECIDERS
-from gpulint.probe.expectation import Expectation, Level, Run, Status
-from gpulint.probe.records import Where
+from gpulint.probe.capture.records import Where
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status
+from gpulint.probe.verdicts import DECIDERS
 
 _ID = "prediction"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from gpulint.probe.captured import Capture
-from gpulint.probe.cluster.told import by_value
-from gpulint.probe.expectation import Expectation, Level, Run, held, violated
-from gpulint.probe.reasons import is_bookkeeping
-from gpulint.probe.records import Task
-from gpulint.probe.variable_balance import MIRRORED
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Task
+from gpulint.probe.cluster.worker_text import by_value
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, held, violated
+from gpulint.probe.measures.reasons import is_bookkeeping
+from gpulint.probe.measures.variable_balance import MIRRORED
 
 _ID = "replica-balance"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.probe.captured import Capture
-from gpulint.probe.deciders.evidence import MANY
-from gpulint.probe.expectation import Expectation, Level, Run, held, violated
-from gpulint.probe.records import ReplicaRun, Strategy, Where
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import ReplicaRun, Strategy, Where
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, held, violated
+from gpulint.probe.verdicts.evidence import MANY
 
 _INPUTS, _BATCH = "replica-inputs", "replica-batch"
 SMALLEST = 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, held, undecided, violated
 
 _MEMORY = "simulated-memory"
 

@@ -6,9 +6,9 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from gpulint.probe.captured import Capture
-from gpulint.probe.expectation import Expectation, Level, Run, violated
-from gpulint.probe.reasons import is_bookkeeping
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, violated
+from gpulint.probe.measures.reasons import is_bookkeeping
 
 _ID = "sources-disagree"
 _ONEDNN = re.compile(r"^_Mkl(?:Native)?(?=[A-Z])")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from gpulint.probe.captured import Capture
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Strategy
 from gpulint.probe.checks.copies import between_replicas
-from gpulint.probe.expectation import Expectation, Run, Status, held, undecided, violated
-from gpulint.probe.records import Strategy
-from gpulint.probe.variable_balance import variable_balance
-from gpulint.probe.work import work
+from gpulint.probe.expectations.expectation import Expectation, Run, Status, held, undecided, violated
+from gpulint.probe.measures.variable_balance import variable_balance
+from gpulint.probe.measures.work import work
 
 _SPREAD = "strategy-spread"
 _MIRRORED = "variables-mirrored"

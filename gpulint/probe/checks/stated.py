@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.knowledge.devices import parse_device
-from gpulint.probe.captured import Capture
-from gpulint.probe.expectation import Expectation, Level, Run, Source, Status, Wanted, held, undecided, violated
-from gpulint.probe.expression import Bound, Expression, ExpressionError, parse, shown
-from gpulint.probe.metrics import Unknown
-from gpulint.probe.records import Where
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Where
+from gpulint.probe.expectations.expectation import (
+    Expectation,
+    Level,
+    Run,
+    Source,
+    Status,
+    Wanted,
+    held,
+    undecided,
+    violated,
+)
+from gpulint.probe.expectations.expression import Bound, Expression, ExpressionError, parse, shown
+from gpulint.probe.expectations.metrics import Unknown
 
 _ID = "expect"
 

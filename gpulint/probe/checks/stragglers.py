@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gpulint.probe.captured import Capture
-from gpulint.probe.cluster.told import names
-from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
-from gpulint.probe.records import Task
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Task
+from gpulint.probe.cluster.worker_text import names
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, held, undecided, violated
 
 _ID = "straggler"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.probe.captured import Capture
-from gpulint.probe.cluster.told import by_value
-from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
-from gpulint.probe.records import Task
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Task
+from gpulint.probe.cluster.worker_text import by_value
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, held, undecided, violated
 
 _ID = "worker-balance"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.probe.captured import Capture
+from gpulint.probe.capture.contents import Capture
 from gpulint.probe.cluster.folder import tasks_of
-from gpulint.probe.cluster.told import by_value, how_it_ended, last_words, names
-from gpulint.probe.expectation import Expectation, Run, Status, held, undecided, violated
+from gpulint.probe.cluster.worker_text import by_value, how_it_ended, last_words, names
+from gpulint.probe.expectations.expectation import Expectation, Run, Status, held, undecided, violated
 
 _ID = "worker-joined"
 _EXPECTED = "takes training steps"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.probe.captured import Capture
-from gpulint.probe.deciders.evidence import of_replicas
-from gpulint.probe.expectation import Expectation, Level, Run, Status, violated
-from gpulint.probe.records import Where
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Where
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, violated
+from gpulint.probe.verdicts.evidence import of_replicas
 
 _ID = "xla-opaque"
 

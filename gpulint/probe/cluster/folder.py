@@ -7,10 +7,10 @@ import re
 import socket
 from collections.abc import Mapping
 
-from gpulint.probe.capture import CaptureError, read
-from gpulint.probe.captured import Capture, Member
+from gpulint.probe.capture.contents import Capture, Member
+from gpulint.probe.capture.reader import CaptureError, read
+from gpulint.probe.capture.records import Task, Worker
 from gpulint.probe.cluster.identity import TF_CONFIG, file_name, identify, of_tf_config
-from gpulint.probe.records import Task, Worker
 
 _NAME = re.compile(r"capture-(.+)-(\d+)\.jsonl")
 _JOBS = ("chief", "master", "worker", "ps", "evaluator")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from gpulint.probe.records import Task, Worker
+from gpulint.probe.capture.records import Task, Worker
 
 TF_CONFIG = "TF_CONFIG"
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpulint.probe.captured import Capture, Member
-from gpulint.probe.cluster.devices import qualified
-from gpulint.probe.cluster.told import culprits, has_failed, names
-from gpulint.probe.records import Card, Function, Steps, Strategy, Where
+from gpulint.probe.capture.contents import Capture, Member
+from gpulint.probe.capture.device_names import qualified
+from gpulint.probe.capture.records import Card, Function, Steps, Strategy, Where
+from gpulint.probe.cluster.worker_text import culprits, has_failed, names
 
 _Key = tuple[str, "Where | None"]
 

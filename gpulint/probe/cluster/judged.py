@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from gpulint.linting.finding import Finding
-from gpulint.probe.captured import Capture
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Task
 from gpulint.probe.checks import (
     devices_alike,
     growth_alike,
@@ -16,10 +17,9 @@ from gpulint.probe.checks import (
     worker_balance,
     workers_joined,
 )
-from gpulint.probe.cluster.told import SHOWN, by_value, names
-from gpulint.probe.expectation import Expectation, Run, Wanted
-from gpulint.probe.records import Task
-from gpulint.probe.verify import in_order, verify
+from gpulint.probe.checks.verify import in_order, verify
+from gpulint.probe.cluster.worker_text import SHOWN, by_value, names
+from gpulint.probe.expectations.expectation import Expectation, Run, Wanted
 from gpulint.settings import Settings
 
 CHECKS = (

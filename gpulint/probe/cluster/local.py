@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
-from gpulint.probe import launch
-from gpulint.probe.capture import read
-from gpulint.probe.captured import Member
-from gpulint.probe.channel import are_one, standard_error, standard_output
+from gpulint.probe.capture.contents import Member
+from gpulint.probe.capture.reader import read
+from gpulint.probe.capture.records import Task, Worker
 from gpulint.probe.cluster.identity import TF_CONFIG, WORKER, file_name
 from gpulint.probe.cluster.prefixed import Prefixed
-from gpulint.probe.hang_watch import HangWatch
-from gpulint.probe.peers import Ends, Forced
-from gpulint.probe.records import Task, Worker
-from gpulint.probe.relay import Relay
+from gpulint.probe.launch import program as launch
+from gpulint.probe.launch.channel import are_one, standard_error, standard_output
+from gpulint.probe.launch.hang_watch import HangWatch
+from gpulint.probe.launch.peers import Ends, Forced
+from gpulint.probe.launch.signals import Relay
 
 REUSE = "TF_GRPC_REUSE_PORT"
 """With this TensorFlow's servers bind a port that another process of the same user has bound, too (2.16 and 2.21)."""

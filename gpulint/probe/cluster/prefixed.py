@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Mapping
 
-from gpulint.probe.channel import write_all
+from gpulint.probe.launch.channel import write_all
 
 _CHUNK = 1 << 16
 

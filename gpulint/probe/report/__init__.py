@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
-from gpulint.probe.captured import Capture
-from gpulint.probe.expectation import Expectation
-from gpulint.probe.records import Where
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Where
+from gpulint.probe.expectations.expectation import Expectation
 from gpulint.sources.decoding import Undecodable
 from gpulint.sources.notebook import read_notebook
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from gpulint.probe.captured import Capture
-from gpulint.probe.cards import on_bus
-from gpulint.probe.cluster.told import by_value
-from gpulint.probe.expectation import Status
-from gpulint.probe.fallbacks import fallbacks
-from gpulint.probe.memory_limits import places
-from gpulint.probe.records import Card
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Card
+from gpulint.probe.cluster.worker_text import by_value
+from gpulint.probe.expectations.expectation import Status
+from gpulint.probe.measures.cards import on_bus
+from gpulint.probe.measures.fallbacks import fallbacks
+from gpulint.probe.measures.memory_limits import places
+from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.report import Report, workers
-from gpulint.probe.sizes import in_words
 
 SIMULATED = "SIMULATED GPUs: logical CPUs stand for them; speed, NCCL, kernels and real memory are not known"
 MAX_LACKING = 12

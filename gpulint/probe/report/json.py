@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gpulint.probe.captured import Capture
-from gpulint.probe.expectation import Expectation
-from gpulint.probe.fallbacks import fallbacks
-from gpulint.probe.reasons import OPAQUE, reason
-from gpulint.probe.records import Where
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Where
+from gpulint.probe.expectations.expectation import Expectation
+from gpulint.probe.measures.fallbacks import fallbacks
+from gpulint.probe.measures.reasons import OPAQUE, reason
 from gpulint.probe.report import Report, workers
 
 VERSION = 1

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 from collections import Counter
 
 from gpulint.output import xml
-from gpulint.probe.expectation import Expectation, Status
+from gpulint.probe.expectations.expectation import Expectation, Status
 from gpulint.probe.report import Report, row_in_file
 
 

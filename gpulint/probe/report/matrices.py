@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gpulint.probe.captured import Capture, Log
-from gpulint.probe.reasons import is_bookkeeping
+from gpulint.probe.capture.contents import Capture, Log
+from gpulint.probe.measures.reasons import is_bookkeeping
 
 
 @dataclass(frozen=True, slots=True)

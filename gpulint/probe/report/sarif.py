@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpulint.output import sarif
-from gpulint.probe.expectation import Expectation, Status
+from gpulint.probe.expectations.expectation import Expectation, Status
 from gpulint.probe.report import Report, row_in_file
 
 _LEVELS = {Status.FAIL: "error", Status.WARN: "warning"}

@@ -6,7 +6,7 @@ import hashlib
 import os
 from dataclasses import dataclass, replace
 
-from gpulint.probe.captured import Capture
+from gpulint.probe.capture.contents import Capture
 from gpulint.sources.decoding import Undecodable, decode
 from gpulint.sources.notebook import read_notebook
 

@@ -16,11 +16,11 @@ from typing import NamedTuple
 from zlib import crc32
 
 from gpulint.output.escapes import printable
-from gpulint.probe.captured import Capture
-from gpulint.probe.curves import beginning, curves
-from gpulint.probe.expectation import Expectation
-from gpulint.probe.metrics import METRICS, Measured
-from gpulint.probe.records import Steps
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Steps
+from gpulint.probe.expectations.expectation import Expectation
+from gpulint.probe.expectations.metrics import METRICS, Measured
+from gpulint.probe.measures.curves import beginning, curves
 from gpulint.probe.report import Report, located
 from gpulint.probe.report.header import header, verdict
 from gpulint.sources.writing import put

@@ -10,16 +10,16 @@ from rich.markup import escape
 from rich.table import Table
 
 from gpulint.output.escapes import printable
-from gpulint.probe.captured import Capture
-from gpulint.probe.cluster.told import device_name
-from gpulint.probe.curves import curves
-from gpulint.probe.expectation import Expectation, Status
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.cluster.worker_text import device_name
+from gpulint.probe.expectations.expectation import Expectation, Status
+from gpulint.probe.measures.curves import curves
+from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.report import Report, located
 from gpulint.probe.report.header import header, lacking, verdict
 from gpulint.probe.report.matrices import Matrix, logged, operations, variables
+from gpulint.probe.report.sparkline import sparkline
 from gpulint.probe.report.workers import WORKER_COLUMNS
-from gpulint.probe.sizes import in_words
-from gpulint.probe.sparkline import sparkline
 
 WIDTH = 120
 MAX_ROWS = 12

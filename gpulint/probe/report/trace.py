@@ -9,11 +9,11 @@ from typing import Any
 
 import gpulint
 from gpulint.output.escapes import encodable
-from gpulint.probe.curves import Curve, beginning, curves, ending, phases
-from gpulint.probe.records import Call, Copy, Function, Happened, Steps, Strategy, Where
+from gpulint.probe.capture.records import Call, Copy, Function, Happened, Steps, Strategy, Where
+from gpulint.probe.measures.curves import Curve, beginning, curves, ending, phases
+from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.report import Report, located
 from gpulint.probe.report.header import SIMULATED, cards, verdict
-from gpulint.probe.sizes import in_words
 
 PROGRAM = 1
 """Number of the process that stands for the program; devices and cards have the next ones."""

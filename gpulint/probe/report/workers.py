@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gpulint.probe.captured import Capture, Member
+from gpulint.probe.capture.contents import Capture, Member
 from gpulint.probe.checks.stragglers import times_of
-from gpulint.probe.cluster.told import SHOWN, culprits, how_it_ended, last_words
+from gpulint.probe.cluster.worker_text import SHOWN, culprits, how_it_ended, last_words
 from gpulint.probe.report import located
 
 

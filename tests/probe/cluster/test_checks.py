@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from gpulint.probe.captured import Capture, Member
+from gpulint.probe.capture.contents import Capture, Member
+from gpulint.probe.capture.records import Call, Node, ReplicaRun, Strategy, Task, Variable, Worker
+from gpulint.probe.checks.verify import exit_status, verify
 from gpulint.probe.cluster.joined import joined
 from gpulint.probe.cluster.judged import CHECKS, merged, verify_all
-from gpulint.probe.expectation import Expectation, Level, Run, Status, Wanted, held, violated
-from gpulint.probe.records import Call, Node, ReplicaRun, Strategy, Task, Variable, Worker
-from gpulint.probe.verify import exit_status, verify
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, Wanted, held, violated
 from gpulint.settings import Settings
 from tests.probe.cluster.clusters import LINE, members, worker
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from gpulint.probe.captured import Capture
-from gpulint.probe.records import Steps, Where
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Steps, Where
+from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.report import Report
 from gpulint.probe.report.header import cards, lacking
 from gpulint.probe.report.matrices import Matrix, logged, operations, variables
@@ -16,7 +17,6 @@ from gpulint.probe.report.page.markup import Child, tag
 from gpulint.probe.report.page.parts import chip, code, link, matrix, table
 from gpulint.probe.report.page.places import Places
 from gpulint.probe.report.workers import WORKER_COLUMNS
-from gpulint.probe.sizes import in_words
 
 
 def section(report: Report, places: Places) -> Iterator[Child]:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gpulint.probe.curves import beginning
+from gpulint.probe.measures.curves import beginning
 from gpulint.probe.report import Report
 from gpulint.probe.report.page.markup import Child, tag
 from gpulint.probe.report.page.parts import code, link, table

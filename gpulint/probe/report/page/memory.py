@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from xml.etree.ElementTree import Element
 
-from gpulint.probe.curves import Curve, Points, Span, curves, phases
+from gpulint.probe.measures.curves import Curve, Points, Span, curves, phases
+from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.report import Report
 from gpulint.probe.report.page.markup import Child, tag
-from gpulint.probe.sizes import in_words
 
 WIDTH, HEIGHT = 1000, 200
 """Of a drawing, which is stretched to the width of the page; what is written stands beside it."""

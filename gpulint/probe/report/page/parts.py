@@ -6,8 +6,8 @@ import zlib
 from collections.abc import Iterable, Sequence, Set
 from xml.etree.ElementTree import Element
 
-from gpulint.probe.expectation import Status
-from gpulint.probe.records import Where
+from gpulint.probe.capture.records import Where
+from gpulint.probe.expectations.expectation import Status
 from gpulint.probe.report.matrices import Matrix
 from gpulint.probe.report.page.markup import Child, tag
 from gpulint.probe.report.page.places import Places

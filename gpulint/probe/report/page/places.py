@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from gpulint.probe.expectation import Expectation, Status
-from gpulint.probe.reasons import is_bookkeeping
-from gpulint.probe.records import Where
+from gpulint.probe.capture.records import Where
+from gpulint.probe.expectations.expectation import Expectation, Status
+from gpulint.probe.measures.reasons import is_bookkeeping
 from gpulint.probe.report import Report, located
 from gpulint.sources.notebook import SUFFIX
 

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from gpulint.probe.expectation import Expectation, Status
-from gpulint.probe.records import Where
+from gpulint.probe.capture.records import Where
+from gpulint.probe.expectations.expectation import Expectation, Status
 from gpulint.probe.report import Report
 from gpulint.probe.report.page.highlight import highlighted
 from gpulint.probe.report.page.markup import Child, tag

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from xml.etree.ElementTree import Element
 
-from gpulint.probe.expectation import Expectation, Status
+from gpulint.probe.expectations.expectation import Expectation, Status
 from gpulint.probe.report import Report
 from gpulint.probe.report.header import ending
 from gpulint.probe.report.page.markup import Child, tag

@@ -1,0 +1,343 @@
+"""What can be asked of a run: every metric of `--expect`, once.
+
+Read by the parser of expectations, by the check that measures them, and by docs/expectations.md.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from gpulint.knowledge.devices import parse_device
+from gpulint.probe.agent.gradients import EAGER_STEP
+from gpulint.probe.agent.operations import EAGER_COPY
+from gpulint.probe.agent.session import BEFORE
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.reader import MEASURED
+from gpulint.probe.capture.records import Copy
+from gpulint.probe.checks.simulated import REASON
+from gpulint.probe.measures import memory, memory_limits
+from gpulint.probe.measures.reasons import PIPELINE, is_bookkeeping, is_bound
+from gpulint.probe.measures.work import work
+
+Kind = Literal["share", "bytes", "seconds", "number"]
+"""What a metric is measured in."""
+
+SHOWN = 3
+"""Rows of evidence."""
+
+
+class Measured(NamedTuple):
+    """What a run has, with what that is made of."""
+
+    value: float
+    """Shares from 0 to 1, bytes, seconds or a number."""
+    evidence: tuple[str, ...] = ()
+
+
+class Unknown(NamedTuple):
+    """Why a run does not say it."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """Something to be measured. `argument` is what stands in its brackets, "" for none; `optional` where it may be
+    left out."""
+
+    name: str
+    kind: Kind
+    help: str
+    measure: Callable[[Capture, str], Measured | Unknown]
+    argument: Literal["", "DEVICE", "FUNCTION"] = ""
+    optional: bool = False
+
+    @property
+    def form(self) -> str:
+        """How it is written: `memory.peak[DEVICE]`."""
+        return f"{self.name}[{self.argument}]" if self.argument else self.name
+
+
+def is_on(device: str, wanted: str) -> bool:
+    """Whether a device is a wanted one: `GPU` is any GPU, `GPU:1` that one; other spellings of TensorFlow's count,
+    too."""
+    here, there = parse_device(device), parse_device(wanted)
+    if here is None or there is None:
+        return device == wanted
+    return (
+        here.type == there.type
+        and (there.index is None or here.index == there.index)
+        and (not there.job or here.job == there.job)
+        and (there.task is None or here.task == there.task)
+    )
+
+
+def told(counts: Counter[tuple[str, str]]) -> tuple[str, ...]:
+    """The most frequent of (what, device), as evidence."""
+    return tuple(f"{what} on {device}, {count} times" for (what, device), count in counts.most_common(SHOWN))
+
+
+def _operations(capture: Capture, wanted: str) -> Measured | Unknown:
+    placed = _placed(capture)
+    if isinstance(placed, Unknown):
+        return placed
+    device = parse_device(wanted)
+    leaves_bound = device is not None and device.is_gpu
+    counted: Counter[tuple[str, str]] = Counter()
+    for one, count in placed.items():
+        if one.device and not one.is_feed and not is_bookkeeping(one.op) and not (one.is_bound and leaves_bound):
+            counted[one.op, one.device] += count
+    total = counted.total()
+    if not total:
+        return Unknown("no operation was seen that could be elsewhere")
+    elsewhere = Counter({key: count for key, count in counted.items() if not is_on(key[1], wanted)})
+    there = total - elsewhere.total()
+    return Measured(there / total, (f"{there} of {total} there", *told(elsewhere)))
+
+
+class _Placed(NamedTuple):
+    """Something that ran; `is_bound`: on the host, where it has to be; `is_feed`: a strategy divides its input so."""
+
+    op: str
+    device: str
+    is_bound: bool
+    is_feed: bool = False
+
+
+def _placed(capture: Capture) -> Counter[_Placed] | Unknown:
+    """All that ran. A function that XLA compiles is one operation; of others without a graph nothing is known, and so
+    nothing of the whole."""
+    counts: Counter[_Placed] = Counter()
+    for ran, count in capture.executions.items():
+        counts[_Placed(ran.op, ran.device, is_bound(ran, capture), ran.part == PIPELINE)] += count
+    for node, count in capture.nodes.items():
+        counts[_Placed(node.op, node.assigned, is_bound(node, capture))] += count
+    for function in capture.functions.values():
+        if function.jit and not function.graph:
+            counts[_Placed(f"`{function.name}`, compiled by XLA", function.device, False)] += 1
+    unseen = [function.name for function in capture.functions.values() if not (function.jit or function.graph)]
+    return Unknown(_no_graph(unseen)) if unseen else counts or _logged(capture)
+
+
+def _no_graph(functions: list[str]) -> str:
+    return f"no graph was seen of `{'`, `'.join(sorted(functions)[:SHOWN])}`"
+
+
+def _logged(capture: Capture) -> Counter[_Placed]:
+    """What the placement log says, where there is nothing better: that of one stream, as most is printed on both."""
+    streams = [log.placed + log.ran for log in capture.logs.values()]
+    most = max(streams, key=lambda one: one.total(), default=Counter())
+    return Counter({_Placed(op, device, False): count for (op, device), count in most.items()})
+
+
+def _variables(capture: Capture, wanted: str) -> Measured | Unknown:
+    sizes: Counter[tuple[str, str]] = Counter()
+    for one in capture.variables:
+        sizes[one.name, one.device] += one.bytes
+    if not sizes.total():
+        return Unknown("no variable was seen")
+    elsewhere = Counter({key: size for key, size in sizes.items() if not is_on(key[1], wanted)})
+    evidence = tuple(f"{name} ({size:,} bytes) on {device}" for (name, device), size in elsewhere.most_common(SHOWN))
+    return Measured(1 - elsewhere.total() / sizes.total(), evidence)
+
+
+def _peak(capture: Capture, wanted: str) -> Measured | Unknown:
+    peaks: dict[str, int] = {}
+    for sample in capture.memory:
+        for device, sizes in sample.devices.items():
+            if not wanted or is_on(device, wanted):
+                peaks[device] = max(peaks.get(device, 0), *sizes)
+    if not peaks:
+        return Unknown(f"no memory is known of {wanted}" if wanted else "no memory of a device is known")
+    if not any(peaks.values()):
+        return Unknown("nothing was counted: oneDNN's allocator leaves tensors below 256 KiB out")
+    return Measured(max(peaks.values()), tuple(f"{device}: {size:,} bytes" for device, size in sorted(peaks.items())))
+
+
+def _host(capture: Capture, _: str) -> Measured | Unknown:
+    sizes = [size for _, size in capture.resident]
+    return Measured(max(sizes)) if sizes else Unknown("the program's memory was not sampled")
+
+
+def _utilisation(capture: Capture, wanted: str) -> Measured | Unknown:
+    messages = (message for log in capture.logs.values() for message in log.messages)
+    known = {
+        device: memory.utilisation(capture.memory, memory.cards_on(place.bus, capture.cards))
+        for device, place in memory_limits.places(messages).items()
+        if is_on(device, wanted)
+    }
+    shares = {device: share for device, share in known.items() if share is not None}
+    if not shares or len(shares) < len(known):
+        return Unknown(f"{memory.UTILISATION_NEEDED} samples of the card during the steps are needed")
+    return Measured(min(shares.values()), tuple(f"{device}: {share:.0%}" for device, share in shares.items()))
+
+
+def _traces(capture: Capture, wanted: str) -> Measured | Unknown:
+    found = [one for one in capture.functions.values() if not wanted or one.name == wanted]
+    if not capture.functions:
+        return Unknown("no `tf.function` was run")
+    if not found:
+        return Unknown(
+            f"no function `{wanted}` was run, but `{'`, `'.join(one.name for one in capture.functions.values())}`"
+        )
+    most = sorted(found, key=lambda one: -one.traces)
+    return Measured(most[0].traces, tuple(f"`{one.name}`: {one.traces}" for one in most[:SHOWN]))
+
+
+def _copies(capture: Capture, _: str) -> Measured | Unknown:
+    unseen = [function.name for function in capture.functions.values() if not function.graph]
+    if unseen:
+        return Unknown(_no_graph(unseen))
+    if not capture.functions:
+        return Unknown("no `tf.function` was run")
+    pairs = _pairs(capture, lambda copy: copy.op != EAGER_COPY)
+    return Measured(pairs.total(), _ways(pairs))
+
+
+def _copies_per_step(capture: Capture, _: str) -> Measured | Unknown:
+    """A graph is that of one trace, and a step runs one of them."""
+    names = {name for name, _ in capture.steps}
+    if EAGER_STEP in names:
+        return Unknown("steps that run eagerly do not say which copies are theirs")
+    functions = [one for one in capture.functions.values() if one.name in names]
+    if not functions:
+        return Unknown("no training step was seen")
+    if unseen := [one.name for one in functions if not one.graph]:
+        return Unknown(_no_graph(unseen))
+    pairs = _pairs(capture, lambda copy: copy.in_step)
+    return Measured(pairs.total() / sum(one.traces for one in functions), _ways(pairs))
+
+
+def _pairs(capture: Capture, is_meant: Callable[[Copy], bool]) -> Counter[tuple[str, str]]:
+    """(from, to) → how many copies."""
+    pairs: Counter[tuple[str, str]] = Counter()
+    for copy, count in capture.copies.items():
+        if is_meant(copy):
+            pairs[copy.source, copy.target] += count
+    return pairs
+
+
+def _ways(pairs: Counter[tuple[str, str]]) -> tuple[str, ...]:
+    return tuple(f"{count} from {source} to {target}" for (source, target), count in pairs.most_common(SHOWN))
+
+
+def _eager(capture: Capture, _: str) -> Measured | Unknown:
+    if not capture.tensorflow:
+        return Unknown("TensorFlow was not seen")
+    ran = Counter[str]()
+    for (_phase, op), count in capture.eager.items():
+        if not is_bookkeeping(op):
+            ran[op] += count
+    return Measured(ran.total(), _often(ran))
+
+
+def _eager_per_step(capture: Capture, _: str) -> Measured | Unknown:
+    taken = capture.taken[MEASURED]
+    if not taken:
+        return Unknown("no training step was seen after the warm-up")
+    ran = Counter[str]()
+    for (phase, op), count in capture.eager.items():
+        if phase == MEASURED and not is_bookkeeping(op):
+            ran[op] += count
+    return Measured(ran.total() / taken, _often(ran))
+
+
+def _often(ran: Counter[str]) -> tuple[str, ...]:
+    return tuple(f"{op}, {count} times" for op, count in ran.most_common(SHOWN))
+
+
+def _replicas(capture: Capture, _: str) -> Measured | Unknown:
+    if not capture.tensorflow:
+        return Unknown("TensorFlow was not seen")
+    if not capture.strategies and _began_late(capture):
+        return Unknown("strategies that were made before the watching began are not seen")
+    if not capture.strategies:
+        return Measured(1, ("no strategy was made",))
+    most = max(capture.strategies, key=lambda one: one.replicas)
+    return Measured(most.replicas, (f"{most.cls} on {', '.join(most.devices)}",))
+
+
+def _steps(capture: Capture, _: str) -> Measured | Unknown:
+    if not capture.tensorflow:
+        return Unknown("TensorFlow was not seen")
+    if _began_late(capture) and not all(function.graph for function in capture.functions.values()):
+        return Unknown("a function that was traced before the watching began may be a training step")
+    return Measured(capture.taken.total())
+
+
+def _began_late(capture: Capture) -> bool:
+    return any(evidence == BEFORE for evidence, _ in capture.lost)
+
+
+def _step_mean(capture: Capture, _: str) -> Measured | Unknown:
+    if capture.simulated:
+        return Unknown(REASON)
+    taken = sum(one.taken for one in capture.steps.values())
+    if taken < 2:
+        return Unknown("fewer than two training steps were seen")
+    return Measured(sum(one.seconds for one in capture.steps.values()) / taken)
+
+
+def _seconds(capture: Capture, _: str) -> Measured | Unknown:
+    return Measured(capture.seconds) if "seconds" in capture.end else Unknown("nobody saw its end")
+
+
+def _devices(kind: str) -> Callable[[Capture, str], Measured | Unknown]:
+    def count(capture: Capture, _: str) -> Measured | Unknown:
+        if not capture.logical:
+            return Unknown("TensorFlow's devices were not seen")
+        return Measured(sum(is_on(device, kind) for device in capture.logical), (", ".join(capture.logical),))
+
+    return count
+
+
+def _idle(capture: Capture, _: str) -> Measured | Unknown:
+    if not capture.logical:
+        return Unknown("TensorFlow's devices were not seen")
+    gpus = [device for device in capture.logical if is_on(device, "GPU")]
+    if not gpus:
+        return Unknown("TensorFlow has no GPU")
+    done = work(capture)
+    idle = [device for device in gpus if not done.by_device[device]]
+    if idle and done.unseen:
+        return Unknown(_no_graph(list(done.unseen)))
+    if not done.steps and not done.by_device:
+        return Unknown("no training step was seen")
+    return Measured(len(idle), (", ".join(idle),) if idle else ())
+
+
+def _of(
+    kind: str, measure: Callable[[Capture, str], Measured | Unknown]
+) -> Callable[[Capture, str], Measured | Unknown]:
+    return lambda capture, _: measure(capture, kind)
+
+
+METRICS = (
+    Metric("ops.on", "share", "Share of the operations that could be elsewhere.", _operations, "DEVICE"),
+    Metric("ops.on_gpu", "share", "The same as `ops.on[GPU]`.", _of("GPU", _operations)),
+    Metric("ops.on_cpu", "share", "The same as `ops.on[CPU]`.", _of("CPU", _operations)),
+    Metric("variables.on", "share", "Share of the bytes of variables.", _variables, "DEVICE"),
+    Metric("variables.on_gpu", "share", "The same as `variables.on[GPU]`.", _of("GPU", _variables)),
+    Metric("variables.on_cpu", "share", "The same as `variables.on[CPU]`.", _of("CPU", _variables)),
+    Metric("memory.peak", "bytes", "Most that TensorFlow had in use on a device.", _peak, "DEVICE", optional=True),
+    Metric("memory.host.peak", "bytes", "Most memory of the program and its children.", _host),
+    Metric("utilisation", "share", "Mean utilisation of the card during the steps.", _utilisation, "DEVICE"),
+    Metric("traces", "number", "How often a `tf.function` was traced.", _traces, "FUNCTION"),
+    Metric("traces.max", "number", "How often the function that was traced most was traced.", _of("", _traces)),
+    Metric("copies.in_graphs", "number", "Transfers between devices in the graphs that were run.", _copies),
+    Metric("copies.per_step", "number", "Those of them that a training step makes, in the mean.", _copies_per_step),
+    Metric("eager_ops", "number", "Operations that ran one by one, bookkeeping left out.", _eager),
+    Metric("eager_ops.per_step", "number", "The same for each training step after the warm-up.", _eager_per_step),
+    Metric("replicas", "number", "Replicas of the largest strategy; 1 without one.", _replicas),
+    Metric("steps", "number", "Training steps, those of the warm-up with them.", _steps),
+    Metric("step.mean", "seconds", "Mean time from one training step to the next.", _step_mean),
+    Metric("seconds", "seconds", "How long the program ran.", _seconds),
+    Metric("devices.gpu", "number", "GPUs that TensorFlow has.", _devices("GPU")),
+    Metric("devices.cpu", "number", "CPUs that TensorFlow has: logical ones count.", _devices("CPU")),
+    Metric("devices.gpu.idle", "number", "GPUs that TensorFlow has and that did nothing in training steps.", _idle),
+)  # fmt: skip
+
+BY_NAME = {metric.name: metric for metric in METRICS}

@@ -1,0 +1,1 @@
+"""What can be computed from a capture: memory, leaks, waiting for input, balance, and why operations ran on the CPU."""

@@ -1,0 +1,60 @@
+"""Whether a mirrored strategy has all variables on each of its devices. Sizes are bytes."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from gpulint.probe.capture.records import Strategy, Variable
+from gpulint.probe.measures.memory import Verdict
+
+MIRRORED = frozenset({"MirroredStrategy", "MultiWorkerMirroredStrategy", "CollectiveAllReduceStrategy"})
+"""Strategies that keep a copy of each variable on every replica's device."""
+
+_REPLICA = re.compile(r"/replica_\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class VariableBalance:
+    """The bytes of variables on each device of a mirrored strategy, which must be the same."""
+
+    strategy: Strategy
+    verdict: Verdict
+    reason: str
+    sizes: dict[str, int]
+    uneven: tuple[Variable, ...]
+    """One of each variable that some device has not, or has in other size."""
+
+    threshold = 0
+
+
+def variable_balance(strategy: Strategy, variables: Iterable[Variable]) -> VariableBalance | None:
+    """Whether a mirrored strategy has every variable on each of its devices. None for other strategies.
+
+    Scalars are counters and rates, which Keras makes for itself on one device, when it saves a model.
+    """
+    if strategy.cls not in MIRRORED or len(strategy.devices) < 2:
+        return None
+    sizes = dict.fromkeys(strategy.devices, 0)
+    own = [one for one in variables if one.device in sizes]
+    for variable in own:
+        sizes[variable.device] += variable.bytes
+    if not own:
+        return VariableBalance(strategy, "inconclusive", "no variable was seen on its devices", sizes, ())
+    alone = tuple(uneven(own, strategy.devices))
+    return VariableBalance(strategy, "fail" if alone else "pass", "", sizes, alone)
+
+
+def uneven(variables: Iterable[Variable], devices: Sequence[str]) -> list[Variable]:
+    """One of each variable, but scalars, that some device has not, or has in other size or number."""
+    groups: defaultdict[str, list[Variable]] = defaultdict(list)
+    for variable in variables:
+        groups[_REPLICA.sub("", variable.name)].append(variable)
+    found: list[Variable] = []
+    for group in groups.values():
+        by_device = [Counter(one.bytes for one in group if one.device == device) for device in devices]
+        if group[0].shape and any(counts != by_device[0] for counts in by_device):
+            found.append(group[0])
+    return found

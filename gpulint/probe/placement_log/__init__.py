@@ -1,0 +1,1 @@
+"""What TensorFlow prints about devices, as records."""
