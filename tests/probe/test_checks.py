@@ -23,6 +23,7 @@ from gpulint.probe.capture.records import (
     Node,
     ReplicaRun,
     Sample,
+    Split,
     Steps,
     Strategy,
     Variable,
@@ -429,6 +430,22 @@ def test_work_on_the_host_beside_a_gpu_is_found_unless_there_is_a_reason(
 
 def test_without_a_gpu_nothing_falls_back() -> None:
     assert "no-cpu-fallback" not in said(Capture(logical=("CPU:0",), executions=ran("MatMul", "", "CPU:0")))
+
+
+TWO = Strategy(1, "MirroredStrategy", ("CPU:0", "CPU:1"), 2, MADE)
+
+
+def of_batches(*splits: tuple[tuple[int, ...], int]) -> tuple[Status, str]:
+    capture = Capture(strategies=[TWO], splits=Counter({Split(USED, sizes): count for sizes, count in splits}))
+    found = one_of(capture, "replica-batch")
+    return found.status, found.observed
+
+
+def test_a_replica_without_elements_is_found() -> None:
+    assert of_batches(((32, 32), 50), ((1, 0), 5)) == (Status.WARN, "replica 1 got 0 of 1 in 5 of 55 steps")
+    assert of_batches(((32, 32), 50)) == (Status.PASS, "32 of 64 for each")
+    assert of_batches(((3, 3, 3, 3), 50), ((3, 3, 3, 1), 5)) == (Status.PASS, "3 of 12 for each in 50 of 55 steps")
+    assert of_batches(((1, 1), 50)) == (Status.WARN, "1 of 2 for each")
 
 
 COPY = Copy("_Send", "CPU:1", "CPU:0", USED, "AddV2", "", 256, in_step=True, mixed=True)

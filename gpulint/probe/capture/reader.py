@@ -29,6 +29,7 @@ from gpulint.probe.capture.records import (
     ReplicaRun,
     Sample,
     SourceText,
+    Split,
     Stated,
     Steps,
     Strategy,
@@ -196,6 +197,11 @@ def _runs(capture: Capture, record: dict[str, Any], files: _Files) -> None:
 
 def _batch(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.batches.append(Batch(_where(record["where"]), record["size"]))
+
+
+def _splits(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, sizes, count in record["rows"]:
+        capture.splits[Split(_place(files, file, row), tuple(map(int, sizes)))] += count
 
 
 def _input(capture: Capture, record: dict[str, Any], files: _Files) -> None:
@@ -375,6 +381,7 @@ _HANDLERS = {
     "inner": _inner,
     "runs": _runs,
     "batch": _batch,
+    "splits": _splits,
     "input": _input,
     "reads": _reads,
     "models": _models,

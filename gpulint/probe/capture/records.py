@@ -323,6 +323,13 @@ class Batch(NamedTuple):
     size: int
 
 
+class Split(NamedTuple):
+    """A batch of a distributed dataset, at the loop that reads it: the elements of each replica of this process."""
+
+    where: Where | None
+    sizes: tuple[int, ...]
+
+
 class Wait(NamedTuple):
     """What a loop over a dataset spent waiting for `elements`, of so many seconds, and the training steps meanwhile."""
 
