@@ -23,6 +23,7 @@ from gpulint.probe.capture.records import (
     Node,
     ReplicaRun,
     Sample,
+    Split,
     Steps,
     Strategy,
     Variable,
@@ -62,17 +63,19 @@ def said(capture: Capture, *findings: Finding) -> dict[str, tuple[Status, str]]:
     return {one.id: (one.status, one.code) for one in verify(Run(capture, findings))}
 
 
-def spread(*variables: Variable, ops: Counter[Execution] | None = None) -> Capture:
-    both = ran("MatMul", "", "CPU:0") + ran("MatMul", "", "CPU:1")
-    return Capture(strategies=[MIRRORED], variables=list(variables), executions=both if ops is None else ops)
+def stepped(taken: int, name: str = "step") -> dict[tuple[str, Where | None], Steps]:
+    return {(name, USED): Steps(name, USED, taken, 1.0, 0.1)}
+
+
+def spread(*variables: Variable, busy: tuple[str, ...] = ("CPU:0", "CPU:1")) -> Capture:
+    nodes = Counter({Node(USED, "MatMul", "", device, "", part="step"): 1 for device in busy})
+    return Capture(strategies=[MIRRORED], variables=list(variables), nodes=nodes, steps=stepped(9))
 
 
 def test_variables_on_every_replica_hold() -> None:
     found = said(spread(variable("CPU:0"), variable("CPU:1")))
-    assert found == {
-        "strategy-spread": (Status.PASS, ""),
-        "variables-mirrored": (Status.PASS, ""),
-    }
+    assert found["strategy-spread"] == (Status.PASS, "")
+    assert found["variables-mirrored"] == (Status.PASS, "")
 
 
 def test_a_variable_of_one_replica_that_another_uses_is_found_where_it_was_made() -> None:
@@ -97,7 +100,61 @@ def test_counters_of_one_replica_are_no_sign_of_a_missing_scope() -> None:
 
 
 def test_a_replica_without_work_is_found() -> None:
-    assert said(spread(ops=ran("MatMul", "", "CPU:0")))["strategy-spread"] == (Status.FAIL, "GPU201")
+    assert said(spread(busy=("CPU:0",)))["strategy-spread"] == (Status.FAIL, "GPU201")
+
+
+def test_initialising_variables_is_no_work_of_a_replica() -> None:
+    capture = spread(busy=("CPU:0",))
+    capture.executions += ran("StatelessRandomUniformV2", "CPU:1", "CPU:1")
+    capture.nodes[Node(MADE, "RandomUniform", "", "CPU:1", "", part="initialisation")] = 14
+    assert said(capture)["strategy-spread"] == (Status.FAIL, "GPU201")
+    capture.steps = {}
+    capture.nodes = Counter()
+    assert said(capture)["strategy-spread"] == (Status.INCONCLUSIVE, "")
+
+
+def test_eager_steps_are_work_of_the_devices_that_ran_them_since_the_first() -> None:
+    capture = spread(busy=())
+    capture.steps = stepped(9, EAGER_STEP)
+    capture.executions = ran("MatMul", "", "CPU:0") + ran("MatMul", "", "CPU:1")
+    assert said(capture)["strategy-spread"] == (Status.FAIL, "GPU203")
+    capture.running = ran("MatMul", "", "CPU:0") + ran("MatMul", "", "CPU:1")
+    assert said(capture)["strategy-spread"] == (Status.PASS, "")
+
+
+def test_a_function_without_a_graph_may_have_worked_anywhere() -> None:
+    capture = spread(busy=("CPU:0",))
+    capture.functions["step", USED] = Function("step", USED, 1, True, "CPU:0", graph=False)
+    assert said(capture)["strategy-spread"] == (Status.INCONCLUSIVE, "")
+
+
+@pytest.mark.parametrize(
+    ("gpus", "busy", "status"),
+    [
+        (2, ("GPU:0", "GPU:1"), Status.PASS),
+        (4, ("GPU:0",), Status.WARN),
+        (1, ("CPU:0",), Status.FAIL),
+        (0, ("CPU:0",), None),
+    ],
+)
+def test_gpus_that_do_nothing_in_steps_are_found(gpus: int, busy: tuple[str, ...], status: Status | None) -> None:
+    capture = Capture(logical=("CPU:0", *(f"GPU:{index}" for index in range(gpus))), steps=stepped(9))
+    capture.executions = ran("StatelessRandomUniformV2", "GPU:1", "GPU:1")
+    capture.nodes = Counter({Node(USED, "MatMul", "", device, "", part="step"): 1 for device in busy})
+    found = said(capture).get("gpu-idle")
+    assert (found[0] if found else None) is status
+
+
+def test_a_call_of_what_xla_compiles_is_work_of_its_device() -> None:
+    capture = Capture(logical=("CPU:0", "GPU:0"), steps=stepped(9))
+    capture.nodes = Counter({Node(None, "StatefulPartitionedCall", "", "GPU:0", "", part="step"): 1})
+    assert said(capture)["gpu-idle"] == (Status.PASS, "")
+
+
+def test_idle_gpus_that_a_finding_explains_are_told_of_once() -> None:
+    capture = Capture(logical=("CPU:0", "GPU:0", "GPU:1"), steps=stepped(9))
+    capture.nodes = Counter({Node(USED, "MatMul", "GPU:0", "GPU:0", "", part="step"): 1})
+    assert "gpu-idle" not in said(capture, finding("GPU101", USED.row))
 
 
 def test_replicas_that_share_a_device_are_no_evidence() -> None:
@@ -375,6 +432,22 @@ def test_without_a_gpu_nothing_falls_back() -> None:
     assert "no-cpu-fallback" not in said(Capture(logical=("CPU:0",), executions=ran("MatMul", "", "CPU:0")))
 
 
+TWO = Strategy(1, "MirroredStrategy", ("CPU:0", "CPU:1"), 2, MADE)
+
+
+def of_batches(*splits: tuple[tuple[int, ...], int]) -> tuple[Status, str]:
+    capture = Capture(strategies=[TWO], splits=Counter({Split(USED, sizes): count for sizes, count in splits}))
+    found = one_of(capture, "replica-batch")
+    return found.status, found.observed
+
+
+def test_a_replica_without_elements_is_found() -> None:
+    assert of_batches(((32, 32), 50), ((1, 0), 5)) == (Status.WARN, "replica 1 got 0 of 1 in 5 of 55 steps")
+    assert of_batches(((32, 32), 50)) == (Status.PASS, "32 of 64 for each")
+    assert of_batches(((3, 3, 3, 3), 50), ((3, 3, 3, 1), 5)) == (Status.PASS, "3 of 12 for each in 50 of 55 steps")
+    assert of_batches(((1, 1), 50)) == (Status.WARN, "1 of 2 for each")
+
+
 COPY = Copy("_Send", "CPU:1", "CPU:0", USED, "AddV2", "", 256, in_step=True, mixed=True)
 
 
@@ -395,12 +468,30 @@ def test_copies_of_a_step_that_nobody_asked_for_are_found(copy: Copy, count: int
     assert (found[0] if found else None) is status
 
 
-def test_copies_of_a_strategy_are_its_own() -> None:
-    assert "copies" not in said(Capture(copies=Counter({COPY: 1}), strategies=[MIRRORED]))
+@pytest.mark.parametrize(
+    ("copy", "status"),
+    [
+        (COPY._replace(requested="CPU:0"), Status.WARN),
+        (COPY._replace(requested="CPU:0", mixed=False), Status.WARN),
+        (COPY._replace(requested="CPU:0", reduces=True), Status.PASS),
+        (COPY, Status.PASS),
+        (COPY._replace(requested="CPU:0", in_step=False), None),
+    ],
+)
+def test_copies_between_replicas_are_found_but_for_the_strategys_own(copy: Copy, status: Status | None) -> None:
+    found = said(Capture(copies=Counter({copy: 1}), strategies=[MIRRORED])).get("copies")
+    assert (found[0] if found else None) is status
 
 
-def stepped(taken: int, name: str = "step") -> dict[tuple[str, Where | None], Steps]:
-    return {(name, USED): Steps(name, USED, taken, 1.0, 0.1)}
+def test_a_variable_outside_the_scope_that_replicas_read_is_no_equal_share() -> None:
+    capture = spread(variable("CPU:0"), variable("CPU:1"), variable("CPU:1", 5 << 20, USED, "table"))
+    capture.copies[COPY._replace(requested="CPU:0", bytes=5 << 20)] = 1
+    (broken,) = [one for one in verify(Run(capture)) if one.status is Status.FAIL]
+    assert (broken.id, broken.code, broken.where) == ("variables-mirrored", "GPU201", USED)
+    assert broken.evidence == (
+        "table (5,242,880 bytes) only on CPU:1",
+        "5,242,880 bytes from CPU:1 to CPU:0 in each step",
+    )
 
 
 @pytest.mark.parametrize(
@@ -409,7 +500,13 @@ def stepped(taken: int, name: str = "step") -> dict[tuple[str, Where | None], St
         (Wait(100, 3.0, 10.0, 100), Status.WARN, "30% of the time, 30.0 ms for each of 100 elements"),
         (Wait(100, 1.0, 10.0, 100), Status.PASS, "10% of the time, moderate, 10.0 ms for each of 100 elements"),
         (Wait(100, 0.1, 10.0, 100), Status.PASS, "1% of the time, 1.0 ms for each of 100 elements"),
-        (Wait(100, 0.03, 0.1, 100), Status.PASS, "30% of the time, 0.3 ms for each of 100 elements"),
+        (Wait(100, 0.3, 0.44, 100), Status.WARN, "68% of the time, 3.0 ms for each of 100 elements"),
+        (
+            Wait(100, 0.03, 0.1, 100),
+            Status.INCONCLUSIVE,
+            "30% of the time, 0.3 ms for each of 100 elements: about what `next()` takes of itself, so steps are too "
+            "short to tell",
+        ),
         (Wait(5, 3.0, 4.0, 5), Status.INCONCLUSIVE, "no loop over a dataset was seen with 50 elements and steps"),
     ],
 )

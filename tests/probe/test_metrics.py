@@ -195,10 +195,21 @@ def test_where_the_watching_began_late_what_may_have_been_missed_is_unknown() ->
 
 
 def test_devices_are_counted_and_idle_ones_found() -> None:
-    capture = ran(MatMul_on_GPU_0=1, AddV2_on_CPU_0=1)
+    capture = ran(MatMul_on_GPU_0=1, MatMul_on_GPU_1=1)
     assert value(capture, "devices.gpu") == 2
     assert value(capture, "devices.cpu") == 1
+    assert "no training step" in reason(capture, "devices.gpu.idle")
+    capture.steps["step", HERE] = Steps("step", HERE, 9, 1.0, 0.1)
+    capture.nodes[Node(HERE, "MatMul", "", "GPU:0", "", part="step")] = 1
     assert measured(capture, "devices.gpu.idle") == Measured(1, ("GPU:1",))
+    capture.logical = ("CPU:0",)
+    assert "no GPU" in reason(capture, "devices.gpu.idle")
+
+
+def test_what_divides_the_input_of_a_strategy_is_no_work() -> None:
+    capture = ran(MatMul_on_GPU_0=3)
+    capture.executions[Execution(HERE, "Pack", "", "CPU:0", "float32", "tf.data")] = 50
+    assert value(capture, "ops.on_gpu") == 1
 
 
 def test_the_utilisation_is_that_of_the_card_a_device_is_on() -> None:

@@ -23,6 +23,7 @@ from gpulint.probe.capture.records import (
     Node,
     Read,
     ReplicaRun,
+    Split,
     Steps,
     Strategy,
     Variable,
@@ -177,6 +178,11 @@ def test_the_batch_of_a_divided_dataset_is_what_replicas_share() -> None:
     divided = capture(strategies=[MIRRORED], batches=[Batch(HERE, 32)])
     assert observed("GPU209", divided, message) == "each of the 2 replicas got 16 of 32"
     assert said("GPU209", capture(strategies=[MIRRORED], batches=[Batch(HERE, 64)]), message) is None
+    uneven = Counter({Split(HERE, (8, 8)): 9, Split(HERE, (32, 0)): 1})
+    assert said("GPU209", capture(strategies=[MIRRORED], splits=uneven), message) is None
+    assert observed("GPU209", capture(strategies=[MIRRORED], splits=Counter({Split(HERE, (20, 12)): 9})), message) == (
+        "the 2 replicas got 20, 12 of 32"
+    )
     sixteen = Counter({one._replace(batch=16): 1 for one in run_of(divided=True)})
     assert said("GPU209", capture(strategies=[MIRRORED], runs=sixteen), message) is True
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from gpulint.probe.agent.calls import Calls
+from gpulint.probe.agent.graphs import INITIALISERS
 from gpulint.probe.agent.operations import Operations
 from gpulint.probe.agent.writer import Writer
-
-_INTERNAL = frozenset({"initialize_variables"})
-"""Functions of TensorFlow's own, one for each function that makes variables."""
 
 
 class FunctionWriter:
@@ -22,7 +20,7 @@ class FunctionWriter:
     def write(self, operations: Operations, graphs: Collection[str]) -> None:
         """Write those of which there is news. `graphs` are the functions whose nodes were seen."""
         for name, traces in list(operations.traces.items()):
-            is_internal = name.startswith("__") or name in _INTERNAL  # `__`: the forward and backward halves of one
+            is_internal = name.startswith("__") or name in INITIALISERS  # `__`: the forward and backward halves of one
             moments = list(traces.values())
             known = len(moments), name in graphs
             before, _ = told = self._told.get(name, (0, False))

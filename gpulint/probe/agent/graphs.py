@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from gpulint.probe.agent.devices import short
 from gpulint.probe.agent.operation_records import Copied, Created, graph_of
-from gpulint.probe.agent.places import Place
+from gpulint.probe.agent.places import INPUT, REDUCTION, Place
 
 _ONEDNN = re.compile(r"^_Mkl(?:Native)?(?=[A-Z])")
 _REPLICA = re.compile(r"(?:^|/)replica_(\d+)(?=/)")
@@ -18,13 +18,18 @@ _ENDS = frozenset({"_Arg", "_Retval", "_DeviceArg", "_DeviceRetval", "Placeholde
 _ARRIVALS = {"_Recv": "_Send", "_HostRecv": "_HostSend"}
 _SOURCES = frozenset({*_ARRIVALS, "_Arg", "_DeviceArg", "Const", "ReadVariableOp", "Identity", "IteratorGetNext"})
 """Nodes whose device says nothing of where the program computes."""
+_COLLECTIVES = ("Collective", "Nccl")
 _GRADIENT = "gradient_tape/"
 _TYPES = ("T", "SrcT", "dtype")
 _BOOKKEEPING = frozenset({"_Arg", "_Retval", "_DeviceArg", "_DeviceRetval", "_Recv", "_HostRecv", "NoOp"})
 
 
-STEP, PIPELINE = "step", "tf.data"
-"""Parts of a program: a function that takes gradients, and one that tf.data calls for its elements."""
+STEP, PIPELINE, INITIALISATION = "step", INPUT, "initialisation"
+"""Parts of a program: a function that takes gradients, one that tf.data calls for its elements, and one that gives
+variables their first values."""
+
+INITIALISERS = frozenset({"initialize_variables"})
+"""Functions of TensorFlow's own, one for each function that makes variables."""
 
 _PIPELINE = re.compile(r"^Dataset_")
 """Names of the graphs of the functions that `map`, `filter` and their like are given."""
@@ -32,7 +37,8 @@ _PIPELINE = re.compile(r"^Dataset_")
 
 class GraphNode(NamedTuple):
     """A node, as far as it is told of: nodes that are alike are counted together. `dtype` is that of its first input,
-    as a number, 0 for none; `part` is STEP, PIPELINE or ""; `replica` is that of a strategy that runs it, from 0."""
+    as a number, 0 for none; `part` is STEP, PIPELINE, INITIALISATION or ""; `replica` is that of a strategy that runs
+    it, from 0."""
 
     place: Place | None
     op: str
@@ -75,10 +81,14 @@ def nodes(graph: Any, built: Built) -> tuple[str, Counter[GraphNode], Counter[Co
     placed: Counter[GraphNode] = Counter()
     if not own:
         return own, placed, Counter()
-    part = STEP if built.is_training(own) else PIPELINE if _PIPELINE.match(own) else ""
+    part = _part(own, built)
     requested = {own: {node.name: node.device for node in graph.pre_optimization_graph.node}}
     for function in graph.pre_optimization_graph.library.function:
         requested[_short(function.signature.name)] = {node.name: node.device for node in function.node_def}
+
+    def reduces(node: Any) -> bool:
+        found = built.created.get(_original(node, own, requested))
+        return node.op.startswith(_COLLECTIVES) or (found is not None and found.part == REDUCTION)
 
     def told(node: Any) -> GraphNode:
         function, name = _original(node, own, requested)
@@ -86,7 +96,8 @@ def nodes(graph: Any, built: Built) -> tuple[str, Counter[GraphNode], Counter[Co
         asked = short(requested.get(function, {}).get(name, ""))
         op = _ONEDNN.sub("", node.op)
         place = found.place if found else None
-        return GraphNode(place, op, asked, short(node.device), _layer(name), _dtype(node), part, _replica(name))
+        of = PIPELINE if found is not None and found.part == INPUT else part
+        return GraphNode(place, op, asked, short(node.device), _layer(name), _dtype(node), of, _replica(name))
 
     for node in (node for piece in graph.partition_graphs for node in piece.node):
         if node.op not in _COPIES and node.op not in _BOOKKEEPING:
@@ -103,23 +114,28 @@ def nodes(graph: Any, built: Built) -> tuple[str, Counter[GraphNode], Counter[Co
             sizes.get(name),
             part == STEP,
             mixed,
+            is_reduction,
         )
-        for kind, source, target, name, needed, mixed in _transfers(graph, told)
+        for kind, source, target, name, needed, mixed, is_reduction in _transfers(graph, told, reduces)
     )
     return own, placed, copied
 
 
 def _transfers(
-    graph: Any, told: Callable[[Any], GraphNode]
-) -> Iterator[tuple[str, str, str, str, GraphNode | None, bool]]:
+    graph: Any, told: Callable[[Any], GraphNode], reduces: Callable[[Any], bool]
+) -> Iterator[tuple[str, str, str, str, GraphNode | None, bool, bool]]:
     """The transfers between devices in a graph: kind of the sending node, both devices, name, and the first node that
-    reads what came, as far as it has a place, with whether it reads from its own device, too."""
+    reads what came, as far as it has a place, with whether it reads from its own device, too, and whether all that read
+    it are of a strategy's reduction."""
     for piece in graph.partition_graphs:
         by_name = {node.name: node for node in piece.node}
         readers: dict[str, tuple[GraphNode, bool]] = {}
+        computing: set[str] = set()
         for node in piece.node:
             given = [by_name[name] for name in map(_given, node.input) if name in by_name]
             received = [one.name for one in given if one.op in _ARRIVALS]
+            if received and not reduces(node):
+                computing.update(received)
             for name in received:
                 if name not in readers or readers[name][0].place is None:
                     beside = any(one.op not in _SOURCES for one in given) and _GRADIENT not in node.name
@@ -129,7 +145,16 @@ def _transfers(
                 source, target = (short(node.attr[end].s.decode()) for end in ("send_device", "recv_device"))
                 if source != target:
                     edge = node.attr["tensor_name"].s.decode()
-                    yield _ARRIVALS[node.op], source, target, edge, *readers.get(node.name, (None, False))
+                    needed = readers.get(node.name, (None, False))
+                    yield _ARRIVALS[node.op], source, target, edge, *needed, node.name not in computing
+
+
+def _part(own: str, built: Built) -> str:
+    if built.is_training(own):
+        return STEP
+    if own in INITIALISERS:
+        return INITIALISATION
+    return PIPELINE if _PIPELINE.match(own) else ""
 
 
 def _given(name: str) -> str:

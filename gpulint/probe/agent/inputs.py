@@ -12,6 +12,7 @@ from gpulint.probe.agent.guard import Fault, guarded
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.replicas import split
 from gpulint.probe.agent.steps import Again
 from gpulint.probe.agent.tally import Tally
 
@@ -28,6 +29,8 @@ PAUSE = 1.0
 class Inputs:
     """Times `next()` of the iterators of datasets, and asks those that are read inside functions.
 
+    What a loop gets of a distributed dataset says how many elements each replica is given.
+
     A loop over a dataset calls `next()` in Python: its time is the wait. Keras `fit` reads its iterator inside the
     function that it trains with; there the iterator itself knows how long it was left alone between two requests
     (`ModelProto.gap_times`, microseconds; in 2.21, not in 2.16), and what is left of the time is the wait.
@@ -38,6 +41,7 @@ class Inputs:
         self._places, self._hooks, self._steps = places, hooks, steps
         self._internals: Internals | None = None
         self.seen = Tally("input")
+        self.splits = Tally("splits")
         self._read: weakref.WeakKeyDictionary[Any, _Reading] = weakref.WeakKeyDictionary()
         self._inside: weakref.WeakSet[Any] = weakref.WeakSet()
         self._note = guarded("waits for input", fault, self._advanced)
@@ -63,16 +67,18 @@ class Inputs:
         def timed(iterator: Any) -> Any:
             began = time.perf_counter()
             element = advance(iterator)
-            self._note(iterator, began, time.perf_counter())
+            self._note(iterator, began, time.perf_counter(), element)
             return element
 
         return timed
 
-    def _advanced(self, iterator: Any, began: float, ended: float) -> None:
+    def _advanced(self, iterator: Any, began: float, ended: float, element: Any) -> None:
         reading = self._read.get(iterator)
         if reading is None:
             reading = self._read[iterator] = _Reading(self._places.here())
             self._inside.discard(iterator)
+        if sizes := split(element):
+            self.splits.count(reading.place, sizes)
         self.waited += ended - began
         steps = self._steps()
         if reading.taken >= FIRST:

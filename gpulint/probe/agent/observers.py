@@ -81,5 +81,11 @@ class Witnesses:
 
     def write(self) -> None:
         """Write what was counted since the last time."""
-        for tally in (self._models.calls, self._replicas.calls, self._reads.seen, self._inputs.seen):
+        for tally in (
+            self._models.calls,
+            self._replicas.calls,
+            self._reads.seen,
+            self._inputs.seen,
+            self._inputs.splits,
+        ):
             tally.write(self._writer)

@@ -22,27 +22,31 @@ def graph_of(function: str) -> str | None:
 
 class Created(NamedTuple):
     """A graph node: its kind, the line that created it or its forward operation, and bytes of its first output, None
-    if unknown or if there is only one device."""
+    if unknown or if there is only one device. `part` is the part of a strategy's own work that it belongs to, "" for
+    none."""
 
     op: str
     place: Place | None
     size: int | None = None
+    part: str = ""
 
 
 class Ran(NamedTuple):
-    """Eager operations of one kind on one line."""
+    """Eager operations of one kind on one line; `part` as in `Created`."""
 
     place: Place | None
     op: str
     requested: str
     device: str
     dtype: int
+    part: str = ""
 
 
 class Copied(NamedTuple):
     """Transfers between devices for an operation on one line; `op` is the operation that needs them, `kind` the kind
     of node, `EAGER_COPY` outside graphs. `in_step`: in the graph of a training step. `mixed`: the operation also
-    reads tensors computed on a device other than the source."""
+    reads tensors computed on a device other than the source. `reduces`: part of a strategy's reduction,
+    which keeps mirrored values equal."""
 
     place: Place | None
     kind: str
@@ -53,3 +57,4 @@ class Copied(NamedTuple):
     size: int | None
     in_step: bool
     mixed: bool
+    reduces: bool = False

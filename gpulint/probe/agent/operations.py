@@ -14,13 +14,13 @@ from gpulint.probe.agent.guard import guarded
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.kept import Kept, Origin
 from gpulint.probe.agent.operation_records import EAGER_COPY, Copied, Created, Ran, graph_of
-from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.places import INPUT, Place, Places
 from gpulint.probe.agent.steps import OnStep
 
 _GRADIENT = "gradient_tape/"
 
 
-_Key: TypeAlias = "tuple[Place | None, str, str, str, int]"
+_Key: TypeAlias = "tuple[Place | None, str, str, str, int, str]"
 """The fields of `Ran`."""
 
 QUESTION = "IteratorGetModelProto"
@@ -68,7 +68,7 @@ class Operations:
         """What outlives its training step."""
         self._note_kept = guarded("tensors that are kept", on_fault, self._keep)
         self.eager = 0
-        """Eager operations so far."""
+        """Eager operations so far, but for those by which a strategy divides its input."""
         self.compiled: set[str] = set()
         """Names of functions that XLA compiles, as a whole and on one device."""
         self.inner_devices: set[tuple[str, Place | None, str]] = set()
@@ -172,7 +172,8 @@ class Operations:
             return self._function_ran(function, op_type, outputs)
         if op_type == QUESTION:
             return None
-        place, device = self._places.here(3), _device_of(outputs) or self._device_of_resource(inputs)
+        place, part = self._places.here_for(3)
+        device = _device_of(outputs) or self._device_of_resource(inputs)
         if op_type == "VarHandleOp":
             self._on_variable(op_name, attrs, outputs[0], device, [place, *self._places.callers(3)])
         elif op_type == "ComputeBatchSize":
@@ -182,7 +183,7 @@ class Operations:
         copied = []
         if self.several_devices and outputs and device:
             copied = list(self._copies(op_type, inputs, outputs[0].device, place, requested))
-        key = (place, op_type, requested, device, dtype)
+        key = (place, op_type, requested, device, dtype, part)
         self._count(key)
         if copied:
             with self._lock:
@@ -195,7 +196,7 @@ class Operations:
 
     def _count(self, key: _Key) -> None:
         with self._lock:
-            self.eager += 1
+            self.eager += key[-1] != INPUT
             self._ran[key] = self._ran.get(key, 0) + 1
 
     def _device_of_resource(self, inputs: Any) -> str:
@@ -264,8 +265,9 @@ class Operations:
         if (own, name) not in self.created:
             self.graphs_of.setdefault(name, []).append(own)
             self.sizes[own] += op_type != "Placeholder"
-        place = place or self._places.here(3)
-        self.created[own, name] = Created(op_type, place, _size(outputs) if self.several_devices else None)
+        here, part = self._places.here_for(3)
+        place = place or here
+        self.created[own, name] = Created(op_type, place, _size(outputs) if self.several_devices else None, part)
         if own in self.compiled and outputs and (device := outputs[0].device) and not device.startswith("/job:"):
             # Whole names come with the handles of variables; those that `tf.device` was given are partial.
             self.inner_devices.add((own, place, short(device)))

@@ -26,7 +26,8 @@ class PlacedWriter:
         rows = [
             [*self._writer.numbered(one.place), one.op, one.requested, one.device, count] for one, count in ran.items()
         ]
-        self._writer.write("ops", rows=rows, dtypes=[self._dtype(one.dtype) for one in ran])
+        dtypes, parts = [self._dtype(one.dtype) for one in ran], [one.part for one in ran]
+        self._writer.write("ops", rows=rows, dtypes=dtypes, parts=parts)
         self._ask({(one.op, one.dtype) for one in ran if one.device.startswith("CPU")})
 
     def nodes(self, placed: Mapping[GraphNode, int]) -> None:
@@ -48,7 +49,7 @@ class PlacedWriter:
             return
         rows = [[one.kind, one.source, one.target, count] for one, count in copied.items()]
         at = [
-            [*self._writer.numbered(one.place), one.op, one.requested, one.size, one.in_step, one.mixed]
+            [*self._writer.numbered(one.place), one.op, one.requested, one.size, one.in_step, one.mixed, one.reduces]
             for one in copied
         ]
         self._writer.write("copies", rows=rows, at=at)

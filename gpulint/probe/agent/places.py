@@ -25,6 +25,21 @@ MOST_CALLERS = 8
 _GENERATED = "__autograph_generated_file"
 _GPULINT = os.path.join(os.path.dirname(os.path.abspath(_version.__file__)), "")
 """In the program's own process are also `gpulint.expect`, `gpulint.watch` and the pytest plug-in."""
+REDUCTION, INPUT = "reduction", "tf.data"
+"""Parts of a strategy's own work: keeping what is mirrored the same, and dividing a dataset among the replicas."""
+
+_PARTS = {
+    os.path.join("tensorflow", "python", "distribute", name): part
+    for name, part in (
+        ("cross_device_ops.py", REDUCTION),
+        ("cross_device_utils.py", REDUCTION),
+        ("values_util.py", REDUCTION),
+        ("input_lib.py", INPUT),
+        ("input_ops.py", INPUT),
+    )
+}
+"""Files of TensorFlow (2.16 and 2.21) whose operations are the strategy's own, wherever the program's line is."""
+
 _TRACED = re.compile(r'^ +File "([^"\n]+)", line (\d+), in ', re.MULTILINE)
 """Frames of the user's code in the message of an error that was raised while a function was traced."""
 
@@ -40,7 +55,8 @@ class Places:
         paths = sysconfig.get_paths()
         roots = {os.path.join(paths[name], "") for name in ("stdlib", "platstdlib", "purelib", "platlib")}
         self._foreign = (*sorted(roots), _GPULINT, "<")
-        self._is_foreign: dict[str, bool] = {}
+        self._is_foreign: dict[str, bool | str] = {}
+        """File → whether it is none of the user's; the part for one of a strategy's own."""
         self._cells: dict[str, CellRows] = {}
         self._directory = os.getcwd()
         self._whole: dict[str, str] = {}
@@ -50,15 +66,26 @@ class Places:
 
     def here(self, depth: int = 1) -> Place | None:
         """The place from which the caller's caller was called in the end."""
+        return self.here_for(depth + 1)[0]
+
+    def here_for(self, depth: int = 1) -> tuple[Place | None, str]:
+        """The place from which the caller's caller was called in the end, and the part of a strategy's own work that
+        it was called for, "" for none."""
         frame: FrameType | None = sys._getframe(depth)
         known = self._is_foreign  # this is asked for several times in each training step
+        part = ""
         while frame is not None:
             path = frame.f_code.co_filename
             foreign = known.get(path)
-            if not (self.is_foreign(path) if foreign is None else foreign):
-                return self._original() if _GENERATED in path else self.at(path, frame.f_lineno)
+            if foreign is None:
+                self.is_foreign(path)
+                foreign = known[path]
+            if not foreign:
+                return self._original() if _GENERATED in path else self.at(path, frame.f_lineno), part
+            if foreign is not True:
+                part = foreign
             frame = frame.f_back
-        return None
+        return None, part
 
     def callers(self, depth: int = 1) -> list[Place]:
         """The places of the user's, from the innermost outwards, that led to `here(depth)`, which is not among them."""
@@ -99,8 +126,10 @@ class Places:
         known = self._is_foreign.get(path)
         if known is None:
             known = path.startswith(self._foreign) or f"{os.sep}site-packages{os.sep}" in path
-            known = self._is_foreign[path] = known or f"{os.sep}dist-packages{os.sep}" in path
-        return known
+            known = known or f"{os.sep}dist-packages{os.sep}" in path
+            part = next((part for end, part in _PARTS.items() if path.endswith(end)), None) if known else None
+            known = self._is_foreign[path] = part or known
+        return bool(known)
 
     def stands_for(self, name: str, cell: CellRows) -> None:
         """Code of this name is that of a cell, from now on."""

@@ -68,6 +68,15 @@ class Replicas:
         )
 
 
+def split(element: Any) -> tuple[int, ...]:
+    """How many elements each replica gets of a batch, () for what is not divided, or has no first dimension."""
+    for leaf in _leaves(element):
+        if type(leaf).__name__ == PER_REPLICA:
+            sizes = tuple(map(_length, leaf.values))
+            return sizes if all(size is not None for size in sizes) else ()  # type: ignore[return-value]
+    return ()
+
+
 def _leaves(given: Any) -> Iterator[Any]:
     left, seen = [given], 0
     while left and seen < MAX_LEAVES:

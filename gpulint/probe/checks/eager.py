@@ -63,7 +63,7 @@ def _often(capture: Capture, steps: Steps) -> Counter[str]:
     """Operations of the file that takes the steps, those that were run at least as often."""
     counts = Counter[str]()
     for ran, count in capture.executions.items():
-        if _path(ran.where) == _path(steps.where) and not is_bookkeeping(ran.op):
+        if _path(ran.where) == _path(steps.where) and not ran.part and not is_bookkeeping(ran.op):
             counts[ran.op] += count
     return Counter({op: count for op, count in counts.items() if count >= steps.busy})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Set
 from dataclasses import replace
 
 from gpulint.probe.capture.records import Where
@@ -13,6 +13,7 @@ from gpulint.probe.checks import (
     eager,
     fallback,
     growth,
+    idle,
     inline,
     input_wait,
     memory,
@@ -37,6 +38,7 @@ CHECKS = (
     growth.check,
     devices.check,
     spread.check,
+    idle.check,
     replicas.check,
     placement.check,
     fallback.check,
@@ -61,6 +63,9 @@ OUTSIDE = frozenset({"GPU201", "GPU202", "GPU213"})
 
 EAGERLY = frozenset({"GPU506", "GPU508"})
 """Rules about steps that are run eagerly: any of them explains that Python runs many operations in each."""
+
+IDLE = frozenset({"GPU101", "GPU203", "GPU206", "GPU211"})
+"""Rules about work that stays on one of several GPUs: any of them explains that others are idle."""
 
 _ORDER = tuple(Status)
 
@@ -88,14 +93,15 @@ def verify(run: Run, checks: Iterable[Check] = CHECKS) -> list[Expectation]:
     }
     codes = {code for code, _ in confirmed}
     codes = codes.union(*(alike for alike in (OUTSIDE, EAGERLY) if codes & alike))
-    kept = [
-        one
-        for one in found
-        if one.id == "prediction"
-        or not one.code
-        or not ((one.code, one.where) in confirmed or (one.id in WHOLE and one.code in codes))
-    ]
+    kept = [one for one in found if one.id == "prediction" or not _is_predicted(one, confirmed, codes)]
     return in_order(with_levels(kept, run.settings))
+
+
+def _is_predicted(one: Expectation, confirmed: Container[tuple[str, Where | None]], codes: Set[str]) -> bool:
+    """Whether a confirmed finding says what a check has found."""
+    if one.id == "gpu-idle" and one.status in (Status.FAIL, Status.WARN):
+        return bool(codes & IDLE)
+    return bool(one.code) and ((one.code, one.where) in confirmed or (one.id in WHOLE and one.code in codes))
 
 
 def in_order(expectations: Iterable[Expectation]) -> list[Expectation]:

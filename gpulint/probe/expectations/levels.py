@@ -19,6 +19,7 @@ IDS = {
     "expect-copies": "a block that the program says copies nothing between devices does not",
     "expect-on": "what the program says is on a device is there",
     "expect-traces": "a function is traced as seldom as the program says",
+    "gpu-idle": "every GPU works in training steps",
     "gpu-idle-held": "no memory is held on a card on which nothing runs",
     "growth-alike": "every worker of a cluster sets memory growth as the others do",
     "growth-set": "memory growth, where the program sets it, holds for all GPUs",

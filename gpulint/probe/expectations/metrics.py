@@ -19,7 +19,8 @@ from gpulint.probe.capture.reader import MEASURED
 from gpulint.probe.capture.records import Copy
 from gpulint.probe.expectations.expectation import SIMULATED
 from gpulint.probe.measures import memory, memory_limits
-from gpulint.probe.measures.reasons import is_bookkeeping, is_bound
+from gpulint.probe.measures.reasons import PIPELINE, is_bookkeeping, is_bound
+from gpulint.probe.measures.work import work
 
 Kind = Literal["share", "bytes", "seconds", "number"]
 """Unit of a metric."""
@@ -85,7 +86,7 @@ def _operations(capture: Capture, argument: str) -> Measured | Unknown:
     leaves_bound = device is not None and device.is_gpu
     counted: Counter[tuple[str, str]] = Counter()
     for one, count in placed.items():
-        if one.device and not is_bookkeeping(one.op) and not (one.is_bound and leaves_bound):
+        if one.device and not one.is_feed and not is_bookkeeping(one.op) and not (one.is_bound and leaves_bound):
             counted[one.op, one.device] += count
     total = counted.total()
     if not total:
@@ -96,11 +97,13 @@ def _operations(capture: Capture, argument: str) -> Measured | Unknown:
 
 
 class _Placed(NamedTuple):
-    """An operation with its device; `is_bound`: it has to be on the host."""
+    """An operation with its device; `is_bound`: it has to be on the host; `is_feed`: a strategy divides its input with
+    it."""
 
     op: str
     device: str
     is_bound: bool
+    is_feed: bool = False
 
 
 def _placed(capture: Capture) -> Counter[_Placed] | Unknown:
@@ -108,7 +111,7 @@ def _placed(capture: Capture) -> Counter[_Placed] | Unknown:
     unknown."""
     counts: Counter[_Placed] = Counter()
     for ran, count in capture.executions.items():
-        counts[_Placed(ran.op, ran.device, is_bound(ran, capture))] += count
+        counts[_Placed(ran.op, ran.device, is_bound(ran, capture), ran.part == PIPELINE)] += count
     for node, count in capture.nodes.items():
         counts[_Placed(node.op, node.assigned, is_bound(node, capture))] += count
     for function in capture.functions.values():
@@ -293,13 +296,15 @@ def _devices(kind: str) -> Callable[[Capture, str], Measured | Unknown]:
 def _idle(capture: Capture, _: str) -> Measured | Unknown:
     if not capture.logical:
         return Unknown("TensorFlow's devices were not seen")
-    counts = _placed(capture)
-    if isinstance(counts, Unknown):
-        return counts
-    if not counts:
-        return Unknown("no operation was seen")
-    busy = {one.device for one in counts}
-    idle = [device for device in capture.logical if is_on(device, "GPU") and device not in busy]
+    gpus = [device for device in capture.logical if is_on(device, "GPU")]
+    if not gpus:
+        return Unknown("TensorFlow has no GPU")
+    done = work(capture)
+    idle = [device for device in gpus if not done.by_device[device]]
+    if idle and done.unseen:
+        return Unknown(_no_graph(list(done.unseen)))
+    if not done.steps and not done.by_device:
+        return Unknown("no training step was seen")
     return Measured(len(idle), (", ".join(idle),) if idle else ())
 
 
@@ -331,7 +336,7 @@ METRICS = (
     Metric("seconds", "seconds", "How long the program ran.", _seconds),
     Metric("devices.gpu", "number", "GPUs that TensorFlow has.", _devices("GPU")),
     Metric("devices.cpu", "number", "CPUs that TensorFlow has: logical ones count.", _devices("CPU")),
-    Metric("devices.gpu.idle", "number", "GPUs that TensorFlow has and on which no operation ran.", _idle),
+    Metric("devices.gpu.idle", "number", "GPUs that TensorFlow has and that did nothing in training steps.", _idle),
 )  # fmt: skip
 
 BY_NAME = {metric.name: metric for metric in METRICS}

@@ -50,7 +50,7 @@ class PlacedOp(NamedTuple):
 def placed(capture: Capture) -> Iterator[PlacedOp]:
     """Everything that was put on a device and has a place, but bookkeeping."""
     for ran, count in capture.executions.items():
-        if ran.where is not None and ran.device and not is_bookkeeping(ran.op):
+        if ran.where is not None and ran.device and not ran.part and not is_bookkeeping(ran.op):
             yield PlacedOp(ran.where, ran.op, ran.requested, ran.device, ran.dtype, count)
     for node, count in capture.nodes.items():
         if node.where is not None and node.assigned and not is_bookkeeping(node.op):

@@ -10,7 +10,9 @@ from gpulint.probe.agent.gradients import EAGER_STEP
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Strategy, Variable
 from gpulint.probe.measures.reasons import is_heavy
+from gpulint.probe.measures.splits import shares, splits_by_loop
 from gpulint.probe.measures.variable_balance import uneven
+from gpulint.probe.measures.work import work
 from gpulint.probe.verdicts.evidence import (
     Decider,
     Said,
@@ -77,13 +79,13 @@ def _optimizer_of_one_replica(finding: Finding, capture: Capture) -> Said | None
 
 
 def _idle(strategy: Strategy, capture: Capture) -> list[str]:
-    """Devices of a strategy that did nothing, or no heavy work while others did."""
-    work, heavy = capture.operations, Counter[str]()
+    """Devices of a strategy that did nothing in steps, or no heavy work while others did."""
+    heavy = Counter[str]()
     for ran, count in capture.executions.items():
         heavy[ran.device] += count * is_heavy(ran.op)
     for node, count in capture.nodes.items():
         heavy[node.assigned] += count * is_heavy(node.op)
-    counts = heavy if any(heavy.values()) else work
+    counts = heavy if any(heavy.values()) else work(capture).by_device
     return [device for device in dict.fromkeys(strategy.devices) if not counts[device]]
 
 
@@ -140,10 +142,18 @@ def _divided(finding: Finding, capture: Capture) -> Said | None:
     if strategy is None or said is None:
         return None
     size = int(said[1])
+    loops = splits_by_loop(capture).values()
+    for sizes in (splits.most_common(1)[0][0] for splits in loops):
+        if sum(sizes) == size:
+            return Said(True, f"the {strategy.replicas} replicas got {shares(sizes)}")
+    if any(sum(sizes) == size for splits in loops for sizes in splits):
+        return None  # the last batch of an epoch
     given = {batch.size for batch in capture.batches}
     given |= {one.batch * one.replicas for one in capture.runs if one.batch and one.divided}
     if size in given:
-        return Said(True, f"each of the {strategy.replicas} replicas got {size // strategy.replicas} of {size}")
+        least, rest = divmod(size, strategy.replicas)
+        each = f"{least} or {least + 1}" if rest else f"{least}"
+        return Said(True, f"each of the {strategy.replicas} replicas got {each} of {size}")
     return None
 
 
