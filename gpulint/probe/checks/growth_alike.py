@@ -1,4 +1,4 @@
-"""Every worker of a cluster sets the growth of its GPUs' memory as the others do."""
+"""All workers of a cluster set memory growth in the same way."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _VARIABLE = "TF_FORCE_GPU_ALLOW_GROWTH"
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """The calls of each worker and its environment; nothing where no worker asks for growth."""
+    """The calls and environment of each worker; nothing if no worker sets growth."""
     told = {task: _growth(capture) for task, capture in run.capture.trainers if capture.logical}
     if len(told) < 2 or set(told.values()) == {""}:
         return

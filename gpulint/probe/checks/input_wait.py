@@ -13,7 +13,7 @@ _EXPECTED = f"less than {HIGH:.0%} of the time"
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """Each loop over a dataset in which steps were taken, by the share of its time that `next()` took."""
+    """Each loop over a dataset with training steps, by the share of time spent in `next()`."""
     capture = run.capture
     steps = sum(one.taken for one in capture.steps.values())
     judged = {where: wait_share(wait) for where, wait in capture.waits.items() if wait.steps}

@@ -1,4 +1,4 @@
-"""What `gpulint check` says of the program, held against what happened."""
+"""Findings of `gpulint check`, compared with the run."""
 
 from __future__ import annotations
 

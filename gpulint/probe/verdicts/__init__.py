@@ -1,4 +1,4 @@
-"""How a run decides what `gpulint check` says of a program: one module for each family of rules."""
+"""Verdicts on findings of `gpulint check`, from a run: one module for each family of rules."""
 
 from __future__ import annotations
 
@@ -13,4 +13,4 @@ DECIDERS: dict[str, Decider] = {
     **steps.DECIDERS,
     **numerics.DECIDERS,
 }
-"""By the code of the rule; what no run can show is not in it."""
+"""By rule code; rules that no run can confirm or refute are missing."""

@@ -1,4 +1,4 @@
-"""GPU4xx: whether the steps wait for their input."""
+"""GPU4xx: whether steps wait for their input."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpulint.probe.verdicts.evidence import Decider, Said
 
 
 def _waits(finding: Finding, capture: Capture) -> Said | None:
-    """Of the loop that waits most: findings are about pipelines, and do not say which loop reads one."""
+    """Uses the loop that waits most: findings are about pipelines and do not say which loop reads them."""
     judged = [one for one in map(waiting.wait_share, capture.waits.values()) if one.enough]
     if not judged:
         return None

@@ -1,4 +1,4 @@
-"""GPU6xx: the dtypes of the work, and the kernels of recurrent layers."""
+"""GPU6xx: dtypes, and kernels of recurrent layers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GPU1xx: where operations were put."""
+"""GPU1xx: where operations were placed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gpulint.probe.verdicts.evidence import (
 
 
 def _asked_below(finding: Finding, capture: Capture) -> list[PlacedOp]:
-    """What was asked for a device in the rows of a finding or soon after: the statements of its block."""
+    """Operations with a requested device in the rows of a finding or shortly below: the statements of its block."""
     return [
         one for one in placed(capture) if one.requested and is_in(one.where, finding.span, STEP) and not is_free(one.op)
     ]
@@ -64,8 +64,8 @@ def _copied(finding: Finding, capture: Capture) -> Said | None:
 
 
 def _replicas_pinned(finding: Finding, capture: Capture) -> Said | None:
-    """By the first row of the block that is in a step: replicas that are free are each on their own device. Or by the
-    variables that are made in the block."""
+    """By the first row of the block that is in a step: unpinned replicas are each on their own device. Or by the
+    variables created in the block."""
     strategy = of_replicas(capture)
     if strategy is None:
         return None

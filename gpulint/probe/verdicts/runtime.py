@@ -24,7 +24,7 @@ from gpulint.probe.verdicts.evidence import (
 
 _NAME = re.compile(r"`(\w+)`")
 BUILT = 3
-"""Models of one line, there at the same time, that are a pile rather than a pair."""
+"""Coexisting models of one line that count as piling up rather than a pair."""
 
 
 def _refused(finding: Finding, capture: Capture) -> Said | None:
@@ -34,7 +34,8 @@ def _refused(finding: Finding, capture: Capture) -> Said | None:
 
 
 def _accepted(finding: Finding, capture: Capture) -> Said | None:
-    """What is late from the second round of a loop on, as what initialises comes below it, is not late in the first."""
+    """A call that is late from a loop's second iteration on, as the initialisation comes below it, is in time in the
+    first."""
     made = [one for one in capture.calls if is_in(one.where, finding.span)]
     rounds = 2 if any(one.span.row > finding.span.end_row for one in finding.related) else 1
     if len(made) < rounds or capture.error or any(one.error for one in made):
@@ -69,8 +70,8 @@ def _late_variable(finding: Finding, capture: Capture) -> Said | None:
 
 
 def _piled_up(finding: Finding, capture: Capture) -> Said | None:
-    """By the variables that were made from the same line in several rounds: whether the older ones were still there.
-    A model that is built when it is first used has them from another line of the loop."""
+    """By variables created on one line in several rounds: whether older ones still existed. A model that builds
+    lazily has them on another line of the loop."""
     loops = [one.span._replace(end_row=one.span.end_row + STEP) for one in finding.related if "loop" in one.message]
     by_place: defaultdict[tuple[Where | None, ...], list[Variable]] = defaultdict(list)
     for one in made_by(finding.span, capture) or [one for span in loops for one in made_by(span, capture)]:
@@ -91,8 +92,8 @@ def _rounds(made: list[Variable]) -> int:
 
 
 def _kept(finding: Finding, capture: Capture) -> Said | None:
-    """By what was left, later on, of the tensors that come from the lines of the finding, or of its loop: those that a
-    function returns come from the line that calls it."""
+    """By tensors left over from the lines of the finding or of its loop: those returned by a function are attributed
+    to the line that calls it."""
     spans = [(finding.span, 0), *((one.span, STEP if "loop" in one.message else 0) for one in finding.related)]
     here = [one for one in capture.kept if any(is_in(one.where, span, after) for span, after in spans)]
     if not here:
@@ -109,13 +110,13 @@ def _one_worker(finding: Finding, capture: Capture) -> Said | None:
     strategy = next((one for one in capture.strategies if is_near(one.where, finding.span)), None)
     if strategy is None:
         return None
-    if any("/task:" in device for device in capture.logical):  # another worker's
+    if any("/task:" in device for device in capture.logical):  # of another worker
         return Said(False, f"the cluster has {len(capture.logical)} devices")
     return Said(True, f"one worker, with {strategy.replicas} replica{'' if strategy.replicas == 1 else 's'}")
 
 
 def _gone(finding: Finding, capture: Capture) -> Said | None:
-    """By the name that the error speaks of: a program has many that are gone, and ends with the first."""
+    """By the name in the error: a program uses many removed names and ends with the first."""
     missing = _MISSING.search(capture.error)
     if missing is not None and re.search(rf"\b{re.escape(missing[1])}\b", finding.message):
         return Said(True, f"the program ended with {first_line(capture.error)}")

@@ -8,10 +8,10 @@ from gpulint.probe.measures.reasons import is_bookkeeping
 from gpulint.probe.verdicts.evidence import MANY, STEP, Decider, Said, is_in, is_near
 
 ROUNDS = 3
-"""Calls on one line that are a loop's."""
+"""Calls on one line that indicate a loop."""
 
 EAGER = 100
-"""Eager operations of a step that was run a few times."""
+"""Eager operations of a step in a short run."""
 
 
 def _traces(finding: Finding, capture: Capture) -> Said | None:

@@ -1,4 +1,4 @@
-"""GPU2xx: what the replicas of a strategy did."""
+"""GPU2xx: replicas of a strategy."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _OTHER_STRATEGY = ("different strategy", "must only be passed a variable created
 _OUTSIDE = ('Need to be inside "with strategy.scope()"',)
 _UPDATES = ("AssignAddVariableOp", "AssignSubVariableOp", "AssignVariableOp")
 _USES = ("compiled", "fitted", "used")
-"""What a finding about a model says of the line that uses it."""
+"""Words of a model finding for the line that uses it."""
 
 _SIZE = re.compile(r"\bbatch of (\d+)")
 
 
 def _made_at(finding: Finding, capture: Capture) -> Strategy | None:
-    """The strategy that was made in the rows of a finding, or of what explains it."""
+    """The strategy created in the rows of a finding, or of its related lines."""
     spans = [finding.span, *(related.span for related in finding.related)]
     return next((one for span in spans for one in capture.strategies if is_in(one.where, span)), None)
 
@@ -61,7 +61,7 @@ def _variables_of_one_replica(finding: Finding, capture: Capture) -> Said | None
 
 
 def _made_in_use(finding: Finding, capture: Capture) -> list[Variable]:
-    """The variables of a model that is built when it is first used, in the rows that use it."""
+    """Variables of a lazily built model, in the rows that use it."""
     uses = [related.span for related in finding.related if related.message.startswith(_USES)]
     return [one for span in uses for one in made_by(span, capture)]
 
@@ -71,7 +71,7 @@ def _devices(variables: list[Variable]) -> list[str]:
 
 
 def _optimizer_of_one_replica(finding: Finding, capture: Capture) -> Said | None:
-    """Its counters, too, are on each device where it is made in the scope."""
+    """In the scope its counters, too, would be on each device."""
     made = made_by(finding.span, capture)
     if of_replicas(capture) is None or len(_devices(made)) != 1:
         return None
@@ -79,7 +79,7 @@ def _optimizer_of_one_replica(finding: Finding, capture: Capture) -> Said | None
 
 
 def _idle(strategy: Strategy, capture: Capture) -> list[str]:
-    """Devices of a strategy that did nothing in steps, or no heavy work while others did."""
+    """Devices of a strategy that ran nothing in steps, or no heavy work while others did."""
     heavy = Counter[str]()
     for ran, count in capture.executions.items():
         heavy[ran.device] += count * is_heavy(ran.op)
