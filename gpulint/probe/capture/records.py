@@ -49,7 +49,7 @@ class Copy(NamedTuple):
     `consumer` is the operation that needed what was copied, at `where`, with the device asked for there. `bytes` is
     None where the shape is not known. `in_step`: in the graph of a training step, made once in each. `mixed`: the
     consumer also reads what was computed on another device than the source. `reduces`: a strategy keeps there what it
-    mirrors the same.
+    mirrors the same; None where nobody noted it.
     """
 
     op: str
@@ -61,7 +61,7 @@ class Copy(NamedTuple):
     bytes: int | None = None
     in_step: bool = False
     mixed: bool = False
-    reduces: bool = False
+    reduces: bool | None = None
 
 
 class Kernel(NamedTuple):
