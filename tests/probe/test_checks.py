@@ -279,6 +279,8 @@ BROKEN = Expectation("a", Status.FAIL, Level.ERROR, "", "", "")
         ([replace(BROKEN, status=Status.WARN, level=Level.WARN)], {"status": 0}, True, 0),
         ([replace(BROKEN, status=Status.INCONCLUSIVE)], {"status": 0}, False, 0),
         ([replace(BROKEN, status=Status.INCONCLUSIVE)], {"status": 0}, True, 3),
+        ([replace(BROKEN, id="expect", status=Status.INCONCLUSIVE)], {"status": 0}, False, 3),
+        ([replace(BROKEN, id="expect-on", status=Status.INCONCLUSIVE)], {"status": 7}, False, 4),
         ([], {"status": 7}, False, 4),
         ([], {"status": None, "signal": 9}, False, 4),
         ([BROKEN], {"status": 7}, False, 1),
@@ -290,6 +292,22 @@ def test_the_exit_status_is_that_of_the_contract(
     expectations: list[Expectation], end: dict[str, object], strict: bool, status: int
 ) -> None:
     assert exit_status(expectations, end, strict) == status
+
+
+def test_a_fault_of_the_probe_is_no_success() -> None:
+    assert exit_status([], {"status": 0}, False, ["arming: AttributeError"]) == 2
+    assert exit_status([BROKEN], {"status": 0}, False, ["arming: AttributeError"]) == 1
+    (fault,) = verify(
+        Run(Capture(process={"pid": 1}, tensorflow={"tensorflow": "2.21.0"}, faults=["arming: it broke"]))
+    )
+    assert (fault.id, fault.status, fault.observed) == ("evidence", Status.INCONCLUSIVE, "fault: arming: it broke")
+
+
+def test_a_program_without_tensorflow_is_not_all_well() -> None:
+    found = verify(Run(Capture(process={"pid": 1})))
+    assert [(one.id, one.status) for one in found] == [("evidence", Status.INCONCLUSIVE)]
+    assert exit_status(found, {"status": 0}, True) == 3
+    assert exit_status(found, {"status": 0}, False) == 0
 
 
 def over_steps(*current: int, device: str = "GPU:0") -> Capture:
@@ -304,6 +322,63 @@ def test_memory_that_grows_with_every_step_is_found() -> None:
     level = said(over_steps(*[GIB] * 40))
     assert level["mem-leak"] == (Status.PASS, "")
     assert said(over_steps(GIB, GIB))["mem-leak"] == (Status.INCONCLUSIVE, "")
+
+
+def test_a_straight_line_grows_however_slowly() -> None:
+    capture = over_steps(*(GIB + step * 2**20 for step in range(40)))
+    capture.steps = stepped(39)
+    capture.nodes = Counter({Node(USED, "MatMul", "", "GPU:0", "", part="step"): 1})
+    leak = one_of(capture, "mem-leak")
+    assert (leak.status, leak.observed) == (
+        Status.WARN,
+        "+39.0 MiB over 40 samples, 1 MiB a step: full in 119 minutes",
+    )
+
+
+def test_memory_of_a_gpu_that_no_step_used_says_nothing_of_growth() -> None:
+    capture = over_steps(*[GIB] * 40)
+    capture.steps = stepped(40)
+    assert said(capture)["mem-leak"] == (Status.SKIP, "")
+
+
+@pytest.mark.parametrize(
+    ("error", "subject", "observed"),
+    [
+        (
+            "ResourceExhaustedError: Graph execution error:\n\nOOM when allocating tensor with shape[1024,1024,100] "
+            "and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n [Op:f]",
+            "memory of GPU:0",
+            "400 MiB were refused, with 1 GiB in use at most before",
+        ),
+        (
+            "InternalError: Failed copying input tensor from /job:localhost/replica:0/task:0/device:CPU:0 to "
+            "/job:localhost/replica:0/task:0/device:GPU:0 in order to run MatMul: Dst tensor is not initialized.",
+            "memory of GPU:0",
+            "a tensor was refused, with 1 GiB in use at most before",
+        ),
+        (
+            "ResourceExhaustedError: Out of memory while trying to allocate 2147483648 bytes.",
+            "memory of the device",
+            "2 GiB were refused",
+        ),
+    ],
+)
+def test_a_program_that_ran_out_of_memory_fails_for_it(error: str, subject: str, observed: str) -> None:
+    capture = over_steps(GIB, GIB)
+    capture.error, capture.error_at = error, USED
+    capture.simulated, capture.limits = 1, {"GPU:0": 2 * GIB}
+    found = [one for one in verify(Run(capture)) if one.status is Status.FAIL]
+    assert [(one.id, one.subject, one.observed, one.where) for one in found] == [
+        ("out-of-memory", subject, observed, USED)
+    ]
+    kept_out = [one.subject for one in verify(Run(capture)) if one.id == "simulated-memory"]
+    assert bool(kept_out) is (subject == "memory of the device")
+
+
+def test_allocations_that_fail_over_and_over_are_told_of() -> None:
+    line = "Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.53GiB (rounded to 1641022208)requested by op"
+    found = one_of(Capture(logs={"stderr": Log(messages=[line])}), "out-of-memory")
+    assert (found.status, found.observed) == (Status.WARN, "1 failed, each of which TensorFlow retries for 10 s")
 
 
 def kept(size: int, where: Where = USED) -> Kept:
@@ -471,11 +546,13 @@ def test_copies_of_a_step_that_nobody_asked_for_are_found(copy: Copy, count: int
 @pytest.mark.parametrize(
     ("copy", "status"),
     [
-        (COPY._replace(requested="CPU:0"), Status.WARN),
-        (COPY._replace(requested="CPU:0", mixed=False), Status.WARN),
+        (COPY._replace(requested="CPU:0", reduces=False), Status.WARN),
+        (COPY._replace(requested="CPU:0", reduces=False, mixed=False), Status.WARN),
         (COPY._replace(requested="CPU:0", reduces=True), Status.PASS),
-        (COPY, Status.PASS),
-        (COPY._replace(requested="CPU:0", in_step=False), None),
+        (COPY._replace(reduces=False), Status.PASS),
+        (COPY._replace(requested="CPU:0"), Status.INCONCLUSIVE),
+        (COPY._replace(requested="CPU:0", reduces=False, in_step=False), Status.WARN),
+        (COPY._replace(requested="CPU:0", reduces=False, op="EagerCopy", in_step=False), None),
     ],
 )
 def test_copies_between_replicas_are_found_but_for_the_strategys_own(copy: Copy, status: Status | None) -> None:
@@ -486,11 +563,13 @@ def test_copies_between_replicas_are_found_but_for_the_strategys_own(copy: Copy,
 def test_a_variable_outside_the_scope_that_replicas_read_is_no_equal_share() -> None:
     capture = spread(variable("CPU:0"), variable("CPU:1"), variable("CPU:1", 5 << 20, USED, "table"))
     capture.copies[COPY._replace(requested="CPU:0", bytes=5 << 20)] = 1
+    assert said(capture)["variables-mirrored"][0] is Status.INCONCLUSIVE
+    capture.copies = Counter({COPY._replace(requested="CPU:0", bytes=5 << 20, reduces=False): 1})
     (broken,) = [one for one in verify(Run(capture)) if one.status is Status.FAIL]
     assert (broken.id, broken.code, broken.where) == ("variables-mirrored", "GPU201", USED)
     assert broken.evidence == (
         "table (5,242,880 bytes) only on CPU:1",
-        "5,242,880 bytes from CPU:1 to CPU:0 in each step",
+        "5,242,880 bytes from CPU:1 to CPU:0 each time",
     )
 
 

@@ -78,9 +78,36 @@ def test_a_variable_outside_the_scope_is_copied_to_the_replicas_in_each_step(reh
     run = rehearse(OUTSIDE, 3)
     mirrored, copies = the(run, "variables-mirrored"), the(run, "copies")
     assert mirrored.status is Status.FAIL
-    assert "5,120,000 bytes from GPU:0 to GPU:1 in each step" in mirrored.evidence
-    assert (copies.status, copies.observed) == (Status.WARN, "2 for MatMul, 10,240,000 bytes")
+    assert "5,120,000 bytes from GPU:0 to GPU:1 each time" in mirrored.evidence
+    assert (copies.status, copies.observed) == (Status.WARN, "2 in each step for MatMul, 10,240,000 bytes")
     assert copies.where is not None and copies.where.row == OUTSIDE[: OUTSIDE.index("loss = ")].count("\n") + 1
+
+
+LOOK_UP = """
+import tensorflow as tf
+
+table = tf.Variable(tf.random.normal((2000, 64)))
+strategy = tf.distribute.MirroredStrategy(cross_device_ops=tf.distribute.ReductionToOneDevice())
+with strategy.scope():
+    w = tf.Variable(tf.random.normal((64, 1)))
+ids = tf.data.Dataset.from_tensor_slices(tf.random.uniform((256,), 0, 2000, tf.int32)).batch(64)
+
+@tf.function
+def step(ids):
+    parts = strategy.run(lambda i: tf.reduce_sum(tf.matmul(tf.gather(table, i), w)), args=(ids,))
+    return strategy.reduce("SUM", parts, axis=None)
+
+for x in strategy.experimental_distribute_dataset(ids):
+    step(x)
+"""
+
+
+def test_what_replicas_look_up_on_another_device_is_found_without_gradients(rehearse: Rehearse) -> None:
+    run = rehearse(LOOK_UP, 4)
+    assert the(run, "variables-mirrored").status is Status.FAIL
+    copies = the(run, "copies")
+    assert copies.status is Status.WARN
+    assert copies.observed.startswith("3 in each call for MatMul")
 
 
 def test_what_a_strategy_reduces_and_keeps_the_same_is_its_own(rehearse: Rehearse) -> None:

@@ -113,7 +113,7 @@ def nodes(graph: Any, built: Built) -> tuple[str, Counter[GraphNode], Counter[Co
             sizes.get(name),
             part == STEP,
             mixed,
-            is_reduction,
+            is_reduction or part == INITIALISATION,
         )
         for kind, source, target, name, needed, mixed, is_reduction in _transfers(graph, told, reduces)
     )

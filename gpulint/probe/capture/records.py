@@ -49,7 +49,7 @@ class Copy(NamedTuple):
     `consumer` is the operation at `where` that needed the tensor, and `requested` its explicit device. `bytes` is None
     if the shape is unknown. `in_step`: in the graph of a training step, once per step. `mixed`: the consumer also reads
     tensors computed on a device other than the source. `reduces`: part of a strategy's reduction, which keeps mirrored
-    values equal.
+    values equal; None if not recorded.
     """
 
     op: str
@@ -61,7 +61,7 @@ class Copy(NamedTuple):
     bytes: int | None = None
     in_step: bool = False
     mixed: bool = False
-    reduces: bool = False
+    reduces: bool | None = None
 
 
 class Kernel(NamedTuple):

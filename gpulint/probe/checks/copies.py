@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from gpulint.probe.agent.operation_records import EAGER_COPY
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Copy, Strategy, Where
-from gpulint.probe.expectations.expectation import Expectation, Level, Run, held, violated
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, held, undecided, violated
 from gpulint.probe.verdicts.evidence import MANY, kind_of, of_replicas
 
 _ID = "copies"
@@ -56,32 +56,41 @@ def check(run: Run) -> Iterator[Expectation]:
 
 
 def between_replicas(capture: Capture, strategy: Strategy) -> Counter[Copy]:
-    """Copies in step graphs by which a replica reads from another's device, except those of the strategy's
-    reduction: the value is not mirrored."""
+    """Copies in graphs by which a replica reads from another's device, except those of the strategy's reduction: the
+    value is not mirrored."""
     devices = set(strategy.devices)
     return Counter(
-        {
-            one: count
-            for one, count in capture.copies.items()
-            if one.in_step and not one.reduces and one.requested == one.target and {one.source, one.target} <= devices
-        }
+        {one: count for one, count in capture.copies.items() if one.reduces is False and _is_between(one, devices)}
     )
 
 
+def _is_between(one: Copy, devices: Set[str]) -> bool:
+    return one.op != EAGER_COPY and one.requested == one.target and {one.source, one.target} <= devices
+
+
+def is_unsure(capture: Capture, strategy: Strategy) -> bool:
+    """Whether nobody noted of copies between the replicas whether they are the strategy's own."""
+    return any(one.reduces is None and _is_between(one, set(strategy.devices)) for one in capture.copies)
+
+
 def _between_replicas(capture: Capture, strategy: Strategy) -> Iterator[Expectation]:
-    subject = f"copies between the {strategy.replicas} replicas in each step"
+    subject = f"copies between the {strategy.replicas} replicas"
     by_line: dict[Where | None, Counter[Copy]] = defaultdict(Counter)
     for one, count in between_replicas(capture, strategy).items():
         by_line[one.where][one] += count
     for where, copies in by_line.items():
         size = sum((one.bytes or 0) * count for one, count in copies.items())
         readers = ", ".join(sorted({one.consumer for one in copies}))
-        told = f"{copies.total()} for {readers}" + (f", {size:,} bytes" if size else "")
+        each = "in each step" if any(one.in_step for one in copies) else "in each call"
+        told = f"{copies.total()} {each} for {readers}" + (f", {size:,} bytes" if size else "")
         fix = "create the variables that the replicas read in `strategy.scope()`"
         ways = sorted({f"{one.source} to {one.target}" for one in copies})
         yield violated(
             _ID, subject, _REPLICAS, told, where=where, evidence=tuple(ways[:SHOWN]), fix=fix, level=Level.WARN
         )
-    if any(one.in_step for one in capture.copies) and not by_line:
+    if is_unsure(capture, strategy):
+        reason = "the capture does not say which copies are the strategy's own"
+        yield undecided(_ID, Status.INCONCLUSIVE, subject, _REPLICAS, reason)
+    elif any(one.in_step for one in capture.copies) and not by_line:
         reduced = sum(count for one, count in capture.copies.items() if one.in_step and one.reduces)
         yield held(_ID, subject, _REPLICAS, f"{reduced} of its own")

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gpulint.probe.expectations.expectation import SIMULATED, Expectation, Level, Run, Status, held, undecided, violated
+from gpulint.probe.measures.out_of_memory import refused
 
 _MEMORY = "simulated-memory"
 
@@ -29,7 +30,10 @@ def check(run: Run) -> Iterator[Expectation]:
     for sample in capture.memory:
         for device, (_, peak) in sample.devices.items():
             peaks[device] = max(peaks[device], peak)
+    failed = refused(capture)
     for device, limit in capture.limits.items():
+        if failed is not None and failed.device == device:
+            continue  # `out-of-memory` says so
         subject = f"live tensors and variables on {device} (estimate)"
         expected = f"at most {_mib(limit)}"
         observed = f"{_mib(peaks[device])} at most"

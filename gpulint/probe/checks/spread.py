@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Strategy
-from gpulint.probe.checks.copies import between_replicas
+from gpulint.probe.checks.copies import between_replicas, is_unsure
 from gpulint.probe.expectations.expectation import Expectation, Run, Status, held, undecided, violated
 from gpulint.probe.measures.variable_balance import variable_balance
 from gpulint.probe.measures.work import work
@@ -83,7 +83,9 @@ def _mirrored(capture: Capture, strategy: Strategy, subject: str) -> Iterator[Ex
     reached = (*_reached(capture, strategy), *_copied(capture, strategy))
     if not reached and not any(text in capture.error for text in MIXED):
         told = f"{observed}; no replica was seen to use what is on one device only"
-        if any(node.replica and node.op in _READS for node in capture.nodes):
+        if is_unsure(capture, strategy):
+            yield undecided(_MIRRORED, Status.INCONCLUSIVE, subject, expected, observed)
+        elif any(node.replica and node.op in _READS for node in capture.nodes):
             yield held(_MIRRORED, subject, expected, told, where=strategy.where)
         else:
             yield undecided(_MIRRORED, Status.INCONCLUSIVE, subject, expected, told)
@@ -101,11 +103,11 @@ def _mirrored(capture: Capture, strategy: Strategy, subject: str) -> Iterator[Ex
 
 
 def _copied(capture: Capture, strategy: Strategy) -> tuple[str, ...]:
-    """What each replica's device receives from another in every step."""
+    """What each replica's device receives from another at a time."""
     sizes = Counter[tuple[str, str]]()
     for one, count in between_replicas(capture, strategy).items():
         sizes[one.source, one.target] += (one.bytes or 0) * count
-    return tuple(f"{size:,} bytes from {source} to {target} in each step" for (source, target), size in sizes.items())
+    return tuple(f"{size:,} bytes from {source} to {target} each time" for (source, target), size in sizes.items())
 
 
 def _reached(capture: Capture, strategy: Strategy) -> tuple[str, ...]:

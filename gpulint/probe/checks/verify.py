@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Set
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 
 from gpulint.probe.capture.records import Where
@@ -20,6 +20,7 @@ from gpulint.probe.checks import (
     placement,
     predictions,
     replicas,
+    sight,
     simulated,
     sources,
     spread,
@@ -31,6 +32,7 @@ from gpulint.probe.expectations.expectation import Expectation, Level, Run, Stat
 from gpulint.probe.expectations.levels import with_levels
 
 CHECKS = (
+    sight.check,
     inline.check,
     stated.check,
     predictions.check,
@@ -66,6 +68,9 @@ EAGERLY = frozenset({"GPU506", "GPU508"})
 
 IDLE = frozenset({"GPU101", "GPU203", "GPU206", "GPU211"})
 """Rules about work that stays on one of several GPUs: any of them explains that others are idle."""
+
+BY_USER = frozenset({"expect", "expect-on", "expect-copies", "expect-traces"})
+"""Checks of what the user states: without evidence it is not as stated."""
 
 _ORDER = tuple(Status)
 
@@ -116,15 +121,21 @@ def _as_broken(predicted: Expectation, broken: Container[tuple[str, Where | None
     return predicted
 
 
-def exit_status(expectations: list[Expectation], end: dict[str, object], strict: bool) -> int:
-    """The probe's own status: 0 all well, 1 an expectation of level error is broken, 3 something is inconclusive
-    (`strict`), 4 the program failed and nothing else did, 124 it was stopped because it hung or ran too long."""
+def exit_status(
+    expectations: list[Expectation], end: dict[str, object], strict: bool, faults: Sequence[str] = ()
+) -> int:
+    """The probe's own status: 0 all well, 1 an expectation of level error is broken, 2 something went wrong in the
+    probe itself, 3 what the user stated is inconclusive, or anything is (`strict`), 4 the program failed and nothing
+    else did, 124 it was stopped because it hung or ran too long."""
     if end.get("reason") in ("timeout", "hang"):
         return 124
     if any(one.status is Status.FAIL and one.level is Level.ERROR for one in expectations):
         return 1
     if end.get("status") != 0:
         return 4
-    if strict and any(one.status is Status.INCONCLUSIVE for one in expectations):
+    if faults:
+        return 2
+    undecided = {one.id for one in expectations if one.status is Status.INCONCLUSIVE}
+    if undecided & BY_USER or (strict and undecided):
         return 3
     return 0

@@ -119,10 +119,8 @@ def _growth(
         verdict, reason = "inconclusive", f"{len(curve)} samples after warm-up, {NEEDED} are needed"
         if len(curve) >= NEEDED:
             reason = "all samples are of the same moment"
-    elif seen.steady and limit is None:
-        verdict, reason = "inconclusive", "it grows, and its limit is not known"
-    elif seen.steady and limit is not None and seen.growth > share * limit:
-        verdict = "fail"
+    elif seen.steady:
+        verdict = "fail" if limit is not None and seen.growth > share * limit else "warn"
     return Growth(subject, verdict, reason, len(curve), seen, steps, limit, in_use, share)
 
 

@@ -85,8 +85,8 @@ def _idle(strategy: Strategy, capture: Capture) -> list[str]:
         heavy[ran.device] += count * is_heavy(ran.op)
     for node, count in capture.nodes.items():
         heavy[node.assigned] += count * is_heavy(node.op)
-    counts = heavy if any(heavy.values()) else work(capture).by_device
-    return [device for device in dict.fromkeys(strategy.devices) if not counts[device]]
+    counts = +heavy or work(capture).by_device
+    return [device for device in dict.fromkeys(strategy.devices) if counts and not counts[device]]
 
 
 def _unused(finding: Finding, capture: Capture) -> Said | None:
