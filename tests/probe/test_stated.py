@@ -226,7 +226,12 @@ def test_every_check_that_reports_something_is_listed_with_its_id() -> None:
     for path in Path(checks.__file__).parent.glob("*.py"):
         module = import_module(f"gpulint.probe.checks.{path.stem}")
         for call in ast.walk(ast.parse(path.read_text())):
-            if isinstance(call, ast.Call) and getattr(call.func, "id", "") in ("Expectation", "held", "violated"):
+            if isinstance(call, ast.Call) and getattr(call.func, "id", "") in (
+                "Expectation",
+                "held",
+                "undecided",
+                "violated",
+            ):
                 first = call.args[0]
                 if isinstance(first, ast.Name) and first.id != "id":
                     found.add(getattr(module, first.id))

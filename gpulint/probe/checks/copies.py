@@ -69,7 +69,7 @@ def _is_between(one: Copy, devices: Set[str]) -> bool:
 
 
 def is_unsure(capture: Capture, strategy: Strategy) -> bool:
-    """Whether nobody noted of copies between the replicas whether they are the strategy's own."""
+    """Whether the capture does not record if copies between replicas belong to a reduction."""
     return any(one.reduces is None and _is_between(one, set(strategy.devices)) for one in capture.copies)
 
 
