@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 
 from gpulint.analysis.domain.completion import NORMAL, Exhausted, Halts
@@ -15,6 +15,7 @@ from gpulint.analysis.domain.values.objects import Model
 from gpulint.analysis.driver import process
 from gpulint.analysis.driver.entry_points import Entry, entries
 from gpulint.analysis.engine.interpreter import Interpreter
+from gpulint.analysis.engine.library import LibrarySemantics
 from gpulint.analysis.engine.machine import MAX_ENTRY_STEPS, MAX_STEPS_OF_ALL, Machine
 from gpulint.analysis.models.libraries import Libraries
 from gpulint.analysis.models.tensorflow import keras_callbacks, tf_data, tf_function
@@ -30,11 +31,17 @@ from gpulint.syntax.enclosing import body_of, within
 from gpulint.syntax.parse import parse
 
 
-def analyse(source: Source, project: Project, target: str, subjects: Iterable[Subject] | None = None) -> Plan:
+def analyse(
+    source: Source,
+    project: Project,
+    target: str,
+    subjects: Iterable[Subject] | None = None,
+    libraries: Callable[[Machine], LibrarySemantics] = Libraries,
+) -> Plan:
     """Run one file abstractly and say what it will do. Raises CannotParse.
 
     Where the program speaks of none of the subjects, or ends at its imports, nothing is run and the Plan is empty. None
-    runs everything.
+    runs everything. `libraries` says what names of libraries do.
     """
     relevance = Relevance(project, source, subjects) if subjects is not None else None
     wanted = relevance.of() if relevance is not None else None
@@ -53,7 +60,7 @@ def analyse(source: Source, project: Project, target: str, subjects: Iterable[Su
     plan = Plan(syntax.path, target, graph_mode=scope.graph_mode, referenced=syntax.words)
     plan.texts = cache(lambda: tuple(texts(project, source)))
     plan.is_passed_by = lambda definition: _has_with_not_reached(project, plan, definition)
-    machine = Interpreter(project, scope, plan, Libraries, _run_module)
+    machine = Interpreter(project, scope, plan, libraries, _run_module)
     plan.release = machine.release
     _run_body(machine, syntax)
     _run_entries(machine, scope, wanted)
