@@ -22,7 +22,7 @@ from gpulint.probe.placement_log.records import (
     Placement,
     Record,
 )
-from tests.probe.logs import RECORDINGS, parse, pieces
+from tests.probe.placement_log.logs import RECORDINGS, parse, pieces
 
 CPU0, CPU1 = (f"/job:localhost/replica:0/task:0/device:CPU:{index}" for index in (0, 1))
 GPU0, GPU1 = (f"/job:localhost/replica:0/task:0/device:GPU:{index}" for index in (0, 1))

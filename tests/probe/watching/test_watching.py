@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.probe.in_process import DEVICES, environment, row_of, run, said
+from tests.probe.watching.in_process import DEVICES, environment, row_of, run, said
 
 WATCHED = (
     DEVICES

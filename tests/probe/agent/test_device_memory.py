@@ -19,9 +19,9 @@ from gpulint.probe.measures.leaks import Growth, leaks
 from gpulint.probe.measures.memory_limits import cpu_limit
 from gpulint.probe.placement_log.counts import short_device
 from gpulint.probe.placement_log.records import Hint, OutOfMemory
-from tests.probe.logs import parse
+from tests.probe.placement_log.logs import parse
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 MIB = 1 << 20
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from gpulint.probe.placement_log.parser import Counts, PlacementLogParser
 from gpulint.probe.placement_log.records import Record
 
-FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "placement_logs"
+FOLDER = Path(__file__).resolve().parents[3] / "fixtures" / "placement_logs"
 RECORDINGS = {path.name.removesuffix(".log"): path.read_bytes() for path in sorted(FOLDER.glob("*.log"))}
 
 

@@ -221,7 +221,7 @@ def test_the_utilisation_is_that_of_the_card_a_device_is_on() -> None:
 
 
 def test_the_documentation_lists_every_metric_as_it_is() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "expectations.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "docs" / "expectations.md").read_text(encoding="utf-8")
     rows = [line for line in text.splitlines() if line.startswith("| `")]
     for metric in METRICS:
         assert f"| `{metric.form}` | {metric.kind} | {metric.help} |" in rows

@@ -10,7 +10,7 @@ import pytest
 from gpulint.cli import options
 from gpulint.probe.launch.preflight import gpus_here, missing_devices
 from gpulint.probe.measures.cards import Cards
-from tests.probe.test_cards import FakeCard, FakeNvml
+from tests.probe.measures.test_cards import FakeCard, FakeNvml
 
 TWO = """import tensorflow as tf
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.probe.launched import Launched
+from tests.probe.launch.launched import Launched
 
 PROGRAM = """
 import sys

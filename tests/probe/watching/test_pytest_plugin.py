@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.probe.in_process import environment
+from tests.probe.watching.in_process import environment
 
 MARKED = """
 import pytest

@@ -28,7 +28,7 @@ from gpulint.probe.capture.records import (
 from gpulint.probe.report import RunReport
 from gpulint.probe.report.trace import render
 from tests.cli.test_probe import probe
-from tests.probe.trace_processor import Query, loaded
+from tests.probe.report.trace_processor import Query, loaded
 
 HOSTILE = 'a"\\ \x1b[31m\x00é<b>\u2028\udcff'
 ROW = Where("/p/train.py", 7)

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from tests.probe.launched import Launched, is_running, until
+from tests.probe.launch.launched import Launched, is_running, until
 
 PLACED = "a/b: (MatMul): /job:localhost/replica:0/task:0/device:CPU:1\n"
 RAN = (

@@ -12,7 +12,7 @@ import pytest
 
 from gpulint.probe.placement_log.counts import Placements, short_device
 from gpulint.probe.placement_log.records import Execution, Placement
-from tests.probe.logs import Outcome, parse
+from tests.probe.placement_log.logs import Outcome, parse
 
 PROGRAM = """
 import json

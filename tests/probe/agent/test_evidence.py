@@ -8,7 +8,7 @@ import pytest
 
 from gpulint.probe.agent.gradients import EAGER_STEP
 from gpulint.probe.capture.records import Where
-from tests.probe.test_agent import DEVICES, plain, probed, row_of
+from tests.probe.agent.test_agent import DEVICES, plain, probed, row_of
 
 pytestmark = pytest.mark.tensorflow
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.probe.in_process import DEVICES, said
+from tests.probe.watching.in_process import DEVICES, said
 
 pytestmark = pytest.mark.tensorflow
 

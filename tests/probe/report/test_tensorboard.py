@@ -16,7 +16,7 @@ from gpulint.probe.expectations.expectation import Expectation, Level, Status
 from gpulint.probe.report import RunReport
 from gpulint.probe.report.tensorboard import check_directory, write
 from tests.cli.test_probe import probe
-from tests.probe.test_trace import TRAINED, ran
+from tests.probe.report.test_trace import TRAINED, ran
 
 pytest.importorskip("tensorboard", reason="needs gpulint[tensorboard]")
 
@@ -156,7 +156,7 @@ def test_a_log_directory_is_checked_before_the_run(path: str, kind: type[OSError
 def test_it_is_written_without_tensorflow(tmp_path: Path) -> None:
     text = (
         "import sys\n"
-        "from tests.probe.test_trace import ran\n"
+        "from tests.probe.report.test_trace import ran\n"
         "from gpulint.probe.report import RunReport, tensorboard\n"
         f"tensorboard.write({str(tmp_path / 'logs')!r}, RunReport(ran(), [], 0))\n"
         "print(sorted({'tensorflow', 'grpc'} & set(sys.modules)))\n"

@@ -15,7 +15,7 @@ import gpulint
 from gpulint.probe.capture.reader import read
 from gpulint.probe.capture.records import Where
 from gpulint.probe.launch.command import Target, command_line
-from tests.probe.in_process import DEVICES, environment, row_of, said
+from tests.probe.watching.in_process import DEVICES, environment, row_of, said
 
 
 def test_where_nobody_watches_nothing_happens() -> None:

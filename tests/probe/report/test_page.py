@@ -36,7 +36,7 @@ from gpulint.probe.report.page import devices
 from gpulint.probe.report.page.markup import tag
 from gpulint.probe.report.page.places import Places
 from tests.notebooks import notebook
-from tests.probe.browser import Opened, chromium, opened
+from tests.probe.report.browser import Opened, chromium, opened
 
 HOSTILE = (
     '"><img src=x onerror="window.boom=1"></script><script>window.boom=1</script><!-- \' `{{7*7}}` \x1b[31m\x00\x85é'

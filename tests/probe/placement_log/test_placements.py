@@ -6,7 +6,7 @@ import pytest
 
 from gpulint.probe.placement_log.counts import Placements, short_device
 from gpulint.probe.placement_log.records import Execution, Hint, Placement
-from tests.probe.logs import RECORDINGS, parse
+from tests.probe.placement_log.logs import RECORDINGS, parse
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
 

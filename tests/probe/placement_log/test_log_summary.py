@@ -12,7 +12,7 @@ from gpulint.probe.capture.reader import read
 from gpulint.probe.capture.recorder import Recorder
 from gpulint.probe.placement_log.parser import MAX_LINE
 from gpulint.probe.placement_log.summary import MAX_MESSAGES, LogRecords, LogSummary, SharedSummary
-from tests.probe.logs import RECORDINGS
+from tests.probe.placement_log.logs import RECORDINGS
 
 PLACED = b"a/b: (MatMul): /job:localhost/replica:0/task:0/device:CPU:1\n"
 HEADER = b"I0000 00:00:1795224360.624055    5226 placer.cc:162] "
