@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from gpulint.probe.agent.blocks import Block
 
 _FUNCTION = re.compile(r"__(?:inference|forward|backward)_(.+)_\d+$")
-_GRADIENT = "gradient_tape/"
+GRADIENT = "gradient_tape/"
+"""What the names of nodes begin with that compute gradients."""
 
 
 @lru_cache(maxsize=4096)
@@ -207,9 +208,9 @@ class Operations:
 
     # ------------------------------------------------------------------------------ eager
 
-    def look_alive(self) -> None:
-        """Say, once, that the runtime is initialised, where it is."""
-        if not self._is_live and self._internals.is_live:
+    def look_alive(self, runs: bool = False) -> None:
+        """Say, once, that the runtime is initialised, where it is: it is where it `runs` something."""
+        if not self._is_live and (runs or self._internals.is_live):
             self._is_live = True
             self._on_live()
 
@@ -217,7 +218,7 @@ class Operations:
         self, op_type: str, inputs: Any, attrs: Any, outputs: Any, op_name: Any
     ) -> tuple[str, Place | None, float, float] | None:
         if not self._is_live:
-            self.look_alive()
+            self.look_alive(runs=True)
         if (function := graph_of(op_type)) is not None:
             for block in self.blocks:
                 block.called[function] = _device_of(outputs)
@@ -307,9 +308,9 @@ class Operations:
             return
         name = str(name).rstrip("/")
         place = None
-        if name.startswith(_GRADIENT):
-            self._takes_gradients(graph)
-            place = self._forward(own, name[len(_GRADIENT) :])
+        if name.startswith(GRADIENT):
+            self.takes_gradients(graph)
+            place = self._forward(own, name[len(GRADIENT) :])
         if self._building.get(own) != id(graph):
             self._building[own] = id(graph)
             if own in self.awaited:
@@ -324,7 +325,7 @@ class Operations:
             # Whole names come with the handles of variables; those that `tf.device` was given are partial.
             self.inner_devices.add((own, place, short(device)))
 
-    def _takes_gradients(self, graph: Any) -> None:
+    def takes_gradients(self, graph: Any) -> None:
         """Calls of a graph that takes gradients, or of one that it is part of, are training steps."""
         while (name := getattr(graph, "name", None)) is not None and name not in self._training:
             self._training.add(name)
