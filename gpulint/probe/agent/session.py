@@ -182,12 +182,14 @@ class Session:
     def keras_imported(self, keras: ModuleType) -> None:
         """Keras has just been imported, by the program or by TensorFlow."""
         try:
+            self._places.is_library(keras)
             self._witnesses.keras_imported(keras)
         except Exception as error:
             self.fault("Keras", error)
 
     def _arm(self, tensorflow: Any) -> None:
         """Each observer by itself: what one of them misses costs the others nothing."""
+        self._places.is_library(tensorflow)
         self._tensorflow = tensorflow
         self._internals = internals = Internals(self._simulation.told if self._simulation is not None else None)
         self._places.extract_stack = internals.extract_stack
