@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from gpulint.probe.agent.guard import Fault, guarded
@@ -17,10 +18,14 @@ EAGER_STEP = "GradientTape.gradient"
 
 
 class Gradients:
-    """Wraps `GradientTape.gradient` and reports calls outside traced functions."""
+    """Stands before `GradientTape.gradient`, tells of the calls outside traced functions as steps, and of the graph of
+    those inside one (`on_traced`)."""
 
-    def __init__(self, places: Places, hooks: Hooks, fault: Fault, on_step: OnStep) -> None:
+    def __init__(
+        self, places: Places, hooks: Hooks, fault: Fault, on_step: OnStep, on_traced: Callable[[Any], None]
+    ) -> None:
         self._places, self._hooks, self._on_step = places, hooks, on_step
+        self._traced = guarded("training steps", fault, on_traced)
         self._note = guarded("eager steps", fault, self._step)
         self._last: dict[Place | None, float] = {}
 
@@ -32,7 +37,9 @@ class Gradients:
         def taken(*arguments: Any, **keywords: Any) -> Any:
             found = gradient(*arguments, **keywords)
             # Replicas run in numbered threads of their own: the first counts for all.
-            if not tensorflow.inside_function() and not getattr(threading.current_thread(), "replica_id", 0):
+            if tensorflow.inside_function():
+                self._traced(tensorflow.compat.v1.get_default_graph())
+            elif not getattr(threading.current_thread(), "replica_id", 0):
                 self._note()
             return found
 

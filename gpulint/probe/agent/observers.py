@@ -17,6 +17,7 @@ from gpulint.probe.agent.reads import Reads
 from gpulint.probe.agent.replicas import Replicas
 from gpulint.probe.agent.steps import Again, OnStep
 from gpulint.probe.agent.writer import Writer
+from gpulint.probe.capture.evidence import EAGER_STEPS, READS, REPLICAS, WAITS
 
 
 class Observers:
@@ -32,6 +33,7 @@ class Observers:
         hooks: Hooks,
         fault: Fault,
         on_step: OnStep,
+        on_traced: Callable[[Any], None],
         steps: Callable[[], int],
     ) -> None:
         self._writer = writer
@@ -39,7 +41,7 @@ class Observers:
         self._models = Models(writer, places, hooks, fault)
         self._replicas = Replicas(places, hooks, fault)
         self._reads = Reads(places, hooks, fault)
-        self._gradients = Gradients(places, hooks, fault, on_step)
+        self._gradients = Gradients(places, hooks, fault, on_step, on_traced)
         self._inputs = Inputs(places, hooks, fault, steps)
 
     @property
@@ -55,15 +57,15 @@ class Observers:
         """TensorFlow has just been imported. Records what cannot be observed as lost."""
         watches: tuple[tuple[str, Callable[[], None]], ...] = (
             ("environment", lambda: self._environment.watch(tensorflow)),
-            ("replicas", lambda: self._replicas.watch(tensorflow)),
-            ("eager steps", lambda: self._gradients.watch(tensorflow)),
-            ("reads by the host", lambda: self._reads.watch(internals)),
-            ("waits for input", lambda: self._inputs.watch(internals)),
+            (REPLICAS, lambda: self._replicas.watch(tensorflow)),
+            (EAGER_STEPS, lambda: self._gradients.watch(tensorflow)),
+            (READS, lambda: self._reads.watch(internals)),
+            (WAITS, lambda: self._inputs.watch(internals)),
         )
         for evidence, watch in watches:
             try:
                 watch()
-            except (AttributeError, StopIteration) as error:
+            except Exception as error:
                 internals.lost.append((evidence, str(error)))
 
     def moment(self, name: str) -> None:

@@ -17,7 +17,8 @@ from gpulint.probe.agent.operation_records import EAGER_COPY, Copied, Created, R
 from gpulint.probe.agent.places import INPUT, Place, Places
 from gpulint.probe.agent.steps import OnStep
 
-_GRADIENT = "gradient_tape/"
+GRADIENT = "gradient_tape/"
+"""Prefix of the names of nodes that compute gradients."""
 
 
 _Key: TypeAlias = "tuple[Place | None, str, str, str, int, str]"
@@ -155,9 +156,9 @@ class Operations:
 
     # ------------------------------------------------------------------------------ eager
 
-    def look_alive(self) -> None:
-        """Reports once that the runtime is up."""
-        if not self._is_live and self._internals.is_live:
+    def look_alive(self, runs: bool = False) -> None:
+        """Say, once, that the runtime is initialised, where it is: it is where it `runs` something."""
+        if not self._is_live and (runs or self._internals.is_live):
             self._is_live = True
             self._on_live()
 
@@ -165,7 +166,7 @@ class Operations:
         self, op_type: str, inputs: Any, attrs: Any, outputs: Any, op_name: Any
     ) -> tuple[str, Place | None, float, float] | None:
         if not self._is_live:
-            self.look_alive()
+            self.look_alive(runs=True)
         if (function := graph_of(op_type)) is not None:
             for block in self.blocks:
                 block.called[function] = _device_of(outputs)
@@ -255,9 +256,9 @@ class Operations:
             return
         name = str(name).rstrip("/")
         place = None
-        if name.startswith(_GRADIENT):
-            self._takes_gradients(graph)
-            place = self._forward(own, name[len(_GRADIENT) :])
+        if name.startswith(GRADIENT):
+            self.takes_gradients(graph)
+            place = self._forward(own, name[len(GRADIENT) :])
         if self._building.get(own) != id(graph):
             self._building[own] = id(graph)
             if own in self.awaited:
@@ -272,7 +273,7 @@ class Operations:
             # Handles of variables have full device names; `tf.device` gives partial ones.
             self.inner_devices.add((own, place, short(device)))
 
-    def _takes_gradients(self, graph: Any) -> None:
+    def takes_gradients(self, graph: Any) -> None:
         """Marks a graph that takes gradients, and the graphs around it, as training steps."""
         while (name := getattr(graph, "name", None)) is not None and name not in self._training:
             self._training.add(name)

@@ -17,6 +17,8 @@ class Pace:
     input, so only the time in between shows which one is slow."""
 
     def __init__(self) -> None:
+        self.on_first: Callable[[], None] | None = None
+        """Is called after each call of a function, while there is one."""
         self._lock = threading.Lock()
         self._calls = threading.local()
         self._fresh: list[tuple[float, float, float]] = []
@@ -40,6 +42,8 @@ class Pace:
                 return call(function, *arguments, **keywords)
             finally:
                 calls.began = None
+                if self.on_first is not None:
+                    self.on_first()
 
         return timed
 

@@ -8,10 +8,11 @@ import re
 import sys
 import sysconfig
 from collections.abc import Iterator
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any, TypeAlias
 
 from gpulint import _version
+from gpulint.probe.agent.libraries import Libraries
 
 Place: TypeAlias = "tuple[str, int] | tuple[str, int, int]"
 """A file and a row, from 1; in a notebook, a row of a cell, and the cell's index, from 0."""
@@ -57,6 +58,7 @@ class Places:
         paths = sysconfig.get_paths()
         roots = {os.path.join(paths[name], "") for name in ("stdlib", "platstdlib", "purelib", "platlib")}
         self._foreign = (*sorted(roots), _GPULINT, "<")
+        self._libraries = Libraries()
         self._is_foreign: dict[str, bool | str] = {}
         """File → whether it is foreign; the part for a file of a strategy's own work."""
         self._cells: dict[str, CellRows] = {}
@@ -127,11 +129,15 @@ class Places:
         """Whether a file is not the user's."""
         known = self._is_foreign.get(path)
         if known is None:
-            known = path.startswith(self._foreign) or f"{os.sep}site-packages{os.sep}" in path
-            known = known or f"{os.sep}dist-packages{os.sep}" in path
+            known = path.startswith(self._foreign) or self._libraries.has(path)
             part = next((part for end, part in _PARTS.items() if path.endswith(end)), None) if known else None
             known = self._is_foreign[path] = part or known
         return bool(known)
+
+    def is_library(self, module: ModuleType) -> None:
+        """A module is none of the user's, wherever it lies."""
+        self._libraries.add(module)
+        self._is_foreign = {path: known for path, known in self._is_foreign.items() if path in self._cells}
 
     def stands_for(self, name: str, cell: CellRows) -> None:
         """Maps code of this name to a cell from now on."""

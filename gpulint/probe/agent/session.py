@@ -31,12 +31,14 @@ from gpulint.probe.agent.pace import Pace
 from gpulint.probe.agent.placed import PlacedWriter
 from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.profile import Profile
+from gpulint.probe.agent.self_test import silent
 from gpulint.probe.agent.simulation import Simulation
 from gpulint.probe.agent.simulation.pieces import Unsupported, missing
 from gpulint.probe.agent.steps import Again, Steps
 from gpulint.probe.agent.threads import OWN, watch_threads
 from gpulint.probe.agent.variables import Variables
 from gpulint.probe.agent.writer import Writer
+from gpulint.probe.capture.evidence import FUNCTIONS, GRAPHS, OPERATIONS, PACE
 
 LAST = 2.0
 """Seconds that the end of the program waits for pending writes."""
@@ -97,7 +99,13 @@ class Session:
         """The training step after which the program is ended, 0 for none."""
         self._pace = Pace()
         self._observers = Observers(
-            self._writer, self._places, self._hooks, self.fault, self._stepped, lambda: self._steps.taken
+            self._writer,
+            self._places,
+            self._hooks,
+            self.fault,
+            self._stepped,
+            self._takes_gradients,
+            lambda: self._steps.taken,
         )
         self._variables = Variables(lambda: self._steps.taken + self._observers.calls, self._variable_made)
         self._functions = FunctionWriter(self._writer, self._calls)
@@ -173,14 +181,17 @@ class Session:
     def keras_imported(self, keras: ModuleType) -> None:
         """Keras has just been imported, by the program or by TensorFlow."""
         try:
+            self._places.is_library(keras)
             self._observers.keras_imported(keras)
         except Exception as error:
             self.fault("Keras", error)
 
     def _arm(self, tensorflow: Any) -> None:
+        """Each observer by itself: what one of them misses costs the others nothing."""
+        self._places.is_library(tensorflow)
         self._tensorflow = tensorflow
-        self._internals = Internals(self._simulation.told if self._simulation is not None else None)
-        self._places.extract_stack = self._internals.extract_stack
+        self._internals = internals = Internals(self._simulation.told if self._simulation is not None else None)
+        self._places.extract_stack = internals.extract_stack
         self._operations = Operations(
             self._internals,
             self._places,
@@ -195,35 +206,69 @@ class Session:
         self._harvest = Harvest(self._internals, self._calls.compiled)
         simulation = self._simulation
         cuda = simulation.built_with_cuda if simulation is not None else bool(tensorflow.test.is_built_with_cuda())
-        self._placements = PlacedWriter(self._writer, tensorflow, Kernels(self._internals, cuda, simulation))
-        self._unwatch_threads = watch_threads(self._internals, self._operations, self.fault)
-        self._internals.watch_operations(self._operations)
-        if self._internals.is_live:
-            self._writer.write("lost", evidence=BEFORE, reason="TensorFlow was in use when the watching began")
-        elif self._options.log and self._simulation is None:
-            tensorflow.debugging.set_log_device_placement(True)
-        if self._options.profile:
-            try:
-                self._profile.watch(tensorflow.profiler.experimental, self._hooks)
-            except AttributeError as error:
-                self._internals.lost.append(("profile", str(error)))
-        if self._internals.function is not None:
-            self._pace.watch(self._internals.function, self._hooks)
-        for name in self._calls.watch(tensorflow):
-            self._internals.lost.append(("calls", name))
-        self._observers.watch(tensorflow, self._internals)
-        for evidence, reason in self._internals.lost:
-            self._writer.write("lost", evidence=evidence, reason=reason)
         self._writer.write("tensorflow", tensorflow=tensorflow.__version__, keras=None, cuda=cuda)
+        self._placements = PlacedWriter(self._writer, tensorflow, Kernels(self._internals, cuda, simulation))
+        observers: tuple[tuple[str, Callable[[], None]], ...] = (
+            (OPERATIONS, self._watch_operations),
+            ("placement log", self._log_placements),
+            ("profile", self._watch_profiler),
+            (PACE, self._watch_functions),
+            ("calls", lambda: self._lose(*(("calls", name) for name in self._calls.watch(tensorflow)))),
+            ("observers", lambda: self._observers.watch(tensorflow, internals)),
+        )
+        for evidence, watch in observers:
+            try:
+                watch()
+            except Exception as error:
+                self._lose((evidence, f"{type(error).__name__}: {error}"))
+        self._lose(*internals.lost)
         self._operations.look_alive()
         self._enter("build")
         self._writing = threading.Thread(target=self._write_on, name=OWN, daemon=True)
         self._writing.start()
 
+    def _lose(self, *lost: tuple[str, str]) -> None:
+        for evidence, reason in lost:
+            self._writer.write("lost", evidence=evidence, reason=reason)
+
+    def _watch_operations(self) -> None:
+        assert self._internals is not None and self._operations is not None
+        if not self._internals.is_live:
+            self._lose(*silent(self._internals, self._tensorflow))
+        self._unwatch_threads = watch_threads(self._internals, self._operations, self.fault)
+        self._internals.watch_operations(self._operations)
+
+    def _log_placements(self) -> None:
+        assert self._internals is not None
+        if self._internals.is_live:
+            self._lose((BEFORE, "TensorFlow was in use when the watching began"))
+        elif self._options.log and self._simulation is None:
+            self._tensorflow.debugging.set_log_device_placement(True)
+
+    def _watch_profiler(self) -> None:
+        if self._options.profile:
+            self._profile.watch(self._tensorflow.profiler.experimental, self._hooks)
+
+    def _watch_functions(self) -> None:
+        assert self._internals is not None
+        if self._internals.function is not None:
+            self._pace.watch(self._internals.function, self._hooks)
+        if self._internals.tells_operations:
+            self._pace.on_first = guarded(FUNCTIONS, self.fault, self._first_function)
+
+    def _first_function(self) -> None:
+        """A `tf.function` was called, whose trace was seen, or none ever will be."""
+        assert self._operations is not None
+        if not self._tensorflow.executing_eagerly() or sys.exc_info()[0] is not None:
+            return
+        self._pace.on_first = None
+        if not self._operations.traces and not self._tensorflow.config.functions_run_eagerly():
+            self._lose((FUNCTIONS, "one was called and not seen"))
+
     def _became_live(self) -> None:
         assert self._internals is not None and self._operations is not None
         if self._harvest is not None:
-            self._harvest.begin()
+            guarded(GRAPHS, self.fault, self._harvest.begin)()
         self._memory.begin(DeviceMemory(self._tensorflow, lambda: True))
         config = self._tensorflow.config
         logical = [short(device.name) for device in config.list_logical_devices()]
@@ -272,6 +317,10 @@ class Session:
             return
         if taken >= self._again.step or ended >= self._again.time:
             self._look(taken, place, ended)
+
+    def _takes_gradients(self, graph: Any) -> None:
+        if self._operations is not None:
+            self._operations.takes_gradients(graph)
 
     def _warms_up(self, taken: int) -> None:
         """Step number `taken` has ended, at the latest the first after the warm-up."""

@@ -59,7 +59,7 @@ def _measured(run: Run, expression: Expression, where: Where | None) -> Expectat
     without_gpu = is_of_gpu(expression) and lacks_gpu(run.capture)
     if without_gpu and run.settings.probe_without_gpu == "skip":
         return undecided(_ID, Status.SKIP, subject, limit, NO_GPU)
-    found = expression.metric.measure(run.capture, expression.argument)
+    found = expression.metric.of(run.capture, expression.argument)
     if isinstance(found, Unknown):
         return Expectation(_ID, Status.INCONCLUSIVE, Level.ERROR, subject, limit, found.reason, where=where)
     observed = shown(expression.metric.kind, found.value)

@@ -28,6 +28,7 @@ from gpulint.probe.checks import (
     traces,
     xla,
 )
+from gpulint.probe.checks.needs import with_evidence
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status
 from gpulint.probe.expectations.levels import with_levels
 
@@ -88,7 +89,7 @@ def verify(run: Run, checks: Iterable[Check] = CHECKS) -> list[Expectation]:
     found = [
         one
         for check in checks
-        for one in check(run)
+        for one in with_evidence(check(run), run.capture)
         if not run.capture.simulated or one.id not in simulated.UNSAID or one.status is Status.SKIP
     ]
     broken = {(one.code, one.where) for one in found if one.code and one.status is Status.FAIL}

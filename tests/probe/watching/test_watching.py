@@ -281,6 +281,7 @@ print(json.dumps([sorted([one.subject, one.status.value] for one in run.expectat
         ["memory.host.peak", "pass"],
         ["ops.on_cpu", "inconclusive"],
         ["steps", "inconclusive"],
+        ["the program", "inconclusive"],
         ["this block", "inconclusive"],
     ]
     assert report.startswith("The program did not import TensorFlow.")
@@ -302,7 +303,11 @@ with gpulint.watch(expect=["memory.host.peak <= 1 B", "seconds <= 1us"]) as run:
     pass
 print(json.dumps([[one.subject, one.status.value] for one in run.expectations]))
 """
-    assert said(tmp_path, text) == [["memory.host.peak", "warn"], ["seconds", "warn"]]
+    assert said(tmp_path, text) == [
+        ["memory.host.peak", "warn"],
+        ["seconds", "warn"],
+        ["the program", "inconclusive"],
+    ]
 
 
 def test_the_capture_can_be_kept_and_replayed(tmp_path: Path) -> None:
