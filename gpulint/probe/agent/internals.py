@@ -93,9 +93,9 @@ def _no_context() -> Any:
 class Internals:
     """The private parts of the loaded TensorFlow."""
 
-    def __init__(self, told: Callable[[Any], None] | None = None) -> None:
-        """`told` translates a graph's device names from the runtime's to the program's."""
-        self._told = told
+    def __init__(self, translate: Callable[[Any], None] | None = None) -> None:
+        """`translate` translates a graph's device names from the runtime's to the program's."""
+        self._translate = translate
         self.lost: list[tuple[str, str]] = []
         """(evidence, reason) for what this TensorFlow does not provide."""
         self._found: dict[str, Any] = {}
@@ -217,9 +217,9 @@ class Internals:
         """Graphs executed since the last call, each with `pre_optimization_graph` and `partition_graphs`."""
         metadata = self._found["export"]()
         graphs = list(metadata.function_graphs) if metadata is not None else []
-        if self._told is not None:
+        if self._translate is not None:
             for graph in graphs:
-                self._told(graph)
+                self._translate(graph)
         return graphs
 
     def kernels_of(self, op: str) -> list[Any] | None:

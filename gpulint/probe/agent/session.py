@@ -190,7 +190,7 @@ class Session:
         """Each observer by itself: what one of them misses costs the others nothing."""
         self._places.is_library(tensorflow)
         self._tensorflow = tensorflow
-        self._internals = internals = Internals(self._simulation.told if self._simulation is not None else None)
+        self._internals = internals = Internals(self._simulation.translate if self._simulation is not None else None)
         self._places.extract_stack = internals.extract_stack
         self._operations = Operations(
             self._internals,

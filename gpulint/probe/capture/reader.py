@@ -103,9 +103,9 @@ def _place(files: _Files, file: int | None, row: int) -> Where | None:
 
 
 def _lost(capture: Capture, record: dict[str, Any], files: _Files) -> None:
-    told = record["evidence"], record["reason"]
-    if told not in capture.lost:
-        capture.lost.append(told)
+    lost = record["evidence"], record["reason"]
+    if lost not in capture.lost:
+        capture.lost.append(lost)
 
 
 def _fault(capture: Capture, record: dict[str, Any], files: _Files) -> None:

@@ -16,11 +16,11 @@ _VARIABLE = "TF_FORCE_GPU_ALLOW_GROWTH"
 
 def check(run: Run) -> Iterator[Expectation]:
     """The calls and environment of each worker; nothing if no worker sets growth."""
-    told = {task: _growth(capture) for task, capture in run.capture.trainers if capture.logical}
-    if len(told) < 2 or set(told.values()) == {""}:
+    growths = {task: _growth(capture) for task, capture in run.capture.trainers if capture.logical}
+    if len(growths) < 2 or set(growths.values()) == {""}:
         return
-    observed = by_value({task: growth or "not set" for task, growth in told.items()})
-    if len(set(told.values())) == 1:
+    observed = by_value({task: growth or "not set" for task, growth in growths.items()})
+    if len(set(growths.values())) == 1:
         yield held(_ID, _SUBJECT, _EXPECTED, observed)
     else:
         fix = "set it for every worker, or for none: whoever has it not takes its whole card beforehand"

@@ -48,9 +48,9 @@ def check(run: Run) -> Iterator[Expectation]:
 
 def _one_cluster(run: Run) -> Iterator[Expectation]:
     """Detects captures of two runs in one directory, and workers with different cluster specifications."""
-    told = {task: tasks for task, capture in run.capture.trainers if (tasks := tasks_of(capture))}
-    if len({frozenset(tasks) for tasks in told.values()}) > 1:
-        observed = by_value({task: names(tasks) for task, tasks in told.items()})
+    clusters = {task: tasks for task, capture in run.capture.trainers if (tasks := tasks_of(capture))}
+    if len({frozenset(tasks) for tasks in clusters.values()}) > 1:
+        observed = by_value({task: names(tasks) for task, tasks in clusters.items()})
         fix = "give each run a directory of its own, and each worker the same cluster"
         yield violated(_ID, "the cluster", "the same for every worker", observed, fix=fix)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from gpulint.probe.capture.reader import MEASURED
 from gpulint.probe.capture.records import Kept, Sample
-from gpulint.probe.measures.memory import Verdict
+from gpulint.probe.measures.memory import Outcome
 from gpulint.probe.measures.trend import NEEDED, Trend, trend
 
 LEAK = 0.05
@@ -26,7 +26,7 @@ class Growth:
     """Memory in use over the steps, of a device or of the program."""
 
     subject: str
-    verdict: Verdict
+    verdict: Outcome
     reason: str
     """Why it is inconclusive, else ""."""
     samples: int
@@ -113,7 +113,7 @@ def _growth(
 ) -> Growth:
     seen = trend(curve)
     in_use = max(curve)[1] if curve else 0
-    verdict: Verdict = "pass"
+    verdict: Outcome = "pass"
     reason = ""
     if seen is None:
         verdict, reason = "inconclusive", f"{len(curve)} samples after warm-up, {NEEDED} are needed"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gpulint.probe.capture.records import Strategy, Variable
-from gpulint.probe.measures.memory import Verdict
+from gpulint.probe.measures.memory import Outcome
 
 MIRRORED = frozenset({"MirroredStrategy", "MultiWorkerMirroredStrategy", "CollectiveAllReduceStrategy"})
 """Strategies that keep a copy of each variable on every replica's device."""
@@ -21,7 +21,7 @@ class VariableBalance:
     """Bytes of variables on each device of a mirrored strategy, which must be equal."""
 
     strategy: Strategy
-    verdict: Verdict
+    verdict: Outcome
     reason: str
     sizes: dict[str, int]
     uneven: tuple[Variable, ...]

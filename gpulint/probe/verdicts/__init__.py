@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from gpulint.probe.verdicts import inputs, numerics, placement, runtime, steps, strategies
-from gpulint.probe.verdicts.evidence import Decider
+from gpulint.probe.verdicts.evidence import Judge
 
-DECIDERS: dict[str, Decider] = {
-    **placement.DECIDERS,
-    **strategies.DECIDERS,
-    **runtime.DECIDERS,
-    **inputs.DECIDERS,
-    **steps.DECIDERS,
-    **numerics.DECIDERS,
+VERDICTS: dict[str, Judge] = {
+    **placement.VERDICTS,
+    **strategies.VERDICTS,
+    **runtime.VERDICTS,
+    **inputs.VERDICTS,
+    **steps.VERDICTS,
+    **numerics.VERDICTS,
 }
 """By rule code; rules that no run can confirm or refute are missing."""

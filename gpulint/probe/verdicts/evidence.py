@@ -14,14 +14,14 @@ from gpulint.probe.capture.records import Strategy, Variable, Where
 from gpulint.probe.measures.reasons import is_bookkeeping
 
 
-class Said(NamedTuple):
+class Verdict(NamedTuple):
     """Whether a finding is confirmed or refuted, and the observation."""
 
     confirmed: bool
     observed: str
 
 
-Decider = Callable[[Finding, Capture], "Said | None"]
+Judge = Callable[[Finding, Capture], "Verdict | None"]
 """The verdict on a finding, None if the run does not exercise it."""
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
@@ -99,33 +99,33 @@ def first_line(error: str) -> str:
     return _ADDRESS.sub("", error.splitlines()[0])[:200] if error else ""
 
 
-def ended_with(*texts: str) -> Decider:
+def ended_with(*texts: str) -> Judge:
     """Confirmed if the program ended with an error that contains one of these texts."""
 
-    def decide(finding: Finding, capture: Capture) -> Said | None:
+    def decide(finding: Finding, capture: Capture) -> Verdict | None:
         if any(text in capture.error for text in texts):
-            return Said(True, f"the program ended with {first_line(capture.error)}")
+            return Verdict(True, f"the program ended with {first_line(capture.error)}")
         return None
 
     return decide
 
 
-def raised_here(*types: str) -> Decider:
+def raised_here(*types: str) -> Judge:
     """Confirmed if the program ended with such an exception, raised in the rows of the finding or its related lines."""
 
-    def decide(finding: Finding, capture: Capture) -> Said | None:
+    def decide(finding: Finding, capture: Capture) -> Verdict | None:
         spans = [finding.span, *(related.span for related in finding.related)]
         if capture.error.startswith(types) and any(is_in(capture.error_at, span) for span in spans):
-            return Said(True, f"the program ended here with {first_line(capture.error)}")
+            return Verdict(True, f"the program ended here with {first_line(capture.error)}")
         return None
 
     return decide
 
 
-def first_of(*deciders: Decider) -> Decider:
+def first_of(*judges: Judge) -> Judge:
     """The first verdict that is not None."""
 
-    def decide(finding: Finding, capture: Capture) -> Said | None:
-        return next((said for one in deciders if (said := one(finding, capture)) is not None), None)
+    def decide(finding: Finding, capture: Capture) -> Verdict | None:
+        return next((said for one in judges if (said := one(finding, capture)) is not None), None)
 
     return decide

@@ -30,7 +30,7 @@ from gpulint.probe.capture.records import (
     Wait,
     Where,
 )
-from gpulint.probe.verdicts import DECIDERS
+from gpulint.probe.verdicts import VERDICTS
 
 PATH = "/p/a.py"
 ROW = 20
@@ -47,12 +47,12 @@ def finding(code: str, message: str = "something is wrong", related: Sequence[tu
 
 def said(code: str, capture: Capture, message: str = "", related: Sequence[tuple[int, str]] = ()) -> bool | None:
     """True where the finding is confirmed, False where it is refuted, None where the run shows neither."""
-    found = DECIDERS[code](finding(code, message, related), capture)
+    found = VERDICTS[code](finding(code, message, related), capture)
     return found.confirmed if found is not None else None
 
 
 def observed(code: str, capture: Capture, message: str = "", related: Sequence[tuple[int, str]] = ()) -> str:
-    found = DECIDERS[code](finding(code, message, related), capture)
+    found = VERDICTS[code](finding(code, message, related), capture)
     assert found is not None
     return found.observed
 

@@ -64,10 +64,10 @@ class Simulation:
         """Whether memory growth would be in force for GPUs; None before the runtime is created."""
         return self._listing.growth if self._listing is not None else None
 
-    def told(self, graph: Any) -> None:
+    def translate(self, graph: Any) -> None:
         """Translates the device names in a RunMetadata graph to the program's."""
         if self._graphs is not None:
-            self._graphs.told(graph)
+            self._graphs.translate(graph)
 
     def kernel(self, op: str, first: Any, dtype: int) -> tuple[bool, bool] | None:
         """Whether an operation has a GPU kernel for the dtype of its first input (ArgDef, or None), and whether that

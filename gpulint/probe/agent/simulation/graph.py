@@ -73,7 +73,7 @@ class Graphs:
 
         session._extend_graph = extended
 
-    def told(self, graph: Any) -> None:
+    def translate(self, graph: Any) -> None:
         """Translates the device names in a RunMetadata graph (FunctionGraphs) to the program's: requested ones
         before partitioning, actual ones after it, and those of transfers."""
         seen = self._names.seen

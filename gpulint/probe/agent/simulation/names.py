@@ -52,11 +52,11 @@ class Names:
     def text(self, text: str) -> str:
         """A text of the runtime with the program's names."""
 
-        def told(found: re.Match[str]) -> str:
+        def translate(found: re.Match[str]) -> str:
             index = int(found[2])
             return f"{found[1]}GPU:{index - self.cpus}" if self.cpus <= index < self.cpus + self.gpus else found[0]
 
-        return _IN_TEXT.sub(told, text)
+        return _IN_TEXT.sub(translate, text)
 
     def message(self, text: str) -> str:
         """An error message with the program's names, as a GPU build words it. In a graph, an operation without a GPU
