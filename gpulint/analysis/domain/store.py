@@ -77,6 +77,10 @@ class State:
         self._trail.append((container, key, container.get(key, MISSING)))
         container[key] = value
 
+    def delete(self, container: Container, key: Any) -> None:
+        """Remove `container[key]`, so that it can be put back."""
+        self._trail.append((container, key, container.pop(key, MISSING)))
+
     def mark(self) -> int:
         """A moment to come back to."""
         return len(self._trail)
@@ -86,6 +90,10 @@ class State:
         return {
             (id(container), key): (container, container.get(key, MISSING)) for container, key, _ in self._trail[mark:]
         }
+
+    def has_changed(self, mark: int, ignored: Container) -> bool:
+        """Whether anything but one scope has changed since `mark`."""
+        return any(container is not ignored for container, _, _ in self._trail[mark:])
 
     def take_back(self, mark: int) -> Changes:
         """Undo everything since `mark` and return it."""
@@ -101,7 +109,10 @@ class State:
 
     def apply(self, changes: Changes) -> None:
         for (_, key), (container, value) in changes.items():
-            self.write(container, key, value)
+            if value is MISSING:
+                self.delete(container, key)
+            else:
+                self.write(container, key, value)
 
     def join(self, outcomes: list[Outcome], base: Path) -> None:
         """Make the changes of several branches that started here on `base`, each on its own path."""
@@ -125,6 +136,8 @@ class State:
             value = join(alternatives, ("joined", identity))
             if value is not MISSING:
                 self.write(container, key, value)
+            elif before is not MISSING:
+                self.delete(container, key)
         for container, items, element in lists.values():
             if container.get("items") is None and container.get("element") is None:
                 self.write(container, "element", _gradient(container, outcomes, items, element))

@@ -67,7 +67,7 @@ def certain_truth(value: Value) -> bool | None:
     if isinstance(value, Mapping):
         return True if value.entries else None
     if isinstance(value, Object):
-        return None if value.cls is not None and value.cls.find("__len__") else True
+        return None if value.cls is not None and (value.cls.find("__bool__") or value.cls.find("__len__")) else True
     if isinstance(value, LibraryName):
         return False if value.name in _FALSE else True if _is_definition(value) else None
     if isinstance(value, _ALWAYS_TRUE):

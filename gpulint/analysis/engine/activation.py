@@ -111,7 +111,7 @@ def call_function(
         machine.context = machine.context._replace(loops=())
     bind(frame.locals, function, arguments, symbol_of(unknown), machine)
     machine.active.append(identity)
-    steps, depth = machine.steps, len(machine.active)
+    steps, depth, mark = machine.steps, len(machine.active), machine.state.mark()
     try:
         result = run_frame(machine, frame, definition)
         if type(result) is Unknown and isinstance(definition, ir.FunctionDef):
@@ -129,7 +129,8 @@ def call_function(
     run = CallSummary(machine.path, result, did, machine.operations - operations, _turn(machine))
     machine.executions[key].append(run)
     is_plain = all(leaf.is_plain for leaf in leaves_on(machine.path, result))
-    history.idle += machine.noted == noted and result.is_plain
+    did_nothing = machine.noted == noted and result.is_plain
+    history.idle += did_nothing and not machine.state.has_changed(mark, frame.locals)
     history.makes |= not is_plain or any(isinstance(value, (Function, UserClass)) for value in arguments.all())
     history.computes &= is_plain and machine.happened == happened
     history.last = run

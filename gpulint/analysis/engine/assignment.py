@@ -8,7 +8,7 @@ from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.store import alternatives, join
 from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Union, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items, Mapping
-from gpulint.analysis.domain.values.functions import Bound, ModuleValue, UserClass
+from gpulint.analysis.domain.values.functions import Bound, Descriptor, ModuleValue, UserClass
 from gpulint.analysis.engine import dicts, loop_counters, sequences
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.engine.name_lookup import store
@@ -65,6 +65,9 @@ def _part(machine: Machine, value: Value, index: int, count: int, element: ir.Ex
 def _assign_attribute(machine: Machine, target: ir.Attribute, value: Value) -> None:
     receiver = machine.choose(machine.evaluate(target.value))
     if isinstance(receiver, Object):
+        if (setter := _setter(receiver, target.name)) is not None:
+            machine.call(Bound(receiver, setter), Arguments((value,)), machine.site(target))
+            return
         machine.library.attribute_set(receiver, target.name, value, machine.site(target))
         _replaced(machine, receiver.attributes.get(target.name), target)
         value = loop_counters.attribute_as_counter(
@@ -77,6 +80,12 @@ def _assign_attribute(machine: Machine, target: ir.Attribute, value: Value) -> N
         machine.state.write(receiver.namespace, target.name, value)
     else:
         machine.library.escaped(value, "stored", machine.site(target))
+
+
+def _setter(receiver: Object, name: str) -> Value | None:
+    """The setter of a property of the program's class."""
+    found = receiver.cls.find(name) if receiver.cls is not None else None
+    return found[0].setter if found and isinstance(found[0], Descriptor) else None
 
 
 def _assign_item(machine: Machine, target: ir.Subscript, value: Value) -> None:

@@ -68,8 +68,12 @@ def _unknown(name: str, arguments: Arguments) -> Value:
 
 def _len(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
     def length(value: Value) -> Value:
-        if isinstance(value, Items) and value.items is not None:
+        if isinstance(value, Items) and value.items is not None and value.kind != "set":
             return Constant(len(value.items))
+        if isinstance(value, Items) and value.items is not None:
+            distinct = {item.value for item in value.items if isinstance(item, Constant)}
+            if len(value.items) < 2 or all(isinstance(item, Constant) for item in value.items):
+                return Constant(len(distinct) or len(value.items))
         if isinstance(value, Constant) and isinstance(value.value, (str, bytes)):
             return Constant(len(value.value))
         if isinstance(value, Mapping) and value.state["complete"]:
@@ -149,8 +153,10 @@ def _enumerate(machine: Machine, values: list[Value], arguments: Arguments, site
     if not values:
         return _unknown("enumerate", arguments)
     items, element = elements(machine, values[0], site)
-    if items is not None:
-        return Items("list", tuple(Items("tuple", (Constant(i), item)) for i, item in enumerate(items)))
+    start = arguments.get("start", 1)
+    first = 0 if start is None else start.value if isinstance(start, Constant) else None
+    if items is not None and isinstance(first, int):
+        return Items("list", tuple(Items("tuple", (Constant(i), item)) for i, item in enumerate(items, first)))
     index = Unknown(("index", symbol_of(values[0]), site))
     part = element or Unknown(("item", symbol_of(values[0]), site))
     row = Items("tuple", (index, part))
@@ -208,8 +214,10 @@ def _sum(machine: Machine, values: list[Value], arguments: Arguments, site: Site
             machine.library.value_read(first, "arithmetic", site)
         if first is not None and (total := machine.library.total(first, items or (first,), site)) is not None:
             return total
-        if items and all(isinstance(item, Constant) and isinstance(item.value, int) for item in items):
-            return Constant(sum(item.value for item in items if isinstance(item, Constant)), site)  # type: ignore[misc]
+        start = arguments.get("start", 1)
+        terms = items if items is None or start is None else (*items, start)
+        if terms and all(isinstance(item, Constant) and isinstance(item.value, int) for item in terms):
+            return Constant(sum(item.value for item in terms if isinstance(item, Constant)), site)  # type: ignore[misc]
     return _unknown("sum", arguments)
 
 
@@ -218,7 +226,9 @@ def _next(machine: Machine, values: list[Value], arguments: Arguments, site: Sit
         return _unknown("next", arguments)
     machine.library.iterated(values[0], "next", site, None)
     items, element = elements(machine, values[0], site)
-    return element or (items[0] if items else Unknown(("next", symbol_of(values[0]), site)))
+    is_any = items is not None and len(items) > 1 and isinstance(items[0], Constant)
+    first = items[0] if items and not is_any else None
+    return element or first or Unknown(("next", symbol_of(values[0]), site))
 
 
 def _iter(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:

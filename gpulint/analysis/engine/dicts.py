@@ -116,8 +116,13 @@ def dict_method(machine: Machine, receiver: Mapping, name: str, arguments: Argum
     key = arguments.get("", 0)
     complete = receiver.state["complete"]
     if name in ("get", "pop", "setdefault") and key is not None:
-        default = arguments.get("", 1) or NONE
-        found = entry(machine, receiver, key, None if name == "setdefault" else default)
+        given = arguments.get("", 1)
+        default = given or (NONE if name != "pop" else None)
+        found = entry(machine, receiver, key, default if name != "setdefault" or is_known(key) else None)
+        if name == "pop":
+            machine.state.delete(receiver.entries, key_of(key))
+        elif name == "setdefault" and found is not None and found is default:
+            machine.state.write(receiver.entries, key_of(key), found)
         return found or Unknown(("item", symbol_of(receiver), symbol_of(key)))
     if name == "items" and complete:
         return Items("list", tuple(Items("tuple", (Constant(k), v)) for k, v in receiver.entries.items()))

@@ -42,6 +42,7 @@ from gpulint.analysis.engine import (
 )
 from gpulint.analysis.engine.iteration import elements, iterate
 from gpulint.analysis.engine.machine import Machine
+from gpulint.places import Site
 from gpulint.syntax import ir
 
 _ARITHMETIC: dict[str, Any] = {
@@ -476,7 +477,7 @@ def eval_comprehension(machine: Machine, node: ir.Comprehension) -> Value:
         return Mapping({dicts.key_of(keys[0]): collected[0]} if unknown and keys else {}, False, symbol)
     if exact:
         return Items(node.kind, tuple(collected), None, symbol)
-    one = collected[0] if collected else None
+    one = sequences.one_of(collected, None)
     if one is not None and len(node.clauses) == 1 and not node.clauses[0].conditions:
         if (copy := machine.library.comprehended(one)) is not None:
             return copy
@@ -551,14 +552,22 @@ def eval_await(machine: Machine, node: ir.Await) -> Value:
 
 def eval_yield(machine: Machine, node: ir.Yield) -> Value:
     value = machine.evaluate(node.value) if node.value is not None else NONE
+    site = machine.site(node)
     frame = machine.frame
-    frame.yielded.append((machine.path - frame.path, value))
     around = machine.context.loops[frame.caller.loops :]
     frame.goes_over = tuple(dict.fromkeys((*frame.goes_over, *datasets_over(loop.iterable for loop in around))))
-    machine.library.yielded(value, machine.site(node))
-    if frame.on_yield is not None:
-        frame.on_yield(value)
-    return Unknown(("sent", machine.site(node)))
+    for part in _delegated(machine, machine.choose(value), site) if node.delegates else (value,):
+        frame.yielded.append((machine.path - frame.path, part))
+        machine.library.yielded(part, site)
+        if frame.on_yield is not None:
+            frame.on_yield(part)
+    return Unknown(("sent", site))
+
+
+def _delegated(machine: Machine, value: Value, site: Site) -> tuple[Value, ...]:
+    """What `yield from value` yields."""
+    items, element = elements(machine, special_methods.iter_of(machine, value, site), site)
+    return items if items is not None else (element or Unknown(("item", symbol_of(value), site)),)
 
 
 def eval_lambda(machine: Machine, node: ir.Lambda) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpulint.analysis.domain.completion import NORMAL
 from gpulint.analysis.domain.store import MISSING
 from gpulint.analysis.domain.values.base import Constant, Folder, Imported, LibraryName, Unknown, Value
+from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.functions import ModuleValue, Namespace
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.project.slicing import calls_at_import
@@ -150,8 +151,11 @@ def _binds(machine: Machine, path: str, name: str) -> bool:
 def _star(machine: Machine, path: str, dotted: str) -> None:
     scope = machine.run_module(path, dotted)
     if scope is not None:
+        listed = scope.globals.get("__all__")
+        names = listed.items if isinstance(listed, Items) else None
+        public = None if names is None else {one.value for one in names if isinstance(one, Constant)}
         for name, value in list(scope.globals.items()):
-            if not name.startswith("_"):
+            if name in public if public is not None else not name.startswith("_"):
                 machine.state.write(machine.frame.locals, name, value)
 
 

@@ -7,18 +7,19 @@ from functools import partial
 from typing import Any
 
 from gpulint.analysis.domain.completion import ABRUPT, NORMAL, PathEnds
-from gpulint.analysis.domain.context import Loop
+from gpulint.analysis.domain.context import Loop, Object
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, Condition, Literal, Path, compatible
-from gpulint.analysis.domain.store import MISSING, Outcome, in_turn
+from gpulint.analysis.domain.store import Outcome, in_turn
 from gpulint.analysis.domain.traversal import as_now, rebuilt
 from gpulint.analysis.domain.truth import compare, truth
 from gpulint.analysis.domain.values.base import NONE, Union, Unknown, Value
-from gpulint.analysis.domain.values.containers import Items
+from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import Function
 from gpulint.analysis.engine import (
     assignment,
     calls,
     context_managers,
+    dicts,
     expressions,
     imports,
     loop_counters,
@@ -85,11 +86,17 @@ def exec_augmented(machine: Machine, node: ir.AugAssign) -> int:
 def exec_delete(machine: Machine, node: ir.Delete) -> int:
     for target in node.targets:
         if isinstance(target, ir.Name):
-            machine.state.write(machine.frame.locals, target.id, MISSING)
+            machine.state.delete(machine.frame.locals, target.id)
         elif isinstance(target, ir.Subscript):
             container = machine.choose(machine.evaluate(target.value))
             if isinstance(container, Items):
                 sequences.clear(machine, container, machine.site(target))
+            elif isinstance(container, Mapping):
+                machine.state.delete(container.entries, dicts.key_of(machine.choose(machine.evaluate(target.index))))
+        elif isinstance(target, ir.Attribute):
+            owner = machine.choose(machine.evaluate(target.value))
+            if isinstance(owner, Object):
+                machine.state.delete(owner.attributes, target.name)
     return NORMAL
 
 

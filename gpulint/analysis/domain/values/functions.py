@@ -189,13 +189,15 @@ MAX_CLASS_DEPTH = 12
 
 
 class Descriptor(Value):
-    """A function in a class body behind `property`, `staticmethod` or `classmethod` (`kind`)."""
+    """A function in a class body behind `property`, `staticmethod` or `classmethod` (`kind`), and the setter of a
+    property."""
 
-    __slots__ = ("function", "kind")
+    __slots__ = ("function", "kind", "setter")
 
-    def __init__(self, kind: str, function: Value) -> None:
+    def __init__(self, kind: str, function: Value, setter: Value | None = None) -> None:
         self.kind = kind
         self.function = function
+        self.setter = setter
 
 
 class Super(Value):
