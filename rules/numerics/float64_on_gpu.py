@@ -106,7 +106,7 @@ def _sets_double(event: events.LibraryCalled | events.LayerBuilt) -> str:
 
 
 def _is_double(value: values.Value) -> bool:
-    if isinstance(value, values.External):
+    if isinstance(value, values.LibraryName):
         return value.name.rpartition(".")[2] in ("float64", "double")
     return known(value) == "float64"
 

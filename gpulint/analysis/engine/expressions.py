@@ -8,14 +8,23 @@ from functools import partial
 from typing import Any
 
 from gpulint.analysis.domain import symbolic
-from gpulint.analysis.domain.completion import NORMAL, Halts
+from gpulint.analysis.domain.completion import NORMAL, PathEnds
 from gpulint.analysis.domain.context import Loop
 from gpulint.analysis.domain.path_conditions import Path
 from gpulint.analysis.domain.store import MISSING, alternatives, join
 from gpulint.analysis.domain.symbolic import Symbol
 from gpulint.analysis.domain.traversal import as_now, data_in, datasets_over
 from gpulint.analysis.domain.truth import compare, negate, truth
-from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Join, Text, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.base import (
+    NONE,
+    Arguments,
+    Constant,
+    PartialString,
+    Union,
+    Unknown,
+    Value,
+    symbol_of,
+)
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import Bound, Function
 from gpulint.analysis.domain.values.instances import Instance
@@ -33,6 +42,7 @@ from gpulint.analysis.engine import (
 )
 from gpulint.analysis.engine.iteration import elements, iterate
 from gpulint.analysis.engine.machine import Machine
+from gpulint.places import Site
 from gpulint.syntax import ir
 
 _ARITHMETIC: dict[str, Any] = {
@@ -70,15 +80,15 @@ MAX_FACTOR = 10**8
 """Largest factor with which constant folding multiplies."""
 
 
-def name(machine: Machine, node: ir.Name) -> Value:
+def eval_name(machine: Machine, node: ir.Name) -> Value:
     return name_lookup.load(machine, node.id, node)
 
 
-def constant(machine: Machine, node: ir.Constant) -> Value:
+def eval_constant(machine: Machine, node: ir.Constant) -> Value:
     return Constant(node.value, machine.site(node))
 
 
-def fstring(machine: Machine, node: ir.FString) -> Value:
+def eval_fstring(machine: Machine, node: ir.FString) -> Value:
     parts: list[str | None] = []
     values: list[Value] = []
     for part in node.parts:
@@ -89,19 +99,19 @@ def fstring(machine: Machine, node: ir.FString) -> Value:
         machine.library.value_read(value, "format", part)
         values.append(value)
         parts.append(strings.written(value) if node.exact else None)
-    return text(tuple(parts), values, node, machine)
+    return string_of(tuple(parts), values, node, machine)
 
 
-def text(parts: tuple[str | None, ...], values: list[Value], node: ir.Node, machine: Machine) -> Value:
+def string_of(parts: tuple[str | None, ...], values: list[Value], node: ir.Node, machine: Machine) -> Value:
     """A string of these parts: a constant when all are known."""
     if None not in parts:
         return strings.string(parts, machine.site(node), strings.names_of(values))
-    return Text(parts, ("text", parts, tuple(named for value in values for named in _symbols(value))))
+    return PartialString(parts, ("text", parts, tuple(named for value in values for named in _symbols(value))))
 
 
 def _symbols(value: Value) -> Iterator[Symbol]:
     """The symbol of a value; of one that conditions choose, those of what it can be and of the conditions."""
-    if isinstance(value, Join):
+    if isinstance(value, Union):
         for guard, option in value.alternatives:
             yield symbol_of(option)
             yield from (one.condition.subject for one in guard if isinstance(one.condition.subject, Symbol))
@@ -109,9 +119,9 @@ def _symbols(value: Value) -> Iterator[Symbol]:
         yield symbol_of(value)
 
 
-def attribute(machine: Machine, node: ir.Attribute) -> Value:
+def eval_attribute(machine: Machine, node: ir.Attribute) -> Value:
     receiver = machine.library.as_array(_filled_in(machine, node.value, machine.evaluate(node.value)))
-    if type(receiver) is not Join:
+    if type(receiver) is not Union:
         return attribute_lookup.attribute(machine, receiver, node.name, node)
     return machine.each(
         receiver,
@@ -120,7 +130,7 @@ def attribute(machine: Machine, node: ir.Attribute) -> Value:
     )
 
 
-def subscript(machine: Machine, node: ir.Subscript) -> Value:
+def eval_subscript(machine: Machine, node: ir.Subscript) -> Value:
     container = machine.library.as_array(machine.choose(machine.evaluate(node.value)))
     if isinstance(node.index, ir.Slice):
         bounds = tuple(
@@ -130,7 +140,7 @@ def subscript(machine: Machine, node: ir.Subscript) -> Value:
         return machine.each(container, lambda option: subscripts.sliced(machine, option, bounds, node), node)
     index = machine.evaluate(node.index)
     machine.library.value_used(index, machine.site(node))
-    if type(container) is not Join and type(index) is not Join:
+    if type(container) is not Union and type(index) is not Union:
         return subscripts.item(machine, container, index, node)
     return machine.each(
         container,
@@ -139,7 +149,7 @@ def subscript(machine: Machine, node: ir.Subscript) -> Value:
     )
 
 
-def slice_(machine: Machine, node: ir.Slice) -> Value:
+def eval_slice(machine: Machine, node: ir.Slice) -> Value:
     bounds = [machine.evaluate(bound) if bound is not None else NONE for bound in (node.lower, node.upper, node.step)]
     return Unknown((symbolic.ROWS, machine.site(node), *map(symbol_of, bounds)))
 
@@ -154,7 +164,7 @@ def arguments(machine: Machine, nodes: tuple[ir.Argument, ...]) -> Arguments:
     for node in nodes:
         value = machine.choose(machine.evaluate(node.value))
         if node.star == "*":
-            several = [one for _, one in value.alternatives] if isinstance(value, Join) else [value]
+            several = [one for _, one in value.alternatives] if isinstance(value, Union) else [value]
             able = [one for one in several if not isinstance(one, Constant) or isinstance(one.value, str)]
             items = able[0].items if len(able) == 1 and isinstance(able[0], Items) else None
             if items is None:
@@ -189,11 +199,11 @@ def _filled_in(machine: Machine, node: ir.Expr, value: Value) -> Value:
     return value
 
 
-def call(machine: Machine, node: ir.Call) -> Value:
+def eval_call(machine: Machine, node: ir.Call) -> Value:
     function = _filled_in(machine, node.function, machine.evaluate(node.function))
     passed = arguments(machine, node.arguments)
     site = machine.site(node)
-    if type(function) is not Join:
+    if type(function) is not Union:
         return machine.call(function, passed, site)
     return machine.each(
         argument_binding.of_those_that_fit(function, passed),
@@ -202,7 +212,7 @@ def call(machine: Machine, node: ir.Call) -> Value:
     )
 
 
-def unary(machine: Machine, node: ir.Unary) -> Value:
+def eval_unary(machine: Machine, node: ir.Unary) -> Value:
     operand = machine.choose(machine.evaluate(node.operand))
     if node.operator == "not":
         machine.library.value_read(operand, "bool", node)
@@ -228,10 +238,10 @@ def _signed(machine: Machine, operand: Value, node: ir.Unary) -> Value:
     return Unknown(("unary", node.operator, symbol_of(operand)))
 
 
-def binary(machine: Machine, node: ir.Binary) -> Value:
+def eval_binary(machine: Machine, node: ir.Binary) -> Value:
     left = machine.choose(machine.evaluate(node.left))
     right = machine.choose(machine.evaluate(node.right))
-    if type(left) is not Join and type(right) is not Join:
+    if type(left) is not Union and type(right) is not Union:
         return operate(machine, left, node.operator, right, node)
     return machine.each(
         left,
@@ -253,12 +263,12 @@ def operate(machine: Machine, left: Value, sign: str, right: Value, node: ir.Nod
     if sign == "+":
         if isinstance(left, Items) and isinstance(right, Items):
             return sequences.concatenate(left, right)
-        if isinstance(left, (Text, Constant)) and isinstance(right, (Text, Constant)):
+        if isinstance(left, (PartialString, Constant)) and isinstance(right, (PartialString, Constant)):
             return _concatenate_text(machine, left, right, node)
         for known, other, first in ((left, right, True), (right, left, False)):
             if isinstance(known, Constant) and isinstance(known.value, str) and isinstance(other, Unknown):
                 parts = (known.value, None) if first else (None, known.value)
-                return Text(parts, ("text", parts, symbol_of(other)))
+                return PartialString(parts, ("text", parts, symbol_of(other)))
     if sign == "*" and isinstance(left, Items) and isinstance(right, Constant):
         return sequences.repeat(left, right.value)
     return Unknown(("binary", sign, symbol_of(left), symbol_of(right)))
@@ -285,16 +295,16 @@ def _fold(machine: Machine, left: Constant, sign: str, right: Constant, node: ir
 def _concatenate_text(machine: Machine, left: Value, right: Value, node: ir.Node) -> Value:
     parts: list[str | None] = []
     for side in (left, right):
-        if isinstance(side, Text):
+        if isinstance(side, PartialString):
             parts += side.parts
         elif isinstance(side, Constant) and isinstance(side.value, str):
             parts.append(side.value)
         else:
             parts.append(None)
-    return Text(tuple(parts), ("text", tuple(parts), symbol_of(left), symbol_of(right)))
+    return PartialString(tuple(parts), ("text", tuple(parts), symbol_of(left), symbol_of(right)))
 
 
-def boolean(machine: Machine, node: ir.Boolean) -> Value:
+def eval_boolean(machine: Machine, node: ir.Boolean) -> Value:
     """`and` / `or`: the right side is evaluated only on paths where the left one lets it."""
     left = machine.choose(machine.evaluate(node.left))
     machine.library.value_read(left, "bool", node.left)
@@ -344,7 +354,7 @@ def _short_circuit(machine: Machine, left: Value, sign: str, right: Callable[[],
     symbol = ("boolean", sign, symbol_of(left), tuple(symbol_of(v) for _, v in results))
     value = join([*decided, *results], symbol)
     if value is MISSING:
-        raise Halts
+        raise PathEnds
     return value  # type: ignore[no-any-return]
 
 
@@ -353,7 +363,7 @@ def _nothing() -> int:
     return NORMAL
 
 
-def comparison(machine: Machine, node: ir.Compare) -> Value:
+def eval_comparison(machine: Machine, node: ir.Compare) -> Value:
     """`a < b`, and `a < b < c`, which is `a < b and b < c` with `b` evaluated once."""
     return _compared(machine, machine.choose(machine.evaluate(node.left)), node.left, node.rest, node)
 
@@ -373,7 +383,7 @@ def _compared(
         array = machine.library.compare(a, sign, b, node) if of_values else None
         return array if array is not None else compare(a, sign, b)
 
-    if type(left) is not Join and type(right) is not Join:
+    if type(left) is not Union and type(right) is not Union:
         value = compared(left, right)
     else:
         value = machine.each(left, lambda a: machine.each(right, lambda b: compared(a, b), node), node)
@@ -384,7 +394,7 @@ def _compared(
     return _short_circuit(machine, value, "and", lambda: _compared(machine, right, right_node, more, node))
 
 
-def conditional(machine: Machine, node: ir.Conditional) -> Value:
+def eval_conditional(machine: Machine, node: ir.Conditional) -> Value:
     test = machine.evaluate(node.test)
     machine.library.value_read(machine.choose(test), "bool", node.test)
 
@@ -396,7 +406,7 @@ def conditional(machine: Machine, node: ir.Conditional) -> Value:
     return machine.either(arms, ("conditional", machine.site(node)))
 
 
-def sequence(machine: Machine, node: ir.Sequence_) -> Value:
+def eval_sequence(machine: Machine, node: ir.Sequence_) -> Value:
     items: list[Value] = []
     complete = True
     for element in node.elements:
@@ -421,7 +431,7 @@ def sequence(machine: Machine, node: ir.Sequence_) -> Value:
     return made
 
 
-def mapping(machine: Machine, node: ir.Mapping_) -> Value:
+def eval_mapping(machine: Machine, node: ir.Mapping_) -> Value:
     entries: dict[object, Value] = {}
     complete = True
     for key_node, value_node in node.items:
@@ -443,11 +453,11 @@ def mapping(machine: Machine, node: ir.Mapping_) -> Value:
     return made
 
 
-def starred(machine: Machine, node: ir.Starred) -> Value:
+def eval_starred(machine: Machine, node: ir.Starred) -> Value:
     return machine.evaluate(node.value)
 
 
-def comprehension(machine: Machine, node: ir.Comprehension) -> Value:
+def eval_comprehension(machine: Machine, node: ir.Comprehension) -> Value:
     """Runs its clauses as loops; a name that it binds is put back afterwards."""
     collected: list[Value] = []
     keys: list[Value] = []
@@ -467,7 +477,7 @@ def comprehension(machine: Machine, node: ir.Comprehension) -> Value:
         return Mapping({dicts.key_of(keys[0]): collected[0]} if unknown and keys else {}, False, symbol)
     if exact:
         return Items(node.kind, tuple(collected), None, symbol)
-    one = collected[0] if collected else None
+    one = sequences.one_of(collected, None)
     if one is not None and len(node.clauses) == 1 and not node.clauses[0].conditions:
         if (copy := machine.library.comprehended(one)) is not None:
             return copy
@@ -495,7 +505,7 @@ def _clauses(
         return True
     clause = node.clauses[depth]
     iterable = machine.choose(machine.evaluate(clause.iterable))
-    iterable = special_methods.iterated(machine, iterable, machine.site(clause.iterable))
+    iterable = special_methods.iter_of(machine, iterable, machine.site(clause.iterable))
     each, exact = iterate(machine, iterable, clause)
     data += data_in([iterable])
     before = machine.context
@@ -512,7 +522,7 @@ def _clauses(
     )
     machine.context = before._replace(loops=(*before.loops, loop))
     for element in each:
-        element = special_methods.following(machine, iterable, machine.site(clause.iterable), element)
+        element = special_methods.next_of(machine, iterable, machine.site(clause.iterable), element)
         assignment.assign(machine, clause.target, element)
         path = machine.path
         possible = True
@@ -530,29 +540,37 @@ def _clauses(
     return exact
 
 
-def walrus(machine: Machine, node: ir.Walrus) -> Value:
+def eval_walrus(machine: Machine, node: ir.Walrus) -> Value:
     value = machine.evaluate(node.value)
     assignment.assign(machine, node.target, value)
     return value
 
 
-def await_(machine: Machine, node: ir.Await) -> Value:
+def eval_await(machine: Machine, node: ir.Await) -> Value:
     return machine.evaluate(node.value)
 
 
-def yield_(machine: Machine, node: ir.Yield) -> Value:
+def eval_yield(machine: Machine, node: ir.Yield) -> Value:
     value = machine.evaluate(node.value) if node.value is not None else NONE
+    site = machine.site(node)
     frame = machine.frame
-    frame.yielded.append((machine.path - frame.path, value))
     around = machine.context.loops[frame.caller.loops :]
     frame.goes_over = tuple(dict.fromkeys((*frame.goes_over, *datasets_over(loop.iterable for loop in around))))
-    machine.library.yielded(value, machine.site(node))
-    if frame.on_yield is not None:
-        frame.on_yield(value)
-    return Unknown(("sent", machine.site(node)))
+    for part in _delegated(machine, machine.choose(value), site) if node.delegates else (value,):
+        frame.yielded.append((machine.path - frame.path, part))
+        machine.library.yielded(part, site)
+        if frame.on_yield is not None:
+            frame.on_yield(part)
+    return Unknown(("sent", site))
 
 
-def lambda_(machine: Machine, node: ir.Lambda) -> Value:
+def _delegated(machine: Machine, value: Value, site: Site) -> tuple[Value, ...]:
+    """What `yield from value` yields."""
+    items, element = elements(machine, special_methods.iter_of(machine, value, site), site)
+    return items if items is not None else (element or Unknown(("item", symbol_of(value), site)),)
+
+
+def eval_lambda(machine: Machine, node: ir.Lambda) -> Value:
     return Function(
         node,
         machine.frame.module,
@@ -562,24 +580,24 @@ def lambda_(machine: Machine, node: ir.Lambda) -> Value:
 
 
 EVALUATE: dict[type, Callable[[Any, Any], Value]] = {
-    ir.Name: name,
-    ir.Constant: constant,
-    ir.FString: fstring,
-    ir.Attribute: attribute,
-    ir.Subscript: subscript,
-    ir.Slice: slice_,
-    ir.Call: call,
-    ir.Unary: unary,
-    ir.Binary: binary,
-    ir.Boolean: boolean,
-    ir.Compare: comparison,
-    ir.Conditional: conditional,
-    ir.Sequence_: sequence,
-    ir.Mapping_: mapping,
-    ir.Starred: starred,
-    ir.Comprehension: comprehension,
-    ir.Walrus: walrus,
-    ir.Await: await_,
-    ir.Yield: yield_,
-    ir.Lambda: lambda_,
+    ir.Name: eval_name,
+    ir.Constant: eval_constant,
+    ir.FString: eval_fstring,
+    ir.Attribute: eval_attribute,
+    ir.Subscript: eval_subscript,
+    ir.Slice: eval_slice,
+    ir.Call: eval_call,
+    ir.Unary: eval_unary,
+    ir.Binary: eval_binary,
+    ir.Boolean: eval_boolean,
+    ir.Compare: eval_comparison,
+    ir.Conditional: eval_conditional,
+    ir.Sequence_: eval_sequence,
+    ir.Mapping_: eval_mapping,
+    ir.Starred: eval_starred,
+    ir.Comprehension: eval_comprehension,
+    ir.Walrus: eval_walrus,
+    ir.Await: eval_await,
+    ir.Yield: eval_yield,
+    ir.Lambda: eval_lambda,
 }

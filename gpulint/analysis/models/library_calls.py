@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from gpulint.analysis.domain.completion import Halts
+from gpulint.analysis.domain.completion import PathEnds
 from gpulint.analysis.domain.context import DeviceScope, Object, Strategy, StrategyScope
 from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.symbolic import Symbol, symbol
@@ -15,9 +15,9 @@ from gpulint.analysis.domain.values.base import (
     NONE,
     Arguments,
     Constant,
-    External,
-    Join,
-    Text,
+    LibraryName,
+    PartialString,
+    Union,
     Unknown,
     Value,
     known,
@@ -62,20 +62,20 @@ from gpulint.places import Site
 Handler = Callable[[Machine, Arguments, Site], Value]
 
 
-def call_name(machine: Machine, function: External, arguments: Arguments, site: Site) -> Value:
+def call_name(machine: Machine, function: LibraryName, arguments: Arguments, site: Site) -> Value:
     """Result of calling a library's function or class."""
-    api_removals.called(machine, function.name, function.package, site)
-    api_removals.passed(machine, function, arguments, site)
+    api_removals.check_call(machine, function.name, function.package, site)
+    api_removals.check_arguments(machine, function, arguments, site)
     if function.is_private:
         return _call_private(machine, function.name, arguments, site)
-    return call(machine, function.name, arguments, site)
+    return call_library(machine, function.name, arguments, site)
 
 
 def _call_private(machine: Machine, name: str, arguments: Arguments, site: Site) -> Value:
     """Call a name of TensorFlow's private copy of Keras 2: what it makes has what is gone elsewhere."""
     outer, machine.library_state.is_private = machine.library_state.is_private, True
     try:
-        made = call(machine, name, arguments, site)
+        made = call_library(machine, name, arguments, site)
     finally:
         machine.library_state.is_private = outer
     if isinstance(made, Object) and made.site == site:
@@ -83,11 +83,11 @@ def _call_private(machine: Machine, name: str, arguments: Arguments, site: Site)
     return made
 
 
-def call(machine: Machine, name: str, arguments: Arguments, site: Site) -> Value:
+def call_library(machine: Machine, name: str, arguments: Arguments, site: Site) -> Value:
     """What calling the library function or class `name` gives and does."""
-    stateful_ops.of_op(machine, name, arguments, site)
-    generator_sources.called(machine, name, site)
-    host_sync.awaited(machine, name, arguments, site)
+    stateful_ops.note_op(machine, name, arguments, site)
+    generator_sources.record_call(machine, name, site)
+    host_sync.await_person(machine, name, arguments, site)
     if name in CLEARS_SESSION and machine.plan.has_keras_3:
         machine.state.write(machine.library_state.policy, "global", Constant("float32"))  # measured on Keras 3.15
     if name in WATCHED:
@@ -95,7 +95,7 @@ def call(machine: Machine, name: str, arguments: Arguments, site: Site) -> Value
     if handler := SPECIAL.get(name):
         return handler(machine, arguments, site)
     if name.startswith("builtins."):
-        return builtins.call(machine, name[9:], arguments, site)
+        return builtins.call_builtin(machine, name[9:], arguments, site)
     if name in OBJECTS:
         return _object(machine, name, arguments, site)
     known = fact(name)
@@ -112,7 +112,7 @@ def call(machine: Machine, name: str, arguments: Arguments, site: Site) -> Value
 
 def _unknown(machine: Machine, name: str, arguments: Arguments, site: Site) -> Value:
     for value in arguments.all():
-        escape.escaped(machine, value, "passed", site)
+        escape.escape(machine, value, "passed", site)
     if name.startswith("numpy.") and name not in _OF_KINDS:
         for value in tensors.flattened(arguments.positional):
             tensors.read_at(machine, value, "numpy", site)
@@ -122,16 +122,16 @@ def _unknown(machine: Machine, name: str, arguments: Arguments, site: Site) -> V
             tensors.read_at(machine, value, "print", site)
     result = Unknown(("call", ("external", name), tuple(_symbol(value) for value in arguments.all())))
     if name in threads.THREADS or name in threads.PROCESSES:
-        threads.made(machine, name, arguments, site)
+        threads.run_target(machine, name, arguments, site)
     elif not name.startswith(_LOGS):
-        host_sync.passed(machine, name.rpartition(".")[2], arguments, site)
-        tuners.called(machine, name, arguments, site, result.symbol)
+        host_sync.pass_host_values(machine, name.rpartition(".")[2], arguments, site)
+        tuners.run_trials(machine, name, arguments, site, result.symbol)
     return result
 
 
 def _symbol(value: Value) -> Symbol:
     """What a value is called; of one of a few, what each of them is."""
-    if isinstance(value, Join) and len(value.alternatives) <= MAX_NAMED:
+    if isinstance(value, Union) and len(value.alternatives) <= MAX_NAMED:
         return symbol(("value", value.serial, *(symbol_of(option) for _, option in value.alternatives)))
     return symbol_of(value)
 
@@ -150,9 +150,9 @@ def _object(machine: Machine, name: str, arguments: Arguments, site: Site) -> Va
     """An object of the library whose attributes and methods are followed."""
     known = fact(name)
     if known is not None:
-        device_runtime.called(machine, known, site)
+        device_runtime.may_initialise(machine, known, site)
     for value in arguments.all():
-        escape.escaped(machine, value, "stored", site)
+        escape.escape(machine, value, "stored", site)
     made = Instance(site, machine.where(), name)
     machine.state.write(made.attributes, ".arguments", Constant(arguments))
     if name == "tensorflow.train.Checkpoint":
@@ -175,10 +175,10 @@ def _strategy(machine: Machine, name: str, known: Fact, arguments: Arguments, si
             return current
         return Strategy(site, machine.where(), name, "default", None)
     state, since = device_runtime.state(machine)
-    device_runtime.called(machine, known, site)
+    device_runtime.may_initialise(machine, known, site)
     devices = arguments.of("devices", known.params) or arguments.of("device", known.params)
     for value in tensors.flattened([machine.choose(devices)] if devices is not None else []):
-        named(machine, value, name, site)
+        use_device_name(machine, value, name, site)
     named_for_work = devices or arguments.of("compute_devices", known.params)
     alone = known.detail in _OF_ONE_MACHINE and (
         device_runtime.logical_gpus(machine) == 1 if named_for_work is None else _is_one(machine, named_for_work)
@@ -198,10 +198,10 @@ def _model(machine: Machine, name: str, known: Fact, arguments: Arguments, site:
     inputs = [machine.choose(value) for value in tensors.flattened(machine.choose(v) for v in arguments.all())]
     has_shape = any(map(objects.has_shape, inputs))
     if any(objects.has_shape(value) and not isinstance(value, Model) for value in inputs):
-        device_runtime.initialised(machine, "yes", site)
+        device_runtime.initialise(machine, "yes", site)
     model = objects.make_model(machine, site, name)
     if has_shape or arguments.open:
-        objects.built(machine, model, is_known=has_shape)
+        objects.variables_built(machine, model, is_known=has_shape)
     dtype_policy.remember_parts(machine, model, name, arguments)
     wholes = {tensors.whole_of(symbol_of(one)) for one in leaves(arguments.get("inputs", 0) or NONE)}
     model.part_of = wholes.pop() if len(wholes) == 1 else None
@@ -209,11 +209,11 @@ def _model(machine: Machine, name: str, known: Fact, arguments: Arguments, site:
 
 
 def _model_factory(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
-    device_runtime.initialised(machine, "yes", site)
+    device_runtime.initialise(machine, "yes", site)
     if name.endswith(".clone_model") and isinstance(original := arguments.of("model", known.params), Model):
         machine.emit(events.WeightsUsed(site, machine.where(), original, "clone_model", arguments))
     model = objects.make_model(machine, site, name)
-    objects.built(machine, model)
+    objects.variables_built(machine, model)
     return model
 
 
@@ -229,7 +229,7 @@ def _layer(machine: Machine, name: str, known: Fact, arguments: Arguments, site:
         machine.state.write(layer.attributes, objects.SHAPED, Constant(True))
     rate = arguments.get("rate", 0)
     if not (isinstance(rate, Constant) and rate.value in (0, 0.0)):
-        device_runtime.called(machine, known, site)
+        device_runtime.may_initialise(machine, known, site)
     return layer
 
 
@@ -293,13 +293,13 @@ def _loss(machine: Machine, name: str, known: Fact, arguments: Arguments, site: 
         reduction = "" if not arguments.open else None
     elif isinstance(given, Constant):
         reduction = given.value.lower() if isinstance(given.value, str) else "none"
-    elif isinstance(given, External):
+    elif isinstance(given, LibraryName):
         reduction = given.name.rpartition(".")[2].lower()
     return Loss(site, machine.where(), name, reduction)
 
 
 def _loss_function(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
-    device_runtime.called(machine, known, site)
+    device_runtime.may_initialise(machine, known, site)
     dtype_policy.in_loss(machine, arguments.all(), site)
     return tensors.loss_function(machine, name, arguments, site)
 
@@ -311,13 +311,13 @@ def _variable(machine: Machine, name: str, known: Fact, arguments: Arguments, si
 
 
 def _config(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
-    device_runtime.configured(machine, name, known, arguments, site)
-    device_runtime.called(machine, known, site)
+    device_runtime.configure(machine, name, known, arguments, site)
+    device_runtime.may_initialise(machine, known, site)
     return NONE
 
 
 def _query(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
-    device_runtime.called(machine, known, site)
+    device_runtime.may_initialise(machine, known, site)
     wanted = arguments.of("device_type", known.params or ("device_type",))
     kind = wanted.value if isinstance(wanted, Constant) and isinstance(wanted.value, str) else ""
     if known.detail in ("physical", "logical", "visible"):
@@ -326,18 +326,18 @@ def _query(machine: Machine, name: str, known: Fact, arguments: Arguments, site:
 
 
 def _other(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
-    device_runtime.called(machine, known, site)
+    device_runtime.may_initialise(machine, known, site)
     return _unknown(machine, name, arguments, site)
 
 
 def _op(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
     for value in arguments.all():
         if isinstance(value, (Function, Traced)):
-            control_flow_ops.called(machine, value, Arguments((), {}, True), site)
+            control_flow_ops.call_traced_arm(machine, value, Arguments((), {}, True), site)
     of_all = known.kind is Kind.REDUCTION and arguments.of("axis", known.params) in (None, NONE)
     if of_all or name.endswith(_TAKES_LOGITS):
         dtype_policy.in_loss(machine, arguments.all(), site)
-    result = tensors.op(machine, name, known, arguments, site)
+    result = tensors.call_op(machine, name, known, arguments, site)
     if name in _SPLITS and isinstance(result, Tensor):
         return _parts(result, arguments.of("num_or_size_splits", known.params), site)
     return result
@@ -381,7 +381,7 @@ BY_KIND: dict[Kind, Callable[[Any, str, Fact, Arguments, Site], Value]] = {
 # ------------------------------------------------------------------------------- by name
 
 
-def named(machine: Machine, value: Value, consumer: str, site: Site) -> tuple[DeviceName | None, bool]:
+def use_device_name(machine: Machine, value: Value, consumer: str, site: Site) -> tuple[DeviceName | None, bool]:
     """A value used as a device name: (the device, whether the program chooses it at run time)."""
 
     def tell(text: str, device: DeviceName | None) -> None:
@@ -393,7 +393,7 @@ def named(machine: Machine, value: Value, consumer: str, site: Site) -> tuple[De
         device = parse_device(value.value)
         tell(value.value, device)
         return device, bool(value.named)
-    if isinstance(value, Text):
+    if isinstance(value, PartialString):
         template = "".join("0" if part is None else part for part in value.parts)
         device = parse_device(template)
         if device is None and template.startswith("/physical_device:"):
@@ -407,10 +407,10 @@ def named(machine: Machine, value: Value, consumer: str, site: Site) -> tuple[De
 def _device(machine: Machine, arguments: Arguments, site: Site) -> Value:
     given = arguments.get("device_name", 0) or arguments.get("device", 0) or Unknown(("device", site))
 
-    several = isinstance(machine.choose(given), Join)
+    several = isinstance(machine.choose(given), Union)
 
     def manager(option: Value) -> Value:
-        device, chosen = named(machine, option, "tensorflow.device", site)
+        device, chosen = use_device_name(machine, option, "tensorflow.device", site)
         chosen = chosen or several or (isinstance(option, Constant) and option.is_default)
         if isinstance(option, Constant) and option.value is None:
             device, chosen = None, False
@@ -425,13 +425,13 @@ def _device_spec(machine: Machine, arguments: Arguments, site: Site) -> Value:
     if isinstance(kind, Constant) and isinstance(kind.value, str):
         if isinstance(index, Constant) and isinstance(index.value, int):
             return Constant(f"/device:{kind.value}:{index.value}", site, index.named)
-        return Text((f"/device:{kind.value}:", None), ("text", site))
+        return PartialString((f"/device:{kind.value}:", None), ("text", site))
     return Unknown(("device", site))
 
 
 def _device_spec_from_string(machine: Machine, arguments: Arguments, site: Site) -> Value:
     spec = machine.choose(arguments.get("spec", 0) or NONE)
-    named(machine, spec, "tensorflow.DeviceSpec", site)
+    use_device_name(machine, spec, "tensorflow.DeviceSpec", site)
     return spec
 
 
@@ -441,7 +441,7 @@ def _function(machine: Machine, arguments: Arguments, site: Site) -> Value:
     signed = signature is not None and not (isinstance(signature, Constant) and signature.value is None)
     function = arguments.get("func", 0)
     if function is None or isinstance(function, Constant):
-        return Partial(External("tensorflow.function"), arguments._replace(sites={"": site}))
+        return Partial(LibraryName("tensorflow.function"), arguments._replace(sites={"": site}))
     return machine.each(function, lambda option: tf_function.trace(machine, option, jit, site, signed), site)
 
 
@@ -453,7 +453,7 @@ def _partial(machine: Machine, arguments: Arguments, site: Site) -> Value:
 
 
 def _halt(machine: Machine, arguments: Arguments, site: Site) -> Value:
-    raise Halts
+    raise PathEnds
 
 
 def _run_main(machine: Machine, arguments: Arguments, site: Site) -> Value:
@@ -538,13 +538,13 @@ def _transformation(method: str) -> Handler:
 
 def _import_module(machine: Machine, arguments: Arguments, site: Site) -> Value:
     name, package = arguments.get("name", 0), known(arguments.get("package", 1))
-    first, *rest = name.parts if isinstance(name, Text) else (known(name),)
+    first, *rest = name.parts if isinstance(name, PartialString) else (known(name),)
     if isinstance(first, str) and first.startswith(".") and isinstance(package, str):
         first = package + first if first[1:2] != "." else ""
     if not isinstance(first, str) or not first or first.startswith("."):
         return Unknown(("module", site))
     if name is not None and rest:
-        found = dynamic_lookup.module_of(machine, Text((first, *rest), ("module", symbol_of(name))), site)
+        found = dynamic_lookup.module_of(machine, PartialString((first, *rest), ("module", symbol_of(name))), site)
         return found or Unknown(("module", site))
     return imports.loaded(machine, first, site)
 
@@ -564,7 +564,7 @@ def _collect(machine: Machine, arguments: Arguments, site: Site) -> Value:
 def _default_dict(machine: Machine, arguments: Arguments, site: Site) -> Value:
     made = Mapping({}, False, ("dict", site))
     factory = arguments.get("default_factory", 0)
-    made.makes_lists = isinstance(factory, External) and factory.name == "builtins.list"
+    made.makes_lists = isinstance(factory, LibraryName) and factory.name == "builtins.list"
     made.around = machine.context.loops
     return made
 
@@ -580,7 +580,7 @@ def _sliced(machine: Machine, arguments: Arguments, site: Site) -> Value:
     if iterable is None or not (data := data_in([iterable])):
         return _unknown(machine, "itertools.islice", arguments, site)
     _, element = elements(machine, iterable, site)
-    stop = builtins.call(machine, "range", Arguments(arguments.positional[1:3][-1:]), site)
+    stop = builtins.call_builtin(machine, "range", Arguments(arguments.positional[1:3][-1:]), site)
     return Items("list", None, element, ("islice", site), (*data, stop))
 
 
@@ -632,8 +632,8 @@ SPECIAL: dict[str, Handler] = {
     "tensorflow.DeviceSpec.from_string": _device_spec_from_string,
     "tensorflow.function": _function,
     "functools.partial": _partial,
-    "functools.wraps": lambda machine, arguments, site: External("functools.wraps()"),
-    "functools.lru_cache": lambda machine, arguments, site: External("functools.lru_cache()"),
+    "functools.wraps": lambda machine, arguments, site: LibraryName("functools.wraps()"),
+    "functools.lru_cache": lambda machine, arguments, site: LibraryName("functools.lru_cache()"),
     "functools.wraps()": lambda machine, arguments, site: arguments.get("", 0) or NONE,
     "functools.lru_cache()": lambda machine, given, site: decorators.behind(given.get("", 0) or NONE, memoized=True),
     "contextlib.nullcontext": _null_context,

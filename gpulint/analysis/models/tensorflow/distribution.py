@@ -6,7 +6,7 @@ from functools import partial
 
 from gpulint.analysis.domain.context import Replica, Strategy
 from gpulint.analysis.domain.traversal import like, rebuilt
-from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, External, Unknown, Value
+from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, LibraryName, Unknown, Value
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.datasets import Dataset
 from gpulint.analysis.domain.values.functions import Bound, Function
@@ -29,7 +29,7 @@ _FROM_FUNCTION = frozenset(
 )
 
 
-def method(machine: Machine, strategy: Strategy, name: str, arguments: Arguments, site: Site) -> Value:
+def strategy_method(machine: Machine, strategy: Strategy, name: str, arguments: Arguments, site: Site) -> Value:
     """`strategy.name(…)`."""
     if name == "scope":
         machine.emit(events.ScopeMade(site, machine.where(), strategy))
@@ -53,7 +53,7 @@ def method(machine: Machine, strategy: Strategy, name: str, arguments: Arguments
 
 
 def _operation(value: Value | None) -> str:
-    if isinstance(value, External):
+    if isinstance(value, LibraryName):
         return value.name.rpartition(".")[2].lower()
     if isinstance(value, Constant) and isinstance(value.value, str):
         return value.value.lower()
@@ -117,7 +117,7 @@ def _distribute(machine: Machine, strategy: Strategy, name: str, arguments: Argu
         made = machine.call(given, Arguments((Unknown(("input context", site)),)), site)
         return machine.each(made, lambda one: _of_function(machine, strategy, name, one, site), site)
     if name == "experimental_distribute_values_from_function":
-        escape.escaped(machine, given, "passed", site)
+        escape.escape(machine, given, "passed", site)
         return PerReplica(site, strategy, Tensor(site))
     return machine.each(given, lambda one: _distributed(machine, strategy, name, one, site), site)
 

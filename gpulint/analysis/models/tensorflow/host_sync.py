@@ -10,7 +10,7 @@ from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, Path
 from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.symbolic import HOST_READ, Symbol, symbol
-from gpulint.analysis.domain.values.base import Arguments, Join, Unknown, Value, known, symbol_of
+from gpulint.analysis.domain.values.base import Arguments, Union, Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.tensors import Gradient, Tensor
 from gpulint.analysis.engine.machine import Machine
@@ -54,7 +54,7 @@ _OF_EAGER_CODE = frozenset({"float", "int", "numpy"})
 """Reads that raise where a function is traced: one that does them is not, whatever its decorator is."""
 
 
-def read(machine: Machine, tensor: Tensor, how: str, site: Site) -> None:
+def read_tensor(machine: Machine, tensor: Tensor, how: str, site: Site) -> None:
     """The program looks at the content of a tensor."""
     context = machine.context
     if how not in READS or tensor.from_data or tensor.shape_of or tensor.on_host:
@@ -90,7 +90,7 @@ _NUMBERS = frozenset({"float", "int", "len", "index", "counter"})
 """Heads of the symbols of numbers that Python has."""
 
 
-def fetched(site: Site, how: str) -> Value:
+def host_value(site: Site, how: str) -> Value:
     """What was read from a tensor at `site`: a Python number or a NumPy array."""
     return Unknown((HOST_READ, site, how))
 
@@ -121,14 +121,14 @@ def _sides(value: Value, path: Path) -> Iterator[Symbol]:
             yield from (side for side in sides if isinstance(side, Symbol))
 
 
-def content(value: Value) -> Value:
+def as_array(value: Value) -> Value:
     """What a comparison gives where the program asks it for what only an array has: no bool, but an array of them."""
-    if type(value) is Join and all(isinstance(known(option), bool) for _, option in value.alternatives):
+    if type(value) is Union and all(isinstance(known(option), bool) for _, option in value.alternatives):
         return Unknown(_content(value)) if _options_read(value) else value
     return value
 
 
-def passed(machine: Machine, name: str, arguments: Arguments, site: Site, owner: str = "") -> None:
+def pass_host_values(machine: Machine, name: str, arguments: Arguments, site: Site, owner: str = "") -> None:
     """Host values go to a function or method of that name; `owner` is what its class or its object is called. What a
     `tf.function` is given, the device has again."""
     if not machine.context.loops or machine.context.traced is not None:
@@ -139,16 +139,16 @@ def passed(machine: Machine, name: str, arguments: Arguments, site: Site, owner:
         machine.emit(events.HostValueUsed(site, machine.where(), tuple(found), name))
 
 
-def used(machine: Machine, value: Value, site: Site) -> None:
+def use_host_value(machine: Machine, value: Value, site: Site) -> None:
     """A value decides what the host does next (an index)."""
-    if not machine.context.loops or machine.context.traced is not None or type(value) not in (Unknown, Join):
+    if not machine.context.loops or machine.context.traced is not None or type(value) not in (Unknown, Union):
         return
     found = tuple(dict.fromkeys(place for side in _sides(value, machine.path) for place in reads_in(side)))
     if found:
         machine.emit(events.HostValueUsed(site, machine.where(), found, ""))
 
 
-def awaited(machine: Machine, name: str, arguments: Arguments, site: Site) -> None:
+def await_person(machine: Machine, name: str, arguments: Arguments, site: Site) -> None:
     """A function of that dotted name is called, which may wait for a person."""
     if not machine.context.loops or name not in _AWAITS:
         return
@@ -167,7 +167,7 @@ _AWAITS = {
 """Functions that wait for a person, and their first argument: with a `delay` of milliseconds they do not wait long."""
 
 
-def decided(machine: Machine, guard: Path, site: Site) -> None:
+def decide_loop(machine: Machine, guard: Path, site: Site) -> None:
     """What a condition is about decides whether a loop goes on."""
     for literal in guard:
         sides = (literal.condition.subject, literal.condition.operand)
@@ -191,14 +191,14 @@ def _content(value: Value) -> Symbol:
     if isinstance(value, Items) and value.items is None and value.element is not None:
         found = _options_read(value.element)
         return Symbol(("list", found)) if found else symbol_of(value)
-    if type(value) is Join and (found := _options_read(value)):
+    if type(value) is Union and (found := _options_read(value)):
         return symbol(("value", value.serial, *found))
     return symbol_of(value)
 
 
 def _options_read(value: Value) -> tuple[Symbol, ...]:
     """What a value may be, or says something about, that was computed of what was read from tensors."""
-    sides = _sides(value, EVERYWHERE) if type(value) is Join else (symbol_of(value),)
+    sides = _sides(value, EVERYWHERE) if type(value) is Union else (symbol_of(value),)
     return tuple(dict.fromkeys(side for side in sides if HOST_READ in side.words))
 
 
@@ -210,7 +210,7 @@ def is_array(value: Value) -> bool:
     return name.parts[0] == "external" and str(name.parts[1]).startswith("numpy.")
 
 
-def updated(container: Value, value: Value) -> Value | None:
+def array_updated(container: Value, value: Value) -> Value | None:
     """A host array in which something that was read from a tensor was put; None if that says nothing new of it."""
     if type(container) is not Unknown:
         return None
