@@ -83,6 +83,62 @@ def test_a_variable_outside_the_scope_is_copied_to_the_replicas_in_each_step(reh
     assert copies.where is not None and copies.where.row == OUTSIDE[: OUTSIDE.index("loss = ")].count("\n") + 1
 
 
+LOOP = """
+import tensorflow as tf
+
+import gpulint
+
+w = tf.Variable(tf.random.normal((64, 64)))
+data = tf.data.Dataset.from_tensors(tf.ones((64, 64))).repeat(20)
+
+def step(x):
+    with tf.device("/CPU:0"):
+        for _ in range(6):
+            x = tf.matmul(x, w)
+    {body}
+
+@tf.function
+def epoch(data):
+    for x in data:  # loop
+        step(x)
+
+compiled = tf.function(step)
+with gpulint.expect.on_gpu():
+    for _ in range(5):
+        {run}
+"""
+ASSIGN = "w.assign_add(1e-9 * x)"
+
+
+def test_what_a_loop_over_a_dataset_inside_a_function_runs_is_not_taken_for_seen(rehearse: Rehearse) -> None:
+    wanted = [Wanted(text, "--expect") for text in ("ops.on_gpu >= 90%", "copies.in_graphs == 0")]
+    inside = rehearse(LOOP.format(body=ASSIGN, run="epoch(data)"), 1)
+    share, copies = stated.check(Run(inside.capture, wanted=wanted))
+    assert (share.status, copies.status) == (Status.INCONCLUSIVE, Status.INCONCLUSIVE)
+    row = LOOP[: LOOP.index("# loop")].count("\n") + 1
+    assert share.observed == f"what the loop over a dataset in `epoch` on line {row} runs is not seen"
+    block = the(inside, "expect-on")
+    assert (block.status, block.observed) == (
+        Status.INCONCLUSIVE,
+        "no graph was seen of the loop over a dataset in `epoch`",
+    )
+    outside = rehearse(LOOP.format(body=ASSIGN, run="for x in data: compiled(x)"), 1)
+    share, _ = stated.check(Run(outside.capture, wanted=wanted))
+    assert share.status is Status.FAIL
+    assert the(outside, "expect-on").status is Status.FAIL
+
+
+def test_steps_that_a_loop_inside_a_function_takes_are_not_counted(rehearse: Rehearse) -> None:
+    body = (
+        "with tf.GradientTape() as tape:\n        loss = tf.reduce_sum(tf.matmul(x, w))\n"
+        "    w.assign_sub(1e-9 * tape.gradient(loss, w))"
+    )
+    run = rehearse(LOOP.format(body=body, run="epoch(data)"), 2)
+    (steps,) = stated.check(Run(run.capture, wanted=[Wanted("steps == 5", "--expect")]))
+    assert steps.status is Status.INCONCLUSIVE
+    assert the(run, "gpu-idle").status is Status.INCONCLUSIVE
+
+
 LOOK_UP = """
 import tensorflow as tf
 

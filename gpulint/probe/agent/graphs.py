@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gpulint.probe.agent.devices import short
-from gpulint.probe.agent.operations import Copied, Created, graph_of
+from gpulint.probe.agent.operations import Copied, Created, graph_of, is_of_pipeline
 from gpulint.probe.agent.places import INPUT, REDUCTION, Place
 
 _ONEDNN = re.compile(r"^_Mkl(?:Native)?(?=[A-Z])")
@@ -30,9 +30,6 @@ variables their first values."""
 
 INITIALISERS = frozenset({"initialize_variables"})
 """Functions of TensorFlow's own, one for each function that makes variables."""
-
-_PIPELINE = re.compile(r"^Dataset_")
-"""Names of the graphs of the functions that `map`, `filter` and their like are given."""
 
 
 class Placed(NamedTuple):
@@ -154,7 +151,7 @@ def _part(own: str, built: Built) -> str:
         return STEP
     if own in INITIALISERS:
         return INITIALISATION
-    return PIPELINE if _PIPELINE.match(own) else ""
+    return PIPELINE if is_of_pipeline(own) else ""
 
 
 def _given(name: str) -> str:

@@ -32,6 +32,11 @@ def graph_of(function: str) -> str | None:
     return found[1] if found else None
 
 
+def is_of_pipeline(graph: str) -> bool:
+    """Whether a graph is of a function that tf.data calls: of `map`, `filter` and their like, not of a loop's body."""
+    return _OF_PIPELINE.match(graph) is not None
+
+
 class Created(NamedTuple):
     """A node of a graph that was built: its kind, the line that built it or its forward operation, the bytes of its
     first output, None where they are not known or there is nowhere to copy them to, and the part of a strategy's own
@@ -75,6 +80,11 @@ _Key: TypeAlias = "tuple[Place | None, str, str, str, int, str]"
 """The fields of `Ran`."""
 
 EAGER_COPY = "EagerCopy"
+
+_LOOP = "ReduceDataset"
+"""The operation that a loop over a dataset inside a `tf.function` is, and `Dataset.reduce`."""
+
+_OF_PIPELINE = re.compile(r"^Dataset_(?!scan_scan_body)")
 
 QUESTION = "IteratorGetModelProto"
 """The operation by which the agent asks iterators how they were used; no program runs it."""
@@ -126,6 +136,8 @@ class Operations:
         """Names of functions that XLA compiles, as a whole and on one device."""
         self.inner_devices: set[tuple[str, Place | None, str]] = set()
         """(compiled function, place, device) for the devices that it asks for inside."""
+        self.loops: dict[str, Place | None] = {}
+        """Function → where it loops over a dataset: TensorFlow gives no graph of what such a loop runs."""
         self._lock = threading.Lock()
         self._ran: dict[_Key, int] = {}
         """The fields of `Ran` → how often."""
@@ -320,10 +332,17 @@ class Operations:
             self.sizes[own] += op_type != "Placeholder"
         here, part = self._places.here_for(3)
         place = place or here
+        if op_type == _LOOP:
+            self._loops(graph, here)
         self.created[own, name] = Created(op_type, place, _size(outputs) if self.several_devices else None, part)
         if own in self.compiled and outputs and (device := outputs[0].device) and not device.startswith("/job:"):
             # Whole names come with the handles of variables; those that `tf.device` was given are partial.
             self.inner_devices.add((own, place, short(device)))
+
+    def _loops(self, graph: Any, place: Place | None) -> None:
+        while (name := getattr(graph, "name", None)) is not None and not is_of_pipeline(name):
+            self.loops.setdefault(name, place)
+            graph = getattr(graph, "outer_graph", None)
 
     def takes_gradients(self, graph: Any) -> None:
         """Calls of a graph that takes gradients, or of one that it is part of, are training steps."""

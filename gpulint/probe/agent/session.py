@@ -119,7 +119,7 @@ class Session:
         )
         self._faults: set[tuple[str, str]] = set()
         self._stopped = threading.Event()
-        self._inner_told = 0
+        self._inner_told = self._loops_told = 0
         self._forks = Forks(options.capture)
         self._writing: threading.Thread | None = None
         self._unwatch_threads: Callable[[], None] | None = None
@@ -380,6 +380,9 @@ class Session:
         ran, copied = operations.take()
         self._placements.operations(ran)
         self._placements.copies(copied)
+        for name, place in list(operations.loops.items())[self._loops_told :]:
+            self._writer.write("loop", function=name, where=place)
+            self._loops_told += 1
         asked = operations.inner_devices
         if len(asked) > self._inner_told:
             self._inner_told = len(asked)
