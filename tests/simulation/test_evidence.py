@@ -213,3 +213,65 @@ def test_a_strategy_that_is_not_used_has_variables_and_no_work_on_the_other_devi
     text = text.replace("w.assign_sub(1e-9 * gradient)", "tf.print(gradient)")
     run = rehearse(text, 2)
     assert the(run, "strategy-spread").status is Status.FAIL
+
+
+OBJECTS = """
+import tensorflow as tf
+
+class Filter(tf.Module):
+    def __init__(self):
+        self.w = tf.Variable(tf.ones((4, 4)))
+
+    @tf.function
+    def apply(self, x):
+        return tf.matmul(x, self.w)
+
+for _ in range(12):
+    one = Filter()
+    one.apply(tf.ones((4, 4)))
+    one.apply(tf.ones((4, 4)))
+
+@tf.function
+def again(n):
+    return tf.ones((4, 4)) * n
+
+for n in range(12):
+    again(n)
+"""
+
+
+def test_a_method_has_a_function_for_each_object_and_one_trace_of_it(rehearse: Rehearse) -> None:
+    traces = {one.subject: one for one in judged(rehearse(OBJECTS, 1), "retrace")}
+    assert traces["traces of `apply`"].status is Status.PASS
+    assert traces["traces of `apply`"].observed == "12, 1 for each of 12 functions"
+    assert "traces of `again`" not in traces or traces["traces of `again`"].status is Status.WARN
+
+
+KERAS = """
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Input((8, 8, 3)), tf.keras.layers.Conv2D(4, 3),
+                             tf.keras.layers.Flatten(), tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse", jit_compile=False)
+x, y = tf.ones((80, 8, 8, 3)), tf.ones((80, 1))
+model.fit(x, y, batch_size=8, epochs=1, verbose=0)
+model.evaluate(x, y, batch_size=2, verbose=0)
+model.fit(x, y, batch_size=8, epochs=1, verbose=0, validation_data=(x, y), validation_batch_size=4)
+"""
+
+
+def test_steps_of_an_evaluation_are_no_training_steps_and_what_is_not_called_is_not_compiled(
+    rehearse: Rehearse,
+) -> None:
+    run = rehearse(KERAS, 1)
+    (steps,) = stated.check(Run(run.capture, wanted=[Wanted("steps == 20", "--expect")]))
+    assert (steps.status, steps.observed) == (Status.PASS, "20")
+    assert not run.capture.compiled
+    assert not judged(run, "xla-opaque")
+    assert {node.part for node in run.capture.nodes if node.op.endswith("Conv2D")} == {"step", ""}
+
+
+def test_what_xla_compiles_is_told_of_when_it_is_called(rehearse: Rehearse) -> None:
+    text = "import tensorflow as tf\n\n@tf.function(jit_compile=True)\ndef {name}(x):\n    return x + x\n"
+    program = text.format(name="used") + text.format(name="unused") + "used(tf.ones(3))\n"
+    assert set(rehearse(program, 1).capture.compiled) == {"used"}

@@ -119,12 +119,13 @@ class Operations:
         on_variable: Callable[[Any, Any, Any, str, list[Place | None]], None],
         on_rebuilt: Callable[[], None],
         on_batch: Callable[[Place | None, int], None],
+        on_compiled: Callable[[str], None],
     ) -> None:
         self._internals = internals
         self._places = places
         self._on_fault, self._on_live, self._on_step, self._on_variable = on_fault, on_live, on_step, on_variable
         self._on_rebuilt = on_rebuilt
-        self._on_batch = on_batch
+        self._on_batch, self._on_compiled = on_batch, on_compiled
         self.several_devices = False
         """Whether the runtime has more than one device, so that something can be copied."""
         self.kept = Kept()
@@ -157,6 +158,13 @@ class Operations:
         self.called_at: dict[str, tuple[Place | None, str]] = {}
         """Function → where it was first called, and the device that it ran on."""
         self._training: set[str] = set()
+        """Functions of which a graph takes gradients."""
+        self._takes: set[str] = set()
+        """Those of which the last graph that was built does. Keras names what it trains and evaluates with alike."""
+        self.names_gradients = False
+        """Whether nodes that compute gradients have been seen by their names."""
+        self._trains: dict[str, bool] = {}
+        """Trace → whether it takes gradients."""
         self._steps: dict[str | bytes, str] = {}
         """Trace → its function, for those that are training steps and were looked at."""
         self._place: Place | None = None
@@ -288,7 +296,8 @@ class Operations:
             self.awaited.append(function)
             self.fresh_functions = True
             self.called_at.setdefault(function, (self._places.here(4), _device_of(outputs)))
-        if function not in self._training:
+            self._trains[trace] = function in self._takes
+        if not self._trains[trace]:
             return None
         self._steps[trace] = function
         return self._step(function, self._places.here(4))
@@ -321,10 +330,14 @@ class Operations:
         name = str(name).rstrip("/")
         place = None
         if name.startswith(GRADIENT):
+            self.names_gradients = True
             self.takes_gradients(graph)
             place = self._forward(own, name[len(GRADIENT) :])
         if self._building.get(own) != id(graph):
             self._building[own] = id(graph)
+            self._takes.discard(own)
+            if own in self.compiled:
+                self._on_compiled(own)
             if own in self.awaited:
                 self._on_rebuilt()
         if (own, name) not in self.created:
@@ -346,8 +359,9 @@ class Operations:
 
     def takes_gradients(self, graph: Any) -> None:
         """Calls of a graph that takes gradients, or of one that it is part of, are training steps."""
-        while (name := getattr(graph, "name", None)) is not None and name not in self._training:
+        while (name := getattr(graph, "name", None)) is not None and name not in self._takes:
             self._training.add(name)
+            self._takes.add(name)
             graph = getattr(graph, "outer_graph", None)
 
     def _forward(self, graph: str, name: str) -> Place | None:

@@ -109,7 +109,7 @@ class Session:
             lambda: self._steps.taken,
         )
         self._variables = Variables(lambda: self._steps.taken + self._witnesses.calls, self._variable_made)
-        self._functions = FunctionWriter(self._writer, self._calls)
+        self._functions = FunctionWriter(self._writer, self._calls, self._pace.called)
         self._profile = Profile(
             options.profile,
             options.warmup,
@@ -202,6 +202,7 @@ class Session:
             self._variables.made,
             self.harvest,
             self._batch_found,
+            self._calls.traces_compiled,
         )
         self._operations.compiled = self._calls.compiled
         self._harvest = Harvest(self._internals, self._calls.compiled)

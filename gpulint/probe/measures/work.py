@@ -38,6 +38,6 @@ def work(capture: Capture) -> Work:
             if ran.part != PIPELINE and not is_free(ran.op):
                 counts[ran.device] += count
     functions = [one for one in capture.functions.values() if not steps or one.name in names]
-    loops = {f"the loop over a dataset in {one.function}" for one in capture.loops if not steps or one.function in names}
-    unseen = tuple(sorted({one.name for one in functions if not one.graph} | loops))
-    return Work(steps, counts, unseen)
+    unseen = {one.name for one in functions if not one.graph}
+    unseen |= {f"the loop in {one.function}" for one in capture.loops if not steps or one.function in names}
+    return Work(steps, counts, tuple(sorted(unseen)))
