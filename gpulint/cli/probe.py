@@ -211,7 +211,8 @@ def command(
 
 
 def _damaged(given: str | None, error: Exception) -> Exception:
-    """What is said of an error: a file from elsewhere can hold anything; of a program just run it is our own fault."""
+    """Message for an error: a file from elsewhere can be malformed; for a program that was just run it is an internal
+    error."""
     return error if given is None else UserError(f"{given}: a damaged capture: {type(error).__name__}: {error}")
 
 
@@ -243,8 +244,8 @@ def _file(use: Callable[..., None], path: str, *text: str) -> None:
 
 
 def _profile(log_directory: str, steps: int) -> Profile:
-    """Where a profile of so many steps goes until it is put into a log directory. Raises UserError where nothing can be
-    put there."""
+    """Temporary directory for a profile of some steps, until it is moved to a log directory. Raises UserError if that
+    cannot be written."""
     if not tensorboard.is_available():
         raise UserError(tensorboard.MISSING)
     _file(tensorboard.check_directory, log_directory)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, TypeAlias
 
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, Path, compatible, one_of
-from gpulint.analysis.domain.values.base import Constant, Join, Unknown, Value
+from gpulint.analysis.domain.values.base import Constant, Union, Unknown, Value
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.functions import Function, UserClass, same
 from gpulint.analysis.domain.values.objects import Model
@@ -77,6 +77,10 @@ class State:
         self._trail.append((container, key, container.get(key, MISSING)))
         container[key] = value
 
+    def delete(self, container: Container, key: Any) -> None:
+        """Remove `container[key]`, so that it can be put back."""
+        self._trail.append((container, key, container.pop(key, MISSING)))
+
     def mark(self) -> int:
         """A moment to come back to."""
         return len(self._trail)
@@ -86,6 +90,10 @@ class State:
         return {
             (id(container), key): (container, container.get(key, MISSING)) for container, key, _ in self._trail[mark:]
         }
+
+    def has_changed(self, mark: int, ignored: Container) -> bool:
+        """Whether anything but one scope has changed since `mark`."""
+        return any(container is not ignored for container, _, _ in self._trail[mark:])
 
     def take_back(self, mark: int) -> Changes:
         """Undo everything since `mark` and return it."""
@@ -101,7 +109,10 @@ class State:
 
     def apply(self, changes: Changes) -> None:
         for (_, key), (container, value) in changes.items():
-            self.write(container, key, value)
+            if value is MISSING:
+                self.delete(container, key)
+            else:
+                self.write(container, key, value)
 
     def join(self, outcomes: list[Outcome], base: Path) -> None:
         """Make the changes of several branches that started here on `base`, each on its own path."""
@@ -125,6 +136,8 @@ class State:
             value = join(alternatives, ("joined", identity))
             if value is not MISSING:
                 self.write(container, key, value)
+            elif before is not MISSING:
+                self.delete(container, key)
         for container, items, element in lists.values():
             if container.get("items") is None and container.get("element") is None:
                 self.write(container, "element", _gradient(container, outcomes, items, element))
@@ -155,7 +168,7 @@ def join(alternatives: list[tuple[Path, Any]], symbol: Any) -> Any:
     for path, value in alternatives:
         if value is MISSING:
             continue
-        if isinstance(value, Join):
+        if isinstance(value, Union):
             for inner, part in value.alternatives:
                 if compatible(path, inner):
                     _add(flat, path | inner, part)
@@ -175,7 +188,7 @@ def join(alternatives: list[tuple[Path, Any]], symbol: Any) -> Any:
             return Unknown(symbol)
     if not all(isinstance(value, Value) for _, value in flat):
         return _weakest([value for _, value in flat])
-    return Join(tuple(flat))
+    return Union(tuple(flat))
 
 
 def _add(flat: list[tuple[Path, Any]], path: Path, value: Any) -> None:
@@ -224,7 +237,7 @@ def _weakest(values: list[Any]) -> Any:
 
 def choose(value: Value, path: Path) -> Value:
     """What of a value is possible on a path."""
-    if type(value) is not Join:
+    if type(value) is not Union:
         return value
     chosen = value.chosen.get(path, MISSING)
     if chosen is MISSING:
@@ -234,7 +247,7 @@ def choose(value: Value, path: Path) -> Value:
         elif len(possible) == len(value.alternatives) or not possible:
             chosen = None
         else:
-            chosen = Join(possible)
+            chosen = Union(possible)
         value.chosen[path] = chosen
     return value if chosen is None else chosen
 
@@ -242,4 +255,4 @@ def choose(value: Value, path: Path) -> Value:
 def alternatives(value: Value, path: Path) -> tuple[tuple[Path, Value], ...]:
     """All that a value can be on a path, each with its own path."""
     value = choose(value, path)
-    return value.alternatives if isinstance(value, Join) else ((EVERYWHERE, value),)
+    return value.alternatives if isinstance(value, Union) else ((EVERYWHERE, value),)

@@ -12,7 +12,7 @@ from gpulint.analysis.domain.store import common_path, in_turn, join
 from gpulint.analysis.domain.symbolic import Symbol
 from gpulint.analysis.domain.symbolic_patterns import differ_in_numbers
 from gpulint.analysis.domain.traversal import leaves, leaves_on, rebuilt
-from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Join, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Union, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.effects import effects_on, effects_within
 from gpulint.analysis.domain.values.functions import Function, UserClass
@@ -35,7 +35,7 @@ MAX_RECURSION = 2
 
 def _is_chosen(result: Value, arguments: Arguments) -> bool:
     """Whether a result was one of several, perhaps by arguments that are not known: others choose for themselves."""
-    return type(result) is Join and any(type(value) is Unknown for value in arguments.all())
+    return type(result) is Union and any(type(value) is Unknown for value in arguments.all())
 
 
 def _identity(machine: Machine, function: Function) -> tuple[int, ...]:
@@ -111,7 +111,7 @@ def call_function(
         machine.context = machine.context._replace(loops=())
     bind(frame.locals, function, arguments, symbol_of(unknown), machine)
     machine.active.append(identity)
-    steps, depth = machine.steps, len(machine.active)
+    steps, depth, mark = machine.steps, len(machine.active), machine.state.mark()
     try:
         result = run_frame(machine, frame, definition)
         if type(result) is Unknown and isinstance(definition, ir.FunctionDef):
@@ -129,7 +129,8 @@ def call_function(
     run = CallSummary(machine.path, result, did, machine.operations - operations, _turn(machine))
     machine.executions[key].append(run)
     is_plain = all(leaf.is_plain for leaf in leaves_on(machine.path, result))
-    history.idle += machine.noted == noted and result.is_plain
+    did_nothing = machine.noted == noted and result.is_plain
+    history.idle += did_nothing and not machine.state.has_changed(mark, frame.locals)
     history.makes |= not is_plain or any(isinstance(value, (Function, UserClass)) for value in arguments.all())
     history.computes &= is_plain and machine.happened == happened
     history.last = run

@@ -6,9 +6,9 @@ from typing import Any
 
 from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.store import alternatives, join
-from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Join, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Union, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items, Mapping
-from gpulint.analysis.domain.values.functions import Bound, ModuleValue, UserClass
+from gpulint.analysis.domain.values.functions import Bound, Descriptor, ModuleValue, UserClass
 from gpulint.analysis.engine import dicts, loop_counters, sequences
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.engine.name_lookup import store
@@ -32,7 +32,7 @@ def assign(machine: Machine, target: ir.Expr, value: Value) -> None:
 
 def _replaced(machine: Machine, before: Any, target: ir.Expr) -> None:
     """Something else is put where a value was: in a loop, a container is given up so."""
-    if machine.context.loops and isinstance(before, (Items, Mapping, Join)):
+    if machine.context.loops and isinstance(before, (Items, Mapping, Union)):
         for _, option in alternatives(before, machine.path):
             if isinstance(option, (Items, Mapping)):
                 machine.library.container_cleared(option, machine.site(target))
@@ -41,7 +41,7 @@ def _replaced(machine: Machine, before: Any, target: ir.Expr) -> None:
 def _unpack(machine: Machine, target: ir.Sequence_, value: Value) -> None:
     count = len(target.elements)
     for index, element in enumerate(target.elements):
-        if isinstance(value, Join):
+        if isinstance(value, Union):
             parts = [(path, _part(machine, option, index, count, element)) for path, option in value.alternatives]
             part = join(parts, ("item", symbol_of(value), index))
         else:
@@ -65,6 +65,9 @@ def _part(machine: Machine, value: Value, index: int, count: int, element: ir.Ex
 def _assign_attribute(machine: Machine, target: ir.Attribute, value: Value) -> None:
     receiver = machine.choose(machine.evaluate(target.value))
     if isinstance(receiver, Object):
+        if (setter := _setter(receiver, target.name)) is not None:
+            machine.call(Bound(receiver, setter), Arguments((value,)), machine.site(target))
+            return
         machine.library.attribute_set(receiver, target.name, value, machine.site(target))
         _replaced(machine, receiver.attributes.get(target.name), target)
         value = loop_counters.attribute_as_counter(
@@ -77,6 +80,12 @@ def _assign_attribute(machine: Machine, target: ir.Attribute, value: Value) -> N
         machine.state.write(receiver.namespace, target.name, value)
     else:
         machine.library.escaped(value, "stored", machine.site(target))
+
+
+def _setter(receiver: Object, name: str) -> Value | None:
+    """The setter of a property of the program's class."""
+    found = receiver.cls.find(name) if receiver.cls is not None else None
+    return found[0].setter if found and isinstance(found[0], Descriptor) else None
 
 
 def _assign_item(machine: Machine, target: ir.Subscript, value: Value) -> None:

@@ -15,9 +15,9 @@ from gpulint.analysis.domain.values.base import (
     TRUE,
     Arguments,
     Constant,
-    External,
-    Join,
-    Text,
+    LibraryName,
+    PartialString,
+    Union,
     Unknown,
     Value,
     symbol_of,
@@ -39,7 +39,7 @@ def call_builtin(machine: Machine, name: str, arguments: Arguments, site: Site, 
     """A call of the builtin `name`."""
     if handler := _FUNCTIONS.get(name):
         values = [machine.choose(value) for value in arguments.positional]
-        joined = next((position for position, value in enumerate(values) if isinstance(value, Join)), None)
+        joined = next((position for position, value in enumerate(values) if isinstance(value, Union)), None)
         if joined is not None and splits < MAX_SPLITS:
             at = joined
             return machine.each(
@@ -68,8 +68,12 @@ def _unknown(name: str, arguments: Arguments) -> Value:
 
 def _len(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
     def length(value: Value) -> Value:
-        if isinstance(value, Items) and value.items is not None:
+        if isinstance(value, Items) and value.items is not None and value.kind != "set":
             return Constant(len(value.items))
+        if isinstance(value, Items) and value.items is not None:
+            distinct = {item.value for item in value.items if isinstance(item, Constant)}
+            if len(value.items) < 2 or all(isinstance(item, Constant) for item in value.items):
+                return Constant(len(distinct) or len(value.items))
         if isinstance(value, Constant) and isinstance(value.value, (str, bytes)):
             return Constant(len(value.value))
         if isinstance(value, Mapping) and value.state["complete"]:
@@ -97,13 +101,13 @@ def _convert(kind: str) -> Callable[..., Value]:
         if values and kind in ("int", "float"):
             if (number := machine.library.convert(kind, values[0], site)) is not None:
                 return number
-            if isinstance(values[0], (Unknown, Text, External)):
+            if isinstance(values[0], (Unknown, PartialString, LibraryName)):
                 return Unknown((kind, symbol_of(values[0])))
         elif values:
             machine.library.value_read(values[0], "format" if kind == "str" else kind, site)
             if kind == "str":
                 parts: tuple[str | None, ...] = (None,)
-                return Text(parts, ("str", symbol_of(values[0])))
+                return PartialString(parts, ("str", symbol_of(values[0])))
             return either(Condition("truth", symbol_of(values[0])))
         return Unknown((kind, site))
 
@@ -149,8 +153,10 @@ def _enumerate(machine: Machine, values: list[Value], arguments: Arguments, site
     if not values:
         return _unknown("enumerate", arguments)
     items, element = elements(machine, values[0], site)
-    if items is not None:
-        return Items("list", tuple(Items("tuple", (Constant(i), item)) for i, item in enumerate(items)))
+    start = arguments.get("start", 1)
+    first = 0 if start is None else start.value if isinstance(start, Constant) else None
+    if items is not None and isinstance(first, int):
+        return Items("list", tuple(Items("tuple", (Constant(i), item)) for i, item in enumerate(items, first)))
     index = Unknown(("index", symbol_of(values[0]), site))
     part = element or Unknown(("item", symbol_of(values[0]), site))
     row = Items("tuple", (index, part))
@@ -208,8 +214,10 @@ def _sum(machine: Machine, values: list[Value], arguments: Arguments, site: Site
             machine.library.value_read(first, "arithmetic", site)
         if first is not None and (total := machine.library.total(first, items or (first,), site)) is not None:
             return total
-        if items and all(isinstance(item, Constant) and isinstance(item.value, int) for item in items):
-            return Constant(sum(item.value for item in items if isinstance(item, Constant)), site)  # type: ignore[misc]
+        start = arguments.get("start", 1)
+        terms = items if items is None or start is None else (*items, start)
+        if terms and all(isinstance(item, Constant) and isinstance(item.value, int) for item in terms):
+            return Constant(sum(item.value for item in terms if isinstance(item, Constant)), site)  # type: ignore[misc]
     return _unknown("sum", arguments)
 
 
@@ -218,7 +226,9 @@ def _next(machine: Machine, values: list[Value], arguments: Arguments, site: Sit
         return _unknown("next", arguments)
     machine.library.iterated(values[0], "next", site, None)
     items, element = elements(machine, values[0], site)
-    return element or (items[0] if items else Unknown(("next", symbol_of(values[0]), site)))
+    is_any = items is not None and len(items) > 1 and isinstance(items[0], Constant)
+    first = items[0] if items and not is_any else None
+    return element or first or Unknown(("next", symbol_of(values[0]), site))
 
 
 def _iter(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
@@ -256,14 +266,14 @@ def _getattr(machine: Machine, values: list[Value], arguments: Arguments, site: 
         def read(option: Value) -> Value:
             if (
                 default is not None
-                and isinstance(option, External)
+                and isinstance(option, LibraryName)
                 and not machine.library.has_name(f"{option.name}.{name}", option.package)
             ):
                 return default
             return attribute_lookup.attribute(machine, option, name, ir.Pass(site.node))
 
         return machine.each(values[0], read, site)
-    if len(values) >= 2 and isinstance(values[0], External):
+    if len(values) >= 2 and isinstance(values[0], LibraryName):
         if (one := machine.library.any_member(values[0])) is not None:
             return one
     found: Value | None = None
@@ -305,11 +315,11 @@ _CONTAINERS = frozenset({"builtins.dict", "builtins.list", "builtins.tuple", "bu
 def _isinstance(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
     if len(values) == 2:
         value, kind = values
-        if isinstance(kind, External) and isinstance(value, Constant) and kind.name.startswith("builtins."):
+        if isinstance(kind, LibraryName) and isinstance(value, Constant) and kind.name.startswith("builtins."):
             known: Any = {"int": int, "str": str, "float": float, "bool": bool}.get(kind.name[9:])
             if known is not None:
                 return TRUE if isinstance(value.value, known) else FALSE
-        if isinstance(kind, External) and isinstance(value, (Items, Mapping)) and kind.name in _CONTAINERS:
+        if isinstance(kind, LibraryName) and isinstance(value, (Items, Mapping)) and kind.name in _CONTAINERS:
             own = "dict" if isinstance(value, Mapping) else value.kind
             return TRUE if own == kind.name[9:] else FALSE
         if isinstance(kind, Items) and kind.items:
@@ -347,7 +357,7 @@ def _type(machine: Machine, values: list[Value], arguments: Arguments, site: Sit
             else ""
         )
         if f"builtins.{name}" in _CONTAINERS or name in ("bool", "float", "int", "str"):
-            return External(f"builtins.{name}")
+            return LibraryName(f"builtins.{name}")
     return _unknown("type", arguments)
 
 

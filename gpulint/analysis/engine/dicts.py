@@ -12,9 +12,9 @@ from gpulint.analysis.domain.values.base import (
     NONE,
     Arguments,
     Constant,
-    External,
     Imported,
-    Join,
+    LibraryName,
+    Union,
     Unknown,
     Value,
     symbol_of,
@@ -31,7 +31,7 @@ functions and classes; in another the entry is unknown."""
 MAX_CALLED = 32
 """The same for a dict of the program's own classes and functions: a call tells which of them can be meant."""
 
-_CALLABLE = (Bound, External, Function, Imported, Partial, Traced, UserClass)
+_CALLABLE = (Bound, LibraryName, Function, Imported, Partial, Traced, UserClass)
 
 
 def key_of(key: Value) -> Any:
@@ -69,7 +69,7 @@ def entry(machine: Machine, container: Mapping, key: Value, default: Value | Non
         return machine.choose(alike)
     if is_known(key):
         return default if complete else None
-    if isinstance(key, Join) or not complete or not entries:
+    if isinstance(key, Union) or not complete or not entries:
         return None
     if isinstance(key, Items) and key.kind == "tuple" and key.items is not None:
         entries = {one: value for one, value in entries.items() if _may_be(key.items, one)}
@@ -116,8 +116,13 @@ def dict_method(machine: Machine, receiver: Mapping, name: str, arguments: Argum
     key = arguments.get("", 0)
     complete = receiver.state["complete"]
     if name in ("get", "pop", "setdefault") and key is not None:
-        default = arguments.get("", 1) or NONE
-        found = entry(machine, receiver, key, None if name == "setdefault" else default)
+        given = arguments.get("", 1)
+        default = given or (NONE if name != "pop" else None)
+        found = entry(machine, receiver, key, default if name != "setdefault" or is_known(key) else None)
+        if name == "pop":
+            machine.state.delete(receiver.entries, key_of(key))
+        elif name == "setdefault" and found is not None and found is default:
+            machine.state.write(receiver.entries, key_of(key), found)
         return found or Unknown(("item", symbol_of(receiver), symbol_of(key)))
     if name == "items" and complete:
         return Items("list", tuple(Items("tuple", (Constant(k), v)) for k, v in receiver.entries.items()))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpulint.analysis.domain.context import Loop
 from gpulint.analysis.domain.store import alternatives
-from gpulint.analysis.domain.values.base import NONE, Arguments, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.engine.iteration import elements
 from gpulint.analysis.engine.machine import Machine
@@ -30,7 +32,7 @@ def extend(machine: Machine, receiver: Items, value: Value, site: Site) -> None:
     if fits and not _comes_again(machine, receiver):
         machine.state.write(receiver.state, "items", (*(present or ()), *(items or ())))
         return
-    _blur(machine, receiver, element or (items[0] if items else None))
+    _blur(machine, receiver, one_of(items, element))
 
 
 def _comes_again(machine: Machine, receiver: Items) -> bool:
@@ -46,7 +48,15 @@ def rebound(machine: Machine, value: Value, site: Site) -> None:
             option.around = before.around
             machine.library.container_grown(option, more, site)
             if _comes_again(machine, option):
-                _blur(machine, option, more.element or (more.items[0] if more.items else None))
+                _blur(machine, option, one_of(more.items, more.element))
+
+
+def one_of(items: Sequence[Value] | None, element: Value | None) -> Value | None:
+    """What stands for each of several elements: the first, unless they are different constants."""
+    if element is not None or not items:
+        return element
+    constants = [item.value for item in items if isinstance(item, Constant)]
+    return None if any(value != constants[0] for value in constants) else items[0]
 
 
 def append(machine: Machine, receiver: Items, value: Value, site: Site) -> None:
@@ -72,6 +82,8 @@ def _blur(machine: Machine, receiver: Items, value: Value | None) -> None:
     """From now on the list holds an unknown number of elements, each like `value` if they are of one kind."""
     before = receiver.element if receiver.items is None else (receiver.items[0] if receiver.items else value)
     alike = before is not None and value is not None and type(before) is type(value)
+    if alike and isinstance(before, Constant) and isinstance(value, Constant):
+        alike = before.value == value.value
     empty = receiver.items == () or (receiver.items is None and before is None)
     machine.state.write(receiver.state, "items", None)
     machine.state.write(receiver.state, "element", value if alike or empty else None)
@@ -84,6 +96,14 @@ def sequence_method(machine: Machine, receiver: Items, name: str, arguments: Arg
         return NONE
     if name == "insert" and len(arguments.positional) == 2:
         append(machine, receiver, machine.choose(arguments.positional[1]), site)
+        if receiver.items is not None:
+            *others, last = receiver.items
+            place = value.value if isinstance(value, Constant) else None
+            if isinstance(place, int):
+                others.insert(place, last)
+                machine.state.write(receiver.state, "items", tuple(others))
+            else:
+                _blur(machine, receiver, one_of(receiver.items, None))
         return NONE
     if name in ("extend", "update") and value is not None:
         extend(machine, receiver, machine.choose(value), site)
@@ -101,9 +121,12 @@ def sequence_method(machine: Machine, receiver: Items, name: str, arguments: Arg
         return popped or Unknown(("pop", site))
     if name == "copy":
         return Items(receiver.kind, receiver.items, receiver.element, receiver.symbol)
+    if name == "reverse" and receiver.items is not None:
+        machine.state.write(receiver.state, "items", receiver.items[::-1])
+        return NONE
     if name in ("sort", "reverse", "remove", "discard"):
         if receiver.items is not None:
-            _blur(machine, receiver, receiver.items[0] if receiver.items else None)
+            _blur(machine, receiver, one_of(receiver.items, None))
         return NONE
     return Unknown(("call", ("attribute", symbol_of(receiver), name), tuple(symbol_of(v) for v in arguments.all())))
 

@@ -6,7 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from gpulint.analysis.domain.context import Object, Strategy
-from gpulint.analysis.domain.values.base import Constant, External, Folder, Imported, Join, Text, Unknown, Value
+from gpulint.analysis.domain.values.base import (
+    Constant,
+    Folder,
+    Imported,
+    LibraryName,
+    PartialString,
+    Union,
+    Unknown,
+    Value,
+)
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.datasets import Dataset
 from gpulint.analysis.domain.values.devices import DeviceList, ListedDevice
@@ -19,7 +28,7 @@ from gpulint.analysis.domain.values.functions import (
     Traced,
     UserClass,
 )
-from gpulint.analysis.domain.values.managers import Manager
+from gpulint.analysis.domain.values.managers import Manager, NullManager
 from gpulint.analysis.domain.values.objects import DeviceManager, ScopeManager
 from gpulint.analysis.domain.values.tensors import PerReplica, Tensor
 from gpulint.analysis.queries.plan_notes import pipeline, shown, strategy_name
@@ -44,15 +53,14 @@ def describe(value: Value, depth: int = 0) -> str:
     return type(value).__name__.lower()
 
 
-def _join(value: Join, depth: int) -> str:
+def _join(value: Union, depth: int) -> str:
     options = list(dict.fromkeys(describe(option, depth + 1) for _, option in value.alternatives))
     return " | ".join(options[:MAX_PARTS] + ["…"] * (len(options) > MAX_PARTS))
 
 
 def _items(value: Items, depth: int) -> str:
     if value.items is None:
-        of = f" of {describe(value.element, depth + 1)}" if value.element is not None else ""
-        return f"{value.kind}{of}"
+        return f"{value.kind} of {describe(value.element, depth + 1) if value.element is not None else 'unknown'}"
     parts = [describe(item, depth + 1) for item in value.items[:MAX_PARTS]] + ["…"] * (len(value.items) > MAX_PARTS)
     inside = ", ".join(parts)
     if value.kind == "tuple":
@@ -71,7 +79,7 @@ def _tensor(value: Tensor, depth: int) -> str:
     told = [value.dtype] if value.dtype is not None else []
     told += [f"on {value.device}"] if value.device is not None else []
     told += ["from data"] if value.from_data else []
-    told += ["of a shape"] if value.shape_of else []
+    told += ["from a shape"] if value.shape_of else []
     told += [f"reduced by {value.reduced.how}"] if value.reduced is not None else []
     told += ["gradient"] if value.gradient is not None else []
     return f"tensor ({', '.join(told)})" if told else "tensor"
@@ -84,7 +92,8 @@ def _object(value: Object, depth: int) -> str:
 
 def _bound(value: Bound, depth: int) -> str:
     method = value.method if isinstance(value.method, str) else describe(value.method, depth + 1)
-    return f"method {method.removeprefix('function ')} of {describe(value.receiver, depth + 1)}"
+    kind = "" if isinstance(value.method, Traced) else "method "
+    return f"{kind}{method.removeprefix('function ')} of {describe(value.receiver, depth + 1)}"
 
 
 def _list(value: DeviceList, depth: int) -> str:
@@ -98,13 +107,14 @@ _DESCRIPTIONS: dict[type, Callable[[Any, int], str]] = {
     Dataset: lambda value, depth: f"dataset {pipeline(value)}",
     DeviceList: _list,
     DeviceManager: lambda value, depth: f"device scope {describe(value.named, depth + 1)}",
-    External: lambda value, depth: value.name,
+    LibraryName: lambda value, depth: value.name,
     Folder: lambda value, depth: f"package {value.dotted}",
     Function: lambda value, depth: f"function {value.name}",
     Imported: lambda value, depth: f"import of {value.attribute or value.dotted}",
     Items: _items,
-    Join: _join,
+    Union: _join,
     ListedDevice: lambda value, depth: f"{value.list.type} {'of a loop' if value.index is None else value.index}",
+    NullManager: lambda value, depth: "null context",
     Manager: lambda value, depth: "context manager",
     Mapping: _mapping,
     ModuleValue: lambda value, depth: f"module {value.scope.name}",
@@ -115,8 +125,8 @@ _DESCRIPTIONS: dict[type, Callable[[Any, int], str]] = {
     Strategy: lambda value, depth: strategy_name(value),
     Super: lambda value, depth: f"super of {value.cls.name}",
     Tensor: _tensor,
-    Text: lambda value, depth: f"text {shown(value)!r}",
-    Traced: lambda value, depth: f"tf.function of {describe(value.function, depth + 1)}",
+    PartialString: lambda value, depth: f"text {shown(value)!r}",
+    Traced: lambda value, depth: f"tf.function {describe(value.function, depth + 1).removeprefix('function ')}",
     Unknown: lambda value, depth: "unknown",
     UserClass: lambda value, depth: f"class {value.name}",
 }
