@@ -19,8 +19,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from gpulint.probe.placement_log import PlacementLogParser  # noqa: E402
-from gpulint.probe.placements import Placements  # noqa: E402
+from gpulint.probe.placement_log.counts import Placements  # noqa: E402
+from gpulint.probe.placement_log.parser import PlacementLogParser  # noqa: E402
 
 LINES = 400_000
 CHUNK = 65_536

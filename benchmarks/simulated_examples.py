@@ -18,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from gpulint.probe.expectation import Status
+from gpulint.probe.expectations.expectation import Status
 from tests.simulation.rehearsal import Rehearsed, Stage, stage
 
 DATA = """

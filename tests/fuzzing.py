@@ -25,7 +25,7 @@ from gpulint.linting.result import CheckResult
 from gpulint.linting.selection import Catalogue
 from gpulint.output.formats import NAMES as FORMATS
 from gpulint.output.view import View, render
-from gpulint.probe.placement_log import PlacementLogParser
+from gpulint.probe.placement_log.parser import PlacementLogParser
 from gpulint.rewriting.text import edited
 from gpulint.settings import Settings, SettingsFinder
 from tests.checking import findings_of

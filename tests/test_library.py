@@ -16,8 +16,8 @@ from click.testing import CliRunner
 
 import gpulint
 from gpulint.cli.main import main
+from gpulint.discovery import MissingPath
 from gpulint.output.record import record
-from gpulint.sources.discovery import MissingPath
 from tests.checking import findings_of
 from tests.notebooks import notebook
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gpulint.probe.sizes import in_bytes
+from gpulint.probe.measures.sizes import in_bytes
 
 _LEAST = 1 << 20
 

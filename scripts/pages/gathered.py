@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpulint.linting import pack
 from gpulint.output import settings_schema
-from gpulint.probe import levels
+from gpulint.probe.expectations import levels
 from scripts.pages import commands, rules, settings
 
 ROOT = Path(__file__).resolve().parents[2]

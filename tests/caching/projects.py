@@ -9,10 +9,10 @@ from types import MappingProxyType
 from typing import Any
 
 from gpulint.checking import Checking
+from gpulint.discovery import discover
 from gpulint.linting.result import CheckResult
 from gpulint.linting.selection import Catalogue
 from gpulint.settings import SettingsFinder, apply
-from gpulint.sources.discovery import discover
 from tests.checking import PACK, findings_of
 
 CATALOGUE = Catalogue(PACK)

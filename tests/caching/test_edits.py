@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from gpulint.api import Plan, Report, Rule, Severity, Site
 from gpulint.linting.engine import Checker
 from gpulint.linting.examined import Examined
+from gpulint.linting.provenance import MadeFrom
 from gpulint.linting.selection import Catalogue
 from gpulint.sources.modules import Lookup
-from gpulint.sources.states import MadeFrom
 from tests.caching.projects import CALLERS, CATALOGUE, FILES, HELPERS, LIBRARY, MAIN, check, essence, make, write
 
 edits = st.sampled_from(sorted(FILES)).flatmap(

@@ -10,7 +10,7 @@ from gpulint.doctor import messages
 from gpulint.doctor.child import Answer
 from gpulint.doctor.evidence import Build, Card, Distribution, Evidence, Gpu, Interpreter, Library
 from gpulint.doctor.machine import BusCard, Machine
-from gpulint.probe.cards import Row
+from gpulint.probe.measures.cards import Row
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "doctor"
 SITE = "/venv/lib/python3.11/site-packages"

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gpulint.linting.engine import Checker, imports_tensorflow, speaks_of_tensorflow
+from gpulint.linting.engine import Checker
 from gpulint.linting.pack import load
+from gpulint.linting.screening import imports_tensorflow, speaks_of_tensorflow
 from gpulint.linting.selection import Catalogue
 from gpulint.settings import Settings, SettingsFinder
 

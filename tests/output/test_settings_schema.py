@@ -17,7 +17,7 @@ from gpulint.cli.main import main
 from gpulint.linting import pack
 from gpulint.output import formats
 from gpulint.output.settings_schema import of_pyproject, schema
-from gpulint.probe import levels
+from gpulint.probe.expectations import levels
 from gpulint.settings import OPTIONS, Option, Settings, SettingsError, apply
 
 if sys.version_info >= (3, 11):

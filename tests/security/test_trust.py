@@ -19,7 +19,7 @@ from gpulint.cli.main import main
 from gpulint.linting.pack import Sources
 from gpulint.linting.selection import Catalogue
 from gpulint.settings import LIMITS, Settings, SettingsFinder, load, parse_override
-from gpulint.trust import CannotTrust, Trust, list_path, remember
+from gpulint.settings.trust import CannotTrust, Trust, list_path, remember
 from tests.checking import findings_of
 
 PROGRAM = "import tensorflow as tf\n\ndata = tf.data.Dataset.range(1000).batch(8)\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpulint.probe.expectation import Expectation, Status
+from gpulint.probe.expectations.expectation import Expectation, Status
 from tests.claims.claim import Claim, parse_claim
 from tests.claims.stage import HEAVY
 from tests.programs import Program

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from gpulint.linting import pack
 from gpulint.linting.selection import Catalogue
-from gpulint.probe.capture import read
-from gpulint.probe.captured import Capture
-from gpulint.probe.expectation import Expectation, Run
-from gpulint.probe.run import findings_of
-from gpulint.probe.verify import verify
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.reader import read
+from gpulint.probe.checks.verify import verify
+from gpulint.probe.expectations.expectation import Expectation, Run
+from gpulint.probe.expectations.findings import findings_of
 from gpulint.settings import Settings, SettingsFinder
 
 SECONDS = 240
@@ -49,7 +49,13 @@ class Stage:
         self._process = process
 
     def rehearse(
-        self, program: Path, gpus: int, arguments: Sequence[str] = (), seconds: int = SECONDS, no_jit: bool = False
+        self,
+        program: Path,
+        gpus: int,
+        arguments: Sequence[str] = (),
+        seconds: int = SECONDS,
+        no_jit: bool = False,
+        without: str = "",
     ) -> Rehearsed:
         """Runs a program with so many simulated GPUs, in an empty directory."""
         with tempfile.TemporaryDirectory() as directory:
@@ -61,6 +67,7 @@ class Stage:
                 "directory": directory,
                 "seconds": seconds,
                 "no_jit": no_jit,
+                "without": without,
                 **files,
             }
             assert self._process.stdin is not None and self._process.stdout is not None

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from gpulint.probe.captured import Capture
-from gpulint.probe.expectation import Status
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.expectations.expectation import Status
 from tests.simulation.conftest import Rehearse
 from tests.simulation.test_devices import said
 

@@ -1,16 +1,16 @@
-"""The devices that a strategy is given are there."""
+"""The devices passed to a strategy exist."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.probe.expectation import Expectation, Run, held, violated
+from gpulint.probe.expectations.expectation import Expectation, Run, held, violated
 
 _ID = "device-exists"
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """Each strategy, by the devices that it was given."""
+    """Each strategy, by its devices."""
     capture = run.capture
     for strategy in capture.strategies:
         asked = list(dict.fromkeys(strategy.devices))

@@ -1,22 +1,22 @@
-"""Every worker of a cluster has as many devices as the others."""
+"""All workers of a cluster have the same number of devices."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
 
-from gpulint.probe.captured import Capture
-from gpulint.probe.cluster.told import by_value
-from gpulint.probe.expectation import Expectation, Level, Run, held, violated
-from gpulint.probe.records import SEVERAL_WORKERS
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import SEVERAL_WORKERS
+from gpulint.probe.cluster.worker_text import by_value
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, held, violated
 
 _ID = "devices-alike"
 _SUBJECT, _EXPECTED = "devices of each worker", "as many on each"
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """GPUs, or CPUs where no worker has any. MultiWorkerMirroredStrategy multiplies its own devices by the number of
-    workers, and waits for ever for those that another one has not
+    """GPUs, or CPUs if no worker has any. MultiWorkerMirroredStrategy multiplies its own number of devices by the
+    number of workers, and waits forever for devices that another worker lacks
     (`tensorflow/python/distribute/collective_all_reduce_strategy.py`, 2.16 and 2.21)."""
     trainers = [(task, capture) for task, capture in run.capture.trainers if capture.logical]
     if len(trainers) < 2:

@@ -1,21 +1,21 @@
-"""Work for which the GPU is there does not run on the host."""
+"""Heavy work does not run on the host."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from gpulint.probe.expectation import Expectation, Run, held, violated
-from gpulint.probe.reasons import NO_KERNEL, has_gpu, is_heavy, reason
-from gpulint.probe.records import Execution, Node, Where
+from gpulint.probe.capture.records import Execution, Node, Where
+from gpulint.probe.expectations.expectation import Expectation, Run, held, violated
+from gpulint.probe.measures.reasons import NO_KERNEL, has_gpu, is_heavy, reason
 
 _ID = "no-cpu-fallback"
 _EXPECTED = "on a GPU"
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """Heavy operations on the host of a machine with a GPU, by line, where nothing explains them; and operations that
-    were asked for a GPU and have no kernel there."""
+    """Unexplained heavy operations on the host of a machine with a GPU, by line; and operations that were requested
+    on a GPU and have no kernel for it."""
     capture = run.capture
     if not has_gpu(capture):
         return

@@ -1,19 +1,19 @@
-"""Operations run on the device that the code asks for."""
+"""Operations run on the device that the code requests."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from gpulint.probe.expectation import Expectation, Level, Run, Status, held, undecided, violated
-from gpulint.probe.reasons import has_gpu, is_free
-from gpulint.probe.records import Where
+from gpulint.probe.capture.records import Where
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, held, undecided, violated
+from gpulint.probe.measures.reasons import has_gpu, is_free
 
 _ID = "scope-placement"
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """For each line and device that it asks for: where its operations were put."""
+    """For each line and requested device: where its operations were placed."""
     capture = run.capture
     asked: dict[tuple[Where | None, str], Counter[tuple[str, str]]] = defaultdict(Counter)
     for ran, count in capture.executions.items():

@@ -1,16 +1,16 @@
-"""A `tf.function` is traced a few times, not for each call."""
+"""A `tf.function` is traced a few times, not on each call."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.probe.expectation import Expectation, Level, Run, held, violated
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, held, violated
 
 _ID = "retrace"
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """Each function that was run, by the traces of it that were run."""
+    """Each function that ran, by its traces that ran."""
     most = run.settings.probe_max_traces
     for function in run.capture.functions.values():
         subject = f"traces of `{function.name}`"

@@ -1,28 +1,28 @@
-"""What a report begins and ends with: where the program ran, and how it went."""
+"""First and last lines of a report: where the program ran, and how it ended."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from gpulint.probe.captured import Capture
-from gpulint.probe.cards import on_bus
-from gpulint.probe.cluster.told import by_value
-from gpulint.probe.expectation import Status
-from gpulint.probe.fallbacks import fallbacks
-from gpulint.probe.memory_limits import places
-from gpulint.probe.records import Card
-from gpulint.probe.report import Report, workers
-from gpulint.probe.sizes import in_words
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Card
+from gpulint.probe.cluster.worker_text import by_value
+from gpulint.probe.expectations.expectation import Status
+from gpulint.probe.measures.cards import on_bus
+from gpulint.probe.measures.fallbacks import fallbacks
+from gpulint.probe.measures.memory_limits import places
+from gpulint.probe.measures.sizes import in_words
+from gpulint.probe.report import RunReport, workers
 
 SIMULATED = "SIMULATED GPUs: logical CPUs stand for them; speed, NCCL, kernels and real memory are not known"
-MAX_LACKING = 12
-"""Operations without a kernel for GPUs that are named."""
+MAX_MISSING = 12
+"""Limit of operations without a GPU kernel that are named."""
 
 
 def header(capture: Capture) -> Iterator[str]:
-    """TensorFlow and its devices, the driver's cards, the steps, and what could not be seen. Nothing for a placement
-    log, which tells none of this."""
+    """TensorFlow, its devices, the cards, the steps, and lost evidence. Empty for a placement log, which has none of
+    this."""
     version = capture.tensorflow.get("tensorflow")
     if not capture.process:
         return
@@ -54,7 +54,7 @@ def _unseen(capture: Capture) -> Iterator[str]:
 
 
 def cards(capture: Capture) -> list[tuple[Card, tuple[str, ...]]]:
-    """The last sample of each card of the driver's, with the devices of TensorFlow that are on it."""
+    """The last sample of each card, with the TensorFlow devices on it."""
     on = places(message for log in capture.logs.values() for message in log.messages)
     last = {card.bus: card for card in capture.cards}
     return [
@@ -63,7 +63,7 @@ def cards(capture: Capture) -> list[tuple[Card, tuple[str, ...]]]:
 
 
 def listed(devices: Sequence[str]) -> str:
-    """Names of devices, three or more in a row as a range: `CPU:0, GPU:0–7`."""
+    """Device names, with three or more consecutive indices as a range: `CPU:0, GPU:0–7`."""
     runs: list[list[str]] = []
     for device in devices:
         if runs and device == _next(runs[-1][-1]):
@@ -80,7 +80,7 @@ def _next(device: str) -> str:
 
 
 def _driver(capture: Capture) -> Iterator[str]:
-    """Cards that are alike stand in one line; what TensorFlow does not use is told apart."""
+    """Equal cards share a line; cards that TensorFlow does not use have their own."""
     kinds: dict[tuple[str, int, bool], list[tuple[str, ...]]] = {}
     for card, devices in cards(capture):
         kinds.setdefault((card.name, card.total, bool(devices)), []).append(devices)
@@ -90,16 +90,16 @@ def _driver(capture: Capture) -> Iterator[str]:
         yield f"the driver has {number}{name} of {in_words(total)}: {whose if is_used else 'no device of TensorFlow'}"
 
 
-def lacking(capture: Capture) -> Iterator[str]:
-    """What real GPUs would leave to the CPU, as far as a simulation has seen it."""
+def missing_kernels(capture: Capture) -> Iterator[str]:
+    """Operations that would fall back to the CPU on real GPUs, as observed in a simulation."""
     if counts := fallbacks(capture):
-        told = ", ".join(f"{op} ({count:,})" for op, count in counts.most_common(MAX_LACKING))
-        more = f" and {len(counts) - MAX_LACKING} others" if len(counts) > MAX_LACKING else ""
-        yield f"no kernel for GPUs, would run on the CPU: {told}{more}"
+        names = ", ".join(f"{op} ({count:,})" for op, count in counts.most_common(MAX_MISSING))
+        more = f" and {len(counts) - MAX_MISSING} others" if len(counts) > MAX_MISSING else ""
+        yield f"no kernel for GPUs, would run on the CPU: {names}{more}"
 
 
-def verdict(report: Report) -> str:
-    """One line: how many expectations were broken, and how the program ended."""
+def verdict(report: RunReport) -> str:
+    """One line: the number of violations, and how the program ended."""
     counts = Counter(one.status for one in report.expectations)
     said = ", ".join(f"{counts[status]} {status.value}" for status in Status if counts[status]) or "nothing to check"
     ended = ending(report.capture)
@@ -107,7 +107,7 @@ def verdict(report: Report) -> str:
 
 
 def ending(capture: Capture) -> str:
-    """How the program ended, "" where it came to its end without a fault or nobody saw it."""
+    """How the program ended, "" if it ended without an error or its end is missing."""
     end = capture.end
     if capture.members:
         return workers.ending(capture)

@@ -7,8 +7,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from gpulint.probe.captured import Capture, Member
-from gpulint.probe.records import Node, Pace, Strategy, Task, Variable, Where, Worker
+from gpulint.probe.capture.contents import Capture, Member
+from gpulint.probe.capture.records import Node, Pace, Strategy, Task, Variable, Where, Worker
 
 LINE = Where("/p/train.py", 7)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from gpulint.probe.capture.records import Task
 from gpulint.probe.cluster.folder import capture_of
 from gpulint.probe.cluster.identity import identify
-from gpulint.probe.records import Task
 
 
 def config(job: str, index: int, **cluster: object) -> dict[str, str]:

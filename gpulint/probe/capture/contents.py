@@ -1,0 +1,192 @@
+"""The contents of a capture, aggregated."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpulint.probe.capture.records import (
+    Batch,
+    Call,
+    Card,
+    Copy,
+    Execution,
+    Frame,
+    Function,
+    Happened,
+    InnerDevice,
+    Kept,
+    Kernel,
+    ModelCall,
+    Node,
+    Pace,
+    Read,
+    ReplicaRun,
+    Sample,
+    SourceText,
+    Split,
+    Stated,
+    Steps,
+    Strategy,
+    Task,
+    Variable,
+    Wait,
+    Where,
+    Worker,
+)
+
+_TENSORFLOW = re.compile(r"[/\\]tensorflow[/\\]python[/\\]")
+
+
+@dataclass(slots=True)
+class Log:
+    """Totals of one stream's placement log."""
+
+    lines: int = 0
+    placements: int = 0
+    torn: int = 0
+    placed: Counter[tuple[str, str]] = field(default_factory=Counter)
+    ran: Counter[tuple[str, str]] = field(default_factory=Counter)
+    messages: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Capture:
+    """Everything that a run recorded, aggregated."""
+
+    start: dict[str, Any] = field(default_factory=dict)
+    end: dict[str, Any] = field(default_factory=dict)
+    process: dict[str, Any] = field(default_factory=dict)
+    tensorflow: dict[str, Any] = field(default_factory=dict)
+    error: str = ""
+    """The error that ended the program, "" if none."""
+    error_at: Where | None = None
+    """Where it was raised."""
+    lost: list[tuple[str, str]] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    simulated: int = 0
+    """Number of simulated GPUs. If not 0, `GPU:n` names a logical CPU."""
+    simulated_memory: int | None = None
+    """Bytes of each, as requested."""
+    refused: str = ""
+    """Why GPUs could not be simulated, "" if they could or were not requested."""
+    limits: dict[str, int] = field(default_factory=dict)
+    """Memory limit in bytes of each simulated GPU, where known."""
+    physical: tuple[str, ...] = ()
+    visible: tuple[str, ...] = ()
+    """The physical devices that the program uses."""
+    logical: tuple[str, ...] = ()
+    growth: bool | None = None
+    """Whether memory growth was enabled for GPUs; None if unknown."""
+    strategies: list[Strategy] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    executions: Counter[Execution] = field(default_factory=Counter)
+    running: Counter[Execution] = field(default_factory=Counter)
+    """Those that were run after the first training step had ended."""
+    nodes: Counter[Node] = field(default_factory=Counter)
+    copies: Counter[Copy] = field(default_factory=Counter)
+    variables: list[Variable] = field(default_factory=list)
+    functions: dict[tuple[str, Where | None], Function] = field(default_factory=dict)
+    stated: dict[int, Stated] = field(default_factory=dict)
+    """By id."""
+    steps: dict[tuple[str, Where | None], Steps] = field(default_factory=dict)
+    phase: str = ""
+    """The current phase."""
+    phases: list[tuple[float, str]] = field(default_factory=list)
+    """Start time and name of each."""
+    timeline: list[Happened] = field(default_factory=list)
+    """In the order of the records, roughly by time."""
+    eager: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """(phase, op) → number of eager operations."""
+    taken: Counter[str] = field(default_factory=Counter)
+    """Training steps in each phase."""
+    kernels: dict[tuple[str, str], Kernel] = field(default_factory=dict)
+    """(op, dtype) → entry of the kernel registry of the TensorFlow that ran, or of the simulated GPUs; empty without
+    GPU kernels."""
+    compiled: dict[str, Where | None] = field(default_factory=dict)
+    """Functions compiled by XLA, with the line that requested it."""
+    inner_devices: set[InnerDevice] = field(default_factory=set)
+    runs: Counter[ReplicaRun] = field(default_factory=Counter)
+    batches: list[Batch] = field(default_factory=list)
+    splits: Counter[Split] = field(default_factory=Counter)
+    waits: dict[Where | None, Wait] = field(default_factory=dict)
+    reads: Counter[Read] = field(default_factory=Counter)
+    model_calls: dict[ModelCall, tuple[int, float]] = field(default_factory=dict)
+    """Number of calls, and seconds of all together."""
+    modules: tuple[str, ...] = ()
+    """The program's own modules that were imported, as files."""
+    environment: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Moment ("query", "runtime", "end") → environment variables that affect devices."""
+    keras: str = ""
+    """Version of the imported Keras, "" for none."""
+    kept: list[Kept] = field(default_factory=list)
+    """Tensors of sampled steps, including those freed by the time they were checked."""
+    memory: list[Sample] = field(default_factory=list)
+    resident: list[tuple[float, int]] = field(default_factory=list)
+    cards: list[Card] = field(default_factory=list)
+    sources: dict[str, SourceText] = field(default_factory=dict)
+    logs: dict[str, Log] = field(default_factory=lambda: defaultdict(Log))
+    torn: int = 0
+    """Unreadable lines."""
+    worker: Worker | None = None
+    """The program's cluster task, None outside a cluster or if unknown."""
+    paces: list[Pace] = field(default_factory=list)
+    """Steps after the warm-up."""
+    stack: tuple[Frame, ...] = ()
+    """The main thread's stack when the program was stopped, innermost frame first."""
+    members: tuple[Member, ...] = ()
+    """The workers that were joined into this capture; empty for a single program."""
+
+    @property
+    def trainers(self) -> list[tuple[Task, Capture]]:
+        """The workers that train and have a capture. Parameter servers and evaluators do not train. With parameter
+        servers only the worker that created the strategy does: the others run what it sends."""
+        known = [(one.task, one.capture) for one in self.members if one.capture is not None and one.task.trains]
+        made = [strategy.cls for _, capture in known for strategy in capture.strategies]
+        is_coordinated = any(cls.startswith("ParameterServer") for cls in made)
+        return [(task, capture) for task, capture in known if capture.strategies or not is_coordinated]
+
+    @property
+    def stopped_at(self) -> Where | None:
+        """The line of the program at which it was stopped."""
+        return next((Where(one.path, one.row) for one in self.stack if one.own), None)
+
+    @property
+    def waits_in_tensorflow(self) -> bool:
+        """Whether it was stopped inside TensorFlow: usually a step that waits for other workers."""
+        return bool(self.stack) and _TENSORFLOW.search(self.stack[0].path) is not None
+
+    @property
+    def last_line(self) -> str:
+        """The last line that the program printed."""
+        return str(self.end.get("last") or "")
+
+    @property
+    def operations(self) -> Counter[str]:
+        """Operations run, plus graph nodes, by device."""
+        seen = Counter[str]()
+        for ran, count in self.executions.items():
+            seen[ran.device] += count
+        for node, count in self.nodes.items():
+            seen[node.assigned] += count
+        return seen
+
+    @property
+    def own_devices(self) -> tuple[str, ...]:
+        """The devices of this process; in a cluster TensorFlow also lists those of other workers."""
+        return tuple(device for device in self.logical if not device.startswith("/job:"))
+
+    @property
+    def seconds(self) -> float:
+        """Duration of the run, 0 if its end is missing."""
+        return float(self.end.get("seconds", 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A worker of a cluster and its capture, None if it left none."""
+
+    task: Task
+    capture: Capture | None

@@ -1,0 +1,405 @@
+"""Reads a capture: a JSON Lines file of records, described in `docs/capture.md`."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.device_names import localised
+from gpulint.probe.capture.records import (
+    Batch,
+    Call,
+    Card,
+    Copy,
+    Execution,
+    Frame,
+    Function,
+    Happened,
+    InnerDevice,
+    Kept,
+    Kernel,
+    Lines,
+    ModelCall,
+    Node,
+    Pace,
+    Read,
+    ReplicaRun,
+    Sample,
+    SourceText,
+    Split,
+    Stated,
+    Steps,
+    Strategy,
+    Task,
+    Variable,
+    Wait,
+    Where,
+    Worker,
+)
+
+VERSION = 1
+"""Version of the format; increases when a field is removed or changes its meaning."""
+
+MEASURED = "steps"
+"""The phase that checks look at: building a model and warming up may be slow and allocate memory."""
+
+
+class CaptureError(Exception):
+    """A file that is not a capture, or was written by a later gpulint. The message names the file."""
+
+
+def read(path: str) -> Capture:
+    """The capture in a file. Own devices of a cluster's worker get short names, others keep job and task. Raises
+    CaptureError for other files, OSError."""
+    with open(path, encoding="utf-8", errors="replace") as lines:
+        return localised(_read(lines, path))
+
+
+def _read(lines: Iterable[str], path: str) -> Capture:
+    capture = Capture()
+    files: _Files = {}
+    for number, line in enumerate(lines):
+        try:
+            record = json.loads(line)
+            kind = record["kind"]
+        except (ValueError, KeyError, TypeError):
+            if number == 0:
+                raise CaptureError(f"{path}: not a capture of gpulint") from None
+            capture.torn += 1
+            continue
+        try:
+            if kind == "start" and record.get("version", 0) > VERSION:
+                raise CaptureError(f"{path}: made by a later gpulint (version {record['version']})")
+            if kind == "file":
+                files[record["id"]] = (record["path"], record.get("cell"))
+            elif (handle := _HANDLERS.get(kind)) is not None:
+                handle(capture, record, files)
+        except (AttributeError, KeyError, IndexError, OverflowError, TypeError, ValueError):
+            capture.torn += 1
+    if not capture.start and not capture.process:
+        raise CaptureError(f"{path}: not a capture of gpulint")
+    return capture
+
+
+_Files: TypeAlias = "dict[int, tuple[str, int | None]]"
+
+
+def _where(value: Any) -> Where | None:
+    return Where(str(value[0]), int(value[1]), *value[2:3]) if value else None
+
+
+def _at(record: dict[str, Any]) -> float:
+    return float(record.get("t", 0.0))
+
+
+def _place(files: _Files, file: int | None, row: int) -> Where | None:
+    if file is None:
+        return None
+    path, cell = files[file]
+    return Where(path, row, cell)
+
+
+def _lost(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    lost = record["evidence"], record["reason"]
+    if lost not in capture.lost:
+        capture.lost.append(lost)
+
+
+def _fault(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.faults.append(f"{record['where']}: {record['error']}")
+
+
+def _exit(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.error, capture.error_at = record["error"] or "", _where(record.get("where"))
+
+
+def _devices(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.physical, capture.logical = tuple(record["physical"]), tuple(record["logical"])
+    capture.visible, capture.growth = tuple(record.get("visible", record["physical"])), record.get("growth")
+    capture.limits = {device: int(limit) for device, limit in record.get("limits", {}).items()}
+
+
+def _simulated(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+    capture.simulated, capture.simulated_memory = int(record["gpus"]), record["memory"]
+
+
+def _refused(capture: Capture, record: dict[str, Any], files: dict[int, str]) -> None:
+    capture.refused = str(record["reason"])
+
+
+def _strategy(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    devices = tuple(record["devices"])
+    made = Strategy(record["id"], record["class"], devices, record["replicas"], _where(record["where"]))
+    capture.strategies.append(made)
+    capture.timeline.append(Happened(_at(record), made))
+
+
+def _call(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    outcome = record["outcome"]
+    error = "" if outcome == "ok" else outcome
+    made = Call(record["name"], record["arguments"], error, _where(record["where"]))
+    capture.calls.append(made)
+    capture.timeline.append(Happened(_at(record), made, seconds=record.get("seconds", 0.0)))
+
+
+def _ops(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    beside = (_beside(record, name, "") for name in ("dtypes", "parts"))
+    for (file, row, op, requested, device, count), *more in zip(record["rows"], *beside, strict=True):
+        ran = Execution(_place(files, file, row), op, requested, device, *more)
+        capture.executions[ran] += count
+        if not ran.part:
+            capture.eager[capture.phase, op] += count
+        if capture.taken:
+            capture.running[ran] += count
+
+
+def _nodes(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    beside = (_beside(record, name, otherwise) for name, otherwise in (("dtypes", ""), ("parts", ""), ("replicas", 0)))
+    for (file, row, op, requested, assigned, layer, count), *more in zip(record["rows"], *beside, strict=True):
+        capture.nodes[Node(_place(files, file, row), op, requested, assigned, layer, *more)] += count
+
+
+def _copies(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    at = _beside(record, "at", [None, 0, "", "", None, False, False])
+    for (op, source, target, count), (file, row, *needed) in zip(record["rows"], at, strict=True):
+        made = Copy(op, source, target, _place(files, file, row), *needed)
+        capture.copies[made] += count
+        capture.timeline.append(Happened(_at(record), made, count))
+
+
+def _beside(record: dict[str, Any], name: str, otherwise: Any) -> list[Any]:
+    """A list with one element per row of a record; early captures lack it."""
+    found: list[Any] = record.get(name) or [otherwise] * len(record["rows"])
+    return found
+
+
+def _kernels(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.kernels |= {(op, dtype): Kernel(gpu, host) for op, dtype, gpu, host in record["rows"]}
+
+
+def _compiled(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.compiled.setdefault(record["name"], _where(record["where"]))
+
+
+def _inner(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.inner_devices |= {
+        InnerDevice(_place(files, file, row), name, device) for file, row, name, device in record["rows"]
+    }
+
+
+def _runs(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, *given, count in record["rows"]:
+        capture.runs[ReplicaRun(_place(files, file, row), *given)] += count
+
+
+def _batch(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.batches.append(Batch(_where(record["where"]), record["size"]))
+
+
+def _splits(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, sizes, count in record["rows"]:
+        capture.splits[Split(_place(files, file, row), tuple(map(int, sizes)))] += count
+
+
+def _input(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, elements, waited, seconds, steps in record["rows"]:
+        where = _place(files, file, row)
+        before = capture.waits.get(where, Wait(0, 0.0, 0.0, 0))
+        capture.waits[where] = Wait(
+            before.elements + elements, before.waited + waited, before.seconds + seconds, before.steps + steps
+        )
+
+
+def _reads(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, device, count in record["rows"]:
+        capture.reads[Read(_place(files, file, row), device)] += count
+
+
+def _models(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, method, count, seconds in record["rows"]:
+        call = ModelCall(_place(files, file, row), method)
+        made, spent = capture.model_calls.get(call, (0, 0.0))
+        capture.model_calls[call] = made + count, spent + seconds
+
+
+def _environment(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.environment[record["moment"]] = dict(record["values"])
+
+
+def _modules(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.modules = tuple(record["paths"])
+
+
+def _keras(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.keras = record["version"]
+
+
+def _variable(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.variables.append(
+        Variable(
+            record["name"],
+            tuple(record["shape"]),
+            record["dtype"],
+            record["bytes"],
+            record["device"],
+            _where(record["where"]),
+            tuple(place for one in record.get("callers", ()) if (place := _place(files, *one)) is not None),
+            record.get("round", 0),
+            record.get("older", 0),
+        )
+    )
+
+
+def _function(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    where = _where(record["where"])
+    one = Function(
+        record["name"],
+        where,
+        record["traces"],
+        bool(record["jit"]),
+        record["device"],
+        made=record.get("made", 0),
+        graph=bool(record.get("graph", True)),
+    )
+    capture.functions[one.name, where] = one
+    capture.timeline += [Happened(moment, one) for moment in record.get("at", ())]
+
+
+def _steps(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    where = _where(record["where"])
+    key = (record["name"], where)
+    busy, operations = record.get("busy", (0, 0))
+    none = Steps(*key, 0, 0.0, 0.0)
+    before = capture.steps.get(key, none)
+    capture.steps[key] = before._replace(
+        taken=before.taken + record["count"],
+        seconds=before.seconds + record["seconds"],
+        slowest=max(before.slowest, record["slowest"]),
+        busy=before.busy + busy,
+        operations=before.operations + operations,
+    )
+    capture.taken[capture.phase] += record["count"]
+    each = record.get("each", [])
+    capture.timeline += [Happened(t, none, seconds=seconds) for t, seconds in each]
+    if more := record["count"] - len(each):
+        rest = max(0.0, record["seconds"] - sum(seconds for _, seconds in each))
+        capture.timeline.append(Happened(record.get("ended", _at(record)), none, more, rest))
+
+
+def _phase(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.phase = record["name"]
+    capture.phases.append((_at(record), capture.phase))
+
+
+def _expectation(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    lines = record["lines"]
+    capture.stated[record["id"]] = Stated(
+        record["form"],
+        record["expected"],
+        record["subject"],
+        _where(record["where"]),
+        Counter({(name, device): count for name, device, count in record["objects"]}),
+        Counter({(op, device): count for op, device, count in record["ops"]}),
+        Counter({Copy(op, source, target): count for op, source, target, count in record["copies"]}),
+        Lines(*lines[:5]) if lines is not None else None,
+        record["traces"],
+        record["missing"],
+    )
+
+
+def _kept_tensors(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.kept = [Kept(_place(files, file, row), *counted) for file, row, *counted in record["rows"]]
+
+
+def _memory(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    devices = {device: (int(current), int(peak)) for device, (current, peak) in record["devices"].items()}
+    capture.memory.append(Sample(record["t"], record["phase"], devices))
+
+
+def _host(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.resident.append((record["t"], record["resident"]))
+
+
+def _cards(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.cards += [Card(record["t"], *row) for row in record["rows"]]
+
+
+def _source(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.sources[record["path"]] = SourceText(record["modified"], record["digest"], record["text"])
+
+
+def _log(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    log = capture.logs[record["stream"]]
+    log.lines, log.placements, log.torn = record["lines"], record["placements"], record["torn"]
+    log.placed = Counter({(op, device): count for op, device, count in record["placed"]})
+    log.ran = Counter({(op, device): count for op, device, count in record["ran"]})
+    log.messages = list(record["messages"])
+
+
+def _worker(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    tasks = tuple(Task(str(job), int(index)) for job, index in record["tasks"])
+    capture.worker = Worker(record["job"], int(record["index"]), record["launcher"], tasks)
+
+
+def _pace(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    if capture.phase == MEASURED:
+        capture.paces += [Pace(*row) for row in record["rows"]]
+
+
+def _stack(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.stack = tuple(Frame(*row) for row in record["frames"])
+
+
+def _kept(name: str) -> Any:
+    def keep(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+        setattr(capture, name, record)
+
+    return keep
+
+
+_HANDLERS = {
+    "start": _kept("start"),
+    "end": _kept("end"),
+    "process": _kept("process"),
+    "tensorflow": _kept("tensorflow"),
+    "lost": _lost,
+    "fault": _fault,
+    "exit": _exit,
+    "devices": _devices,
+    "simulated": _simulated,
+    "refused": _refused,
+    "strategy": _strategy,
+    "call": _call,
+    "ops": _ops,
+    "nodes": _nodes,
+    "copies": _copies,
+    "kernels": _kernels,
+    "compiled": _compiled,
+    "inner": _inner,
+    "runs": _runs,
+    "batch": _batch,
+    "splits": _splits,
+    "input": _input,
+    "reads": _reads,
+    "models": _models,
+    "environment": _environment,
+    "keras": _keras,
+    "modules": _modules,
+    "variable": _variable,
+    "function": _function,
+    "expectation": _expectation,
+    "phase": _phase,
+    "steps": _steps,
+    "kept": _kept_tensors,
+    "memory": _memory,
+    "host": _host,
+    "cards": _cards,
+    "source": _source,
+    "log": _log,
+    "worker": _worker,
+    "pace": _pace,
+    "stack": _stack,
+}

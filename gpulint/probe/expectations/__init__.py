@@ -1,0 +1,1 @@
+"""Expectations of a program: expressions, metrics, levels, and the result of each check."""

@@ -1,0 +1,1 @@
+"""Starts the program, passes its output through, and notices when it hangs and how it ends."""

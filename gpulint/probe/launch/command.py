@@ -1,0 +1,85 @@
+"""What to run, and the command line that runs it under the agent."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpulint.probe import agent
+from gpulint.sources.notebook import SUFFIX
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A script or notebook by its path, or a module by its name (`is_module`), with arguments."""
+
+    name: str
+    is_module: bool = False
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def is_notebook(self) -> bool:
+        return not self.is_module and self.name.endswith(SUFFIX)
+
+    @property
+    def words(self) -> list[str]:
+        """The command that runs it without the probe, as users know it."""
+        if self.is_notebook:
+            return ["jupyter", "execute", self.name]
+        return ["python", *(["-m"] if self.is_module else []), self.name, *self.arguments]
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """Simulated GPUs: their number, and bytes of memory each, 0 if unspecified."""
+
+    gpus: int = 0
+    memory: int = 0
+
+    def environment(self, own: Mapping[str, str]) -> dict[str, str]:
+        """The environment for the program. The CPU allocator becomes the BFC allocator that GPUs use, limited to the
+        memory of all simulated GPUs. TensorFlow reads this when the runtime initialises (2.16 and 2.21)."""
+        if not self.gpus or not self.memory:
+            return dict(own)
+        limit = max(1, self.gpus * self.memory >> 20)
+        return {**own, "TF_CPU_ALLOCATOR_USE_BFC": "true", "TF_CPU_BFC_MEM_LIMIT_IN_MB": str(limit)}
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A TensorFlow profile to record: its directory, "" for none, and the number of steps after the warm-up."""
+
+    directory: str = ""
+    steps: int = 0
+
+
+def command_line(
+    target: Target,
+    capture: str,
+    steps: int,
+    warmup: int,
+    no_jit: bool,
+    simulated: Simulated = Simulated(),
+    profile: Profile = Profile(),
+) -> list[str]:
+    """The command line that runs a program under the agent. Unbuffered, so that log lines stay whole."""
+    options = json.dumps(
+        {
+            "capture": capture,
+            "steps": steps,
+            "warmup": warmup,
+            "no_jit": no_jit,
+            "simulate_gpus": simulated.gpus,
+            "simulate_memory": simulated.memory,
+            "profile": profile.directory,
+            "profile_steps": profile.steps,
+        }
+    )
+    if target.is_notebook:
+        return [sys.executable, "-u", os.path.join(os.path.dirname(__file__), "notebook.py"), options, target.name]
+    main = os.path.join(os.path.dirname(agent.__file__), "__main__.py")
+    chosen = ["-m", target.name] if target.is_module else [target.name]
+    return [sys.executable, "-u", main, options, *chosen, *target.arguments]

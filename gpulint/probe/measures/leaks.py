@@ -1,0 +1,129 @@
+"""Growth of memory over the steps, of a device or of the program, and the lines that explain it.
+
+Sizes are bytes, times are seconds.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from gpulint.probe.capture.reader import MEASURED
+from gpulint.probe.capture.records import Kept, Sample
+from gpulint.probe.measures.memory import Outcome
+from gpulint.probe.measures.trend import NEEDED, Trend, trend
+
+LEAK = 0.05
+"""Share of the limit above which steady growth counts as a leak."""
+
+KEPT = 3
+"""Steps with tensors of one origin left over that rule out coincidence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Memory in use over the steps, of a device or of the program."""
+
+    subject: str
+    verdict: Outcome
+    reason: str
+    """Why it is inconclusive, else ""."""
+    samples: int
+    trend: Trend | None
+    steps: int
+    """Training steps meanwhile, 0 if not counted."""
+    limit: int | None
+    in_use: int
+    """At the last sample."""
+    share: float = LEAK
+    """Share of the limit that the growth must exceed."""
+
+    @property
+    def growth(self) -> float:
+        """Bytes: slope times observed time."""
+        return self.trend.growth if self.trend else 0.0
+
+    @property
+    def threshold(self) -> float | None:
+        return self.share * self.limit if self.limit is not None else None
+
+    @property
+    def per_second(self) -> float:
+        return self.trend.slope if self.trend else 0.0
+
+    @property
+    def per_step(self) -> float | None:
+        return self.growth / self.steps if self.steps else None
+
+    @property
+    def steady(self) -> bool:
+        """Whether it rises throughout, however slowly, and never falls back."""
+        return self.trend is not None and self.trend.steady
+
+    @property
+    def full_after(self) -> float | None:
+        """Seconds from the last sample until the limit is reached, if growth is steady."""
+        if self.limit is None or not self.steady:
+            return None
+        return max(0.0, self.limit - self.in_use) / self.per_second
+
+
+def leaks(samples: Iterable[Sample], limits: Mapping[str, int], steps: int = 0, share: float = LEAK) -> list[Growth]:
+    """Growth of each device over the steps. `limits` holds the known ones, `steps` is the number of training steps."""
+    curves: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
+    for sample in samples:
+        curves.update({device: curves[device] for device in sample.devices})
+        if sample.phase == MEASURED:
+            for device, (current, _) in sample.devices.items():
+                curves[device].append((sample.t, current))
+    return [_growth(device, curve, limits.get(device), steps, share) for device, curve in sorted(curves.items())]
+
+
+def is_kept(tensors: Kept) -> bool:
+    """Whether tensors of an origin regularly outlive the step that creates them."""
+    return tensors.left >= KEPT and 2 * tensors.left > tensors.made
+
+
+def explained(growth: Growth, kept: Iterable[Kept]) -> list[Kept]:
+    """The tensors that outlive their steps on a device, largest first, if they explain most of its growth; else
+    none."""
+    found = sorted(
+        (one for one in kept if one.device == growth.subject and is_kept(one)), key=lambda one: one.bytes, reverse=True
+    )
+    per_step = sum(one.bytes / one.made for one in found)
+    return found if growth.per_step is not None and 2 * per_step > growth.per_step else []
+
+
+def host_growth(
+    resident: Iterable[tuple[float, int]], limit: int | None, since: float, steps: int = 0, share: float = LEAK
+) -> Growth:
+    """Growth of the program's own memory since a time. `limit` is the machine's memory, or the program's share of
+    it."""
+    return _growth("host", [(t, size) for t, size in resident if t >= since], limit, steps, share)
+
+
+def steps_began(samples: Iterable[Sample]) -> float | None:
+    """Time of the first sample during the steps."""
+    return min((sample.t for sample in samples if sample.phase == MEASURED), default=None)
+
+
+def _growth(
+    subject: str, curve: Sequence[tuple[float, int]], limit: int | None, steps: int, share: float = LEAK
+) -> Growth:
+    seen = trend(curve)
+    in_use = max(curve)[1] if curve else 0
+    verdict: Outcome = "pass"
+    reason = ""
+    if seen is None:
+        verdict, reason = "inconclusive", f"{len(curve)} samples after warm-up, {NEEDED} are needed"
+        if len(curve) >= NEEDED:
+            reason = "all samples are of the same moment"
+    elif seen.steady:
+        verdict = "fail" if limit is not None and seen.growth > share * limit else "warn"
+    return Growth(subject, verdict, reason, len(curve), seen, steps, limit, in_use, share)
+
+
+def each_step(kept: Kept) -> str:
+    """What a line leaves behind per step, in words."""
+    return f"{kept.op}, {kept.bytes / kept.made:,.0f} bytes a step"

@@ -1,0 +1,1 @@
+"""Parses what TensorFlow prints about devices."""

@@ -1,0 +1,25 @@
+"""Reads a saved placement log as a capture."""
+
+from __future__ import annotations
+
+from gpulint.probe.capture.contents import Capture, Log
+from gpulint.probe.placement_log.summary import LogSummary
+
+_CHUNK = 1 << 20
+
+
+def capture_of_log(path: str) -> Capture:
+    """The capture of a placement log of any TensorFlow release. Raises OSError."""
+    summary = LogSummary("log")
+    with open(path, "rb") as file:
+        while chunk := file.read(_CHUNK):
+            summary.feed(chunk)
+    summary.close()
+    (record,) = summary.records()
+    log = Log(record["lines"], record["placements"], record["torn"], messages=list(record["messages"]))
+    for op, device, count in record["placed"]:
+        log.placed[op, device] = count
+    for op, device, count in record["ran"]:
+        log.ran[op, device] = count
+    devices = sorted({device for _, device in (*log.placed, *log.ran)})
+    return Capture(logs={"log": log}, logical=tuple(devices))

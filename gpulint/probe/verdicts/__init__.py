@@ -1,0 +1,16 @@
+"""Verdicts on findings of `gpulint check`, from a run: one module for each family of rules."""
+
+from __future__ import annotations
+
+from gpulint.probe.verdicts import inputs, numerics, placement, runtime, steps, strategies
+from gpulint.probe.verdicts.evidence import Judge
+
+VERDICTS: dict[str, Judge] = {
+    **placement.VERDICTS,
+    **strategies.VERDICTS,
+    **runtime.VERDICTS,
+    **inputs.VERDICTS,
+    **steps.VERDICTS,
+    **numerics.VERDICTS,
+}
+"""By rule code; rules that no run can confirm or refute are missing."""
