@@ -4,11 +4,11 @@ from __future__ import annotations
 
 NORMAL = 0
 """A block that falls through."""
-STOPS = 1
+ABRUPT = 1
 """A block that does not: it returned, raised, or left its loop."""
 
 
-class Halts(Exception):
+class PathEnds(Exception):
     """The present path ends inside an expression: the program exits, or a callee never returns."""
 
 

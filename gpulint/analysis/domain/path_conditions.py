@@ -11,6 +11,7 @@ import math
 import threading
 from collections.abc import Collection, Hashable, Iterator
 from functools import lru_cache
+from itertools import count
 from typing import NamedTuple, TypeAlias
 from weakref import WeakValueDictionary
 
@@ -32,10 +33,12 @@ class Condition(NamedTuple):
 class Literal:
     """A condition and whether it holds. There is one object for each, so that paths are sets of identities."""
 
-    __slots__ = ("__weakref__", "choices", "compounds", "condition", "group", "holds", "negation", "ways")
+    __slots__ = ("__weakref__", "choices", "compounds", "condition", "group", "holds", "negation", "number", "ways")
 
     condition: Condition
     holds: bool
+    number: int
+    """A number that no other literal has or will have."""
     negation: Literal
     group: _Group
     """All literals about its subject."""
@@ -48,7 +51,7 @@ class Literal:
 
     def __new__(cls, condition: Condition, holds: bool) -> Literal:
         known = _known.literals.get((_key(condition), holds))
-        return known if known is not None and known.condition == condition else _made(condition, holds)
+        return known if known is not None else _made(condition, holds)
 
     def __repr__(self) -> str:
         return f"Literal({self.condition!r}, {self.holds})"
@@ -72,11 +75,14 @@ class _Known(threading.local):
 
 
 _known = _Known()
+_NUMBERS = count()
 
 
 def _key(condition: Condition) -> Hashable:
-    """What a condition is known by: never literals, which would hold each other there for ever."""
-    return hash(condition.operand) if condition.operator == "any" else condition
+    """Key of a condition in the table. It never holds literals, which would keep each other alive there."""
+    if condition.operator == "any" and isinstance(condition.operand, frozenset):
+        return frozenset(frozenset([literal.number for literal in way]) for way in condition.operand)
+    return condition
 
 
 def _made(condition: Condition, holds: bool) -> Literal:
@@ -89,7 +95,7 @@ def _made(condition: Condition, holds: bool) -> Literal:
     group = _known.groups.setdefault(subject, _Group())
     pair = object.__new__(Literal), object.__new__(Literal)
     for literal, value, other in ((pair[0], True, pair[1]), (pair[1], False, pair[0])):
-        literal.condition, literal.holds, literal.negation = condition, value, other
+        literal.condition, literal.holds, literal.negation, literal.number = condition, value, other, next(_NUMBERS)
         literal.group, literal.compounds, literal.ways, literal.choices = group, [], (), ()
         _known.literals[_key(condition), value] = literal
     group.literals += pair

@@ -11,7 +11,7 @@ from gpulint.analysis.plan.import_effects import ImportEffects
 from gpulint.places import Site
 
 
-def left_by(machine: Machine) -> ImportEffects:
+def effects_of(machine: Machine) -> ImportEffects:
     """What the module that was run has done to the process."""
     state, since = machine.library_state.runtime["state"], machine.library_state.runtime["since"]
     policy = machine.library_state.policy["global"]
@@ -28,7 +28,7 @@ def left_by(machine: Machine) -> ImportEffects:
     )
 
 
-def as_imported(machine: Machine) -> None:
+def configure_as_imported(machine: Machine) -> None:
     """Whoever calls a function that the program itself never calls imports the file: what the main program configures
     is not configured there."""
     if machine.library_state.imported_with is None:
@@ -39,13 +39,13 @@ def as_imported(machine: Machine) -> None:
         )
 
 
-def initialised(machine: Machine, left: ImportEffects, path: str) -> None:
+def replay_initialisation(machine: Machine, left: ImportEffects, path: str) -> None:
     """A module has been run, whenever that was: the runtime is as it left it."""
     if left.state != "no":
-        device_runtime.initialised(machine, left.state, left.since or Site(path, 0))
+        device_runtime.initialise(machine, left.state, left.since or Site(path, 0))
 
 
-def imported(machine: Machine, left: ImportEffects, site: Site) -> None:
+def replay(machine: Machine, left: ImportEffects, site: Site) -> None:
     """An import statement runs a module here: what that does to the process is done here."""
     before = machine.where()
     where = before._replace(caller=Caller(site, "", before.caller, before.caller.known, before.caller.depth + 1))

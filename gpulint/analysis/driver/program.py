@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 from functools import cache
 
-from gpulint.analysis.domain.completion import NORMAL, Exhausted, Halts
+from gpulint.analysis.domain.completion import NORMAL, Exhausted, PathEnds
 from gpulint.analysis.domain.context import Context
 from gpulint.analysis.domain.module_scope import ModuleScope
 from gpulint.analysis.domain.path_conditions import EVERYWHERE
@@ -96,7 +96,7 @@ def _reset(machine: Machine) -> None:
     """After an entry point: nothing is entered, no path is taken, its definitions stay."""
     module = machine.module_frame
     machine.frame = module
-    machine.settle()
+    machine.join_diverged()
     machine.path, machine.context = EVERYWHERE, Context()
     machine.loops, machine.active, machine.diverged = [], [], []
     machine.executions.clear()
@@ -113,16 +113,16 @@ def _run_entries(machine: Machine, scope: ModuleScope, wanted: Relevant | None) 
         machine.step_limit = min(machine.steps + MAX_ENTRY_STEPS, MAX_STEPS_OF_ALL)
         machine.frame = machine.module_frame.entry()
         machine.state.write(machine.library_state.runtime, "state", Unknown(("runtime",)))
-        process.as_imported(machine)
+        process.configure_as_imported(machine)
         try:
             _run_entry(machine, entry)
-            machine.settle()
+            machine.join_diverged()
             if fills:
                 machine.filled = machine.made_since(mark)
         except Exhausted:
             machine.plan.is_complete = False
             machine.plan.reached("steps", entry.site)
-        except Halts:
+        except PathEnds:
             pass
         _reset(machine)
         machine.state.take_back(mark)
@@ -131,17 +131,19 @@ def _run_entries(machine: Machine, scope: ModuleScope, wanted: Relevant | None) 
 def _run_entry(machine: Machine, entry: Entry) -> None:
     unknown = Arguments((), {}, True)
     if entry.owner is None:
-        tf_data.given_away(machine, tf_function.call_entry(machine, entry.called, unknown, entry.site), entry.own)
+        tf_data.consume_elsewhere(
+            machine, tf_function.call_entry(machine, entry.called, unknown, entry.site), entry.own
+        )
         return
     receiver = machine.instantiate_unknown(entry.owner, entry.site)
     if id(entry.own.definition) in machine.entered:
         return
-    keras_callbacks.prepared(machine, receiver, entry.own, entry.site)
-    keras_callbacks.begins(machine, entry.owner, entry.own)
+    keras_callbacks.call_beginnings(machine, receiver, entry.own, entry.site)
+    keras_callbacks.enter_batch_method(machine, entry.owner, entry.own)
     if isinstance(receiver, Model) and entry.own.name in _TRACED_BY_KERAS:
         machine.context = machine.context._replace(maybe_traced=True)
     given = tf_function.call_entry(machine, entry.called, unknown.with_receiver(receiver), entry.site, receiver)
-    tf_data.given_away(machine, given, entry.own)
+    tf_data.consume_elsewhere(machine, given, entry.own)
 
 
 _TRACED_BY_KERAS = frozenset({"predict_step", "test_step", "train_step"})
@@ -154,8 +156,8 @@ def _run_module(machine: Machine, path: str, dotted: str, site: Site | None) -> 
     if run is None:
         return None
     if site is not None:
-        process.imported(machine, run.effects, site)
-    process.initialised(machine, run.effects, path)
+        process.replay(machine, run.effects, site)
+    process.replay_initialisation(machine, run.effects, path)
     return run.scope
 
 
@@ -176,7 +178,7 @@ def run_import(project: Project, path: str, dotted: str, target: str, depth: int
         machine.import_depth = depth
         try:
             machine.execute(syntax.body)
-        except (Exhausted, Halts):
+        except (Exhausted, PathEnds):
             pass
-        project.runs[path] = ModuleRun(scope, process.left_by(machine))
+        project.runs[path] = ModuleRun(scope, process.effects_of(machine))
     return project.runs[path]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gpulint.analysis.domain.completion import NORMAL, Exhausted, Halts
+from gpulint.analysis.domain.completion import NORMAL, Exhausted, PathEnds
 from gpulint.analysis.domain.context import Caller, Context
 from gpulint.analysis.domain.path_conditions import compatible
 from gpulint.analysis.domain.store import common_path, in_turn, join
@@ -19,7 +19,7 @@ from gpulint.analysis.domain.values.functions import Function, UserClass
 from gpulint.analysis.domain.values.instances import Instance
 from gpulint.analysis.engine import type_annotations
 from gpulint.analysis.engine.argument_binding import bind
-from gpulint.analysis.engine.call_summaries import MAX_FORMULA_RUNS, MAX_IDLE_RUNS, History, Run
+from gpulint.analysis.engine.call_summaries import MAX_FORMULA_RUNS, MAX_IDLE_RUNS, CallSummary, FunctionProfile
 from gpulint.analysis.engine.machine import Frame, Machine
 from gpulint.analysis.plan.plan import MAX_REPEATS
 from gpulint.places import Site
@@ -126,7 +126,7 @@ def call_function(
     if is_borrowed and not frame.is_given_up:
         machine.plan.followed.add(definition_site)
     did = effects_within(machine.effects[effects:], base)
-    run = Run(machine.path, result, did, machine.operations - operations, _turn(machine))
+    run = CallSummary(machine.path, result, did, machine.operations - operations, _turn(machine))
     machine.executions[key].append(run)
     is_plain = all(leaf.is_plain for leaf in leaves_on(machine.path, result))
     did_nothing = machine.noted == noted and result.is_plain
@@ -146,7 +146,7 @@ def _turn(machine: Machine) -> int:
     return next((loop.turn for loop in reversed(loops) if not loop.unrolled), 0)
 
 
-def _as_before(machine: Machine, run: Run | None) -> Value | None:
+def _as_before(machine: Machine, run: CallSummary | None) -> Value | None:
     """What a function gave in an earlier run; its operations happen again."""
     if run is None:
         return None
@@ -155,7 +155,7 @@ def _as_before(machine: Machine, run: Run | None) -> Value | None:
     return run.result
 
 
-def _is_idle(machine: Machine, history: History, function: Function, arguments: Arguments) -> bool:
+def _is_idle(machine: Machine, history: FunctionProfile, function: Function, arguments: Arguments) -> bool:
     """Whether running a function is of no use: its body names nothing that is tracked, its last runs did nothing of
     note, and it is given nothing that could change that. Constructors are always run."""
     definition = function.definition
@@ -180,11 +180,11 @@ def run_frame(machine: Machine, frame: Frame, definition: ir.FunctionDef | ir.La
     machine.started.append(started)
     try:
         if isinstance(definition, ir.Lambda):
-            machine.leave(machine.choose(machine.evaluate(definition.body)))
+            machine.return_value(machine.choose(machine.evaluate(definition.body)))
         elif machine.execute(definition.body) == NORMAL:
-            machine.settle()
-            machine.leave(NONE)
-    except Halts:
+            machine.join_diverged()
+            machine.return_value(NONE)
+    except PathEnds:
         pass
     except Exhausted:
         if not machine.goes_on(machine.steps - started, frame.caller.site):
@@ -205,7 +205,7 @@ def run_frame(machine: Machine, frame: Frame, definition: ir.FunctionDef | ir.La
     machine.state.take_back(frame.mark)
     machine.path, machine.context = base, context
     if not frame.exits:
-        raise Halts
+        raise PathEnds
     outcomes = in_turn([outcome for outcome, _, _ in frame.exits], base)
     machine.path = common_path(outcomes)
     contexts = [_after(machine, frame, context, left) for _, _, left in frame.exits]

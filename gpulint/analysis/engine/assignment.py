@@ -70,7 +70,9 @@ def _assign_attribute(machine: Machine, target: ir.Attribute, value: Value) -> N
             return
         machine.library.attribute_set(receiver, target.name, value, machine.site(target))
         _replaced(machine, receiver.attributes.get(target.name), target)
-        value = loop_counters.kept(machine, receiver, target.name, value.renamed(target.name), machine.site(target))
+        value = loop_counters.attribute_as_counter(
+            machine, receiver, target.name, value.renamed(target.name), machine.site(target)
+        )
         machine.state.write(receiver.attributes, target.name, value)
     elif isinstance(receiver, ModuleValue):
         machine.state.write(receiver.scope.globals, target.name, value)

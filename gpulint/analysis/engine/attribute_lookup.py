@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.analysis.domain.completion import Halts
+from gpulint.analysis.domain.completion import PathEnds
 from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.values.base import Arguments, Constant, External, Folder, Text, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items, Mapping
@@ -26,7 +26,7 @@ from gpulint.syntax import ir
 def attribute(machine: Machine, receiver: Value, name: str, node: ir.Node) -> Value:
     """`receiver.name` of a value that is no join. Raises Halts for None, which has none."""
     if isinstance(receiver, Constant) and receiver.value is None:
-        raise Halts
+        raise PathEnds
     if isinstance(receiver, External):
         dotted = f"{receiver.name}.{name}"
         machine.library.name_used(dotted, receiver.package, machine.site(node))

@@ -35,7 +35,7 @@ MAX_SPLITS = 2
 """Arguments of one builtin call whose alternatives are tried one by one."""
 
 
-def call(machine: Machine, name: str, arguments: Arguments, site: Site, splits: int = 0) -> Value:
+def call_builtin(machine: Machine, name: str, arguments: Arguments, site: Site, splits: int = 0) -> Value:
     """A call of the builtin `name`."""
     if handler := _FUNCTIONS.get(name):
         values = [machine.choose(value) for value in arguments.positional]
@@ -43,10 +43,12 @@ def call(machine: Machine, name: str, arguments: Arguments, site: Site, splits: 
         if joined is not None and splits < MAX_SPLITS:
             at = joined
             return machine.each(
-                values[at], lambda option: call(machine, name, _with(arguments, at, option), site, splits + 1), site
+                values[at],
+                lambda option: call_builtin(machine, name, _with(arguments, at, option), site, splits + 1),
+                site,
             )
         if name in _ITERATES:
-            values = [special_methods.iterated(machine, value, site) for value in values]
+            values = [special_methods.iter_of(machine, value, site) for value in values]
         return handler(machine, values, arguments, site)
     if name not in ("isinstance", "issubclass", "id", "type", "callable", "hasattr", "repr", "vars", "dir"):
         for value in arguments.all():
@@ -419,12 +421,12 @@ _ITERATES = frozenset({"list", "tuple", "set", "enumerate", "zip", "map", "sorte
 """Builtins that go over what they are given."""
 
 
-def method(machine: Machine, receiver: Value, name: str, arguments: Arguments, site: Site) -> Value:
+def builtin_method(machine: Machine, receiver: Value, name: str, arguments: Arguments, site: Site) -> Value:
     """A method of a string, list, tuple, set, dict, range or generator."""
     if isinstance(receiver, Items):
-        return sequences.method(machine, receiver, name, arguments, site)
+        return sequences.sequence_method(machine, receiver, name, arguments, site)
     if isinstance(receiver, Mapping):
-        return dicts.method(machine, receiver, name, arguments, site)
+        return dicts.dict_method(machine, receiver, name, arguments, site)
     if isinstance(receiver, Namespace) and name == "get" and (key := arguments.get("", 0)) is not None:
         if (found := dynamic_lookup.of_namespace(machine, receiver, key)) is not None:
             return found

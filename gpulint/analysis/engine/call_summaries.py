@@ -25,7 +25,7 @@ MAX_COMPUTING_STEPS = 1_500
 """Steps after which a function that does nothing but compute tensors is taken to give later what it gave before."""
 
 
-class Run(NamedTuple):
+class CallSummary(NamedTuple):
     """One run of a function: the path after it, its result, the stateful operations in it, how many there were in all,
     and the round of the loop around those that were gone through one by one."""
 
@@ -37,7 +37,7 @@ class Run(NamedTuple):
 
 
 @dataclass(slots=True)
-class History:
+class FunctionProfile:
     """The runs of one function in a program so far."""
 
     runs: int = 0
@@ -54,7 +54,7 @@ class History:
     computes: bool = True
     """None did more than compute tensors."""
 
-    last: Run | None = None
+    last: CallSummary | None = None
 
     @property
     def may_go_on(self) -> bool:
@@ -67,7 +67,7 @@ class History:
         """Whether it was run long enough to tell what it gives."""
         return self.computes and self.steps >= MAX_COMPUTING_STEPS
 
-    def alike(self, earlier: list[Run]) -> Run | None:
+    def alike(self, earlier: list[CallSummary]) -> CallSummary | None:
         """The run that stands for another one: the last of those like it, or the last of one that only computes, unless
         that gave something under conditions of its own."""
         if earlier:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpulint.analysis.domain.completion import Halts
+from gpulint.analysis.domain.completion import PathEnds
 from gpulint.analysis.domain.values.base import Arguments, Constant, External, Value
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import (
@@ -25,10 +25,10 @@ from gpulint.places import Site
 from gpulint.syntax import ir
 
 
-def call(machine: Machine, function: Value, arguments: Arguments, site: Site) -> Value:
+def call_value(machine: Machine, function: Value, arguments: Arguments, site: Site) -> Value:
     """What calling a value that is no join gives. Raises Halts where no path returns."""
     if isinstance(function, Constant):
-        raise Halts
+        raise PathEnds
     if isinstance(function, External):
         return machine.library.call_name(function, arguments, site)
     if isinstance(function, Function):
@@ -45,7 +45,7 @@ def call(machine: Machine, function: Value, arguments: Arguments, site: Site) ->
     if isinstance(function, Partial):
         return machine.each(
             function.function,
-            lambda inner: call(machine, inner, function.arguments.merged(arguments), site),
+            lambda inner: call_value(machine, inner, function.arguments.merged(arguments), site),
             site,
         )
     if isinstance(function, ContextManagerFunction):
@@ -62,7 +62,7 @@ def call_method(machine: Machine, receiver: Value, method: Value, arguments: Arg
         owner = method.owner.name if method.owner is not None else ""
         machine.library.function_called(method.name, owner, arguments, site)
         return call_function(machine, method, arguments.with_receiver(receiver), site, receiver)
-    return call(machine, method, arguments.with_receiver(receiver), site)
+    return call_value(machine, method, arguments.with_receiver(receiver), site)
 
 
 def handed_on(machine: Machine, args: Value | None, kwargs: Value | None) -> Arguments:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gpulint.analysis.domain.completion import NORMAL, STOPS, Halts
+from gpulint.analysis.domain.completion import ABRUPT, NORMAL, PathEnds
 from gpulint.analysis.domain.context import Context
 from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Unknown, Value, symbol_of
@@ -53,12 +53,12 @@ def inside(machine: Machine, manager: Value, site: Site, run: Callable[[Value], 
         value = machine.choose(machine.call(Bound(manager, entry[0]), Arguments(), site))
         completion = run(value)
         if completion == NORMAL and (leave := manager.cls.find("__exit__")):
-            machine.settle()
+            machine.join_diverged()
             nothing = Unknown(("exit", site))
             machine.call(Bound(manager, leave[0]), Arguments((nothing, nothing, nothing)), site)
     else:
         completion = run(machine.library.enter_unknown(manager, site))
-    machine.settle()
+    machine.join_diverged()
     machine.context = before
     if isinstance(manager, ExitStackManager):
         close(machine, manager)
@@ -131,21 +131,21 @@ def _generator(machine: Machine, manager: GeneratorManager, run: Callable[[Value
             machine.frame, machine.loops, machine.active = inner, loops, active
         completions.append(completion)
         if completion != NORMAL:
-            raise Halts
+            raise PathEnds
 
     outer_loops, outer_active = machine.loops, list(machine.active)
     try:
         activation.call_function(machine, function, arguments, manager.site, receiver, on_yield=at_yield)
-    except Halts:
+    except PathEnds:
         pass
-    machine.settle()
+    machine.join_diverged()
     machine.context = before
     if completions and all(completion != NORMAL for completion in completions):
-        return STOPS
+        return ABRUPT
     return NORMAL
 
 
-def method(machine: Machine, receiver: Manager, name: str, arguments: Arguments, site: Site) -> Value:
+def manager_method(machine: Machine, receiver: Manager, name: str, arguments: Arguments, site: Site) -> Value:
     """`manager.name(…)`."""
     if name == "__enter__":
         return enter_by_hand(machine, receiver, site)

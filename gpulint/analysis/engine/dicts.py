@@ -89,7 +89,7 @@ def entry(machine: Machine, container: Mapping, key: Value, default: Value | Non
     if default is not None:
         ways.append((frozenset(literal.negation for literal in chosen), default))
     elif len(meant) == len(entries) > 1:
-        machine.assure(frozenset({one_of([guard for guard, _ in ways])}))
+        machine.assume(frozenset({one_of([guard for guard, _ in ways])}))
     found = join(ways, ("item", symbol_of(container), subject))
     return machine.choose(found) if isinstance(found, Value) else None
 
@@ -111,7 +111,7 @@ def one_of_unknown_keys(container: Mapping) -> Value | None:
     return value if isinstance(key, Symbol) else None
 
 
-def method(machine: Machine, receiver: Mapping, name: str, arguments: Arguments, site: Site) -> Value:
+def dict_method(machine: Machine, receiver: Mapping, name: str, arguments: Arguments, site: Site) -> Value:
     """`receiver.name(…)` of a dict."""
     key = arguments.get("", 0)
     complete = receiver.state["complete"]

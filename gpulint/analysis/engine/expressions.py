@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from gpulint.analysis.domain import symbolic
-from gpulint.analysis.domain.completion import NORMAL, Halts
+from gpulint.analysis.domain.completion import NORMAL, PathEnds
 from gpulint.analysis.domain.context import Loop
 from gpulint.analysis.domain.path_conditions import Path
 from gpulint.analysis.domain.store import MISSING, alternatives, join
@@ -71,15 +71,15 @@ MAX_FACTOR = 10**8
 """Largest factor with which constant folding multiplies."""
 
 
-def name(machine: Machine, node: ir.Name) -> Value:
+def eval_name(machine: Machine, node: ir.Name) -> Value:
     return name_lookup.load(machine, node.id, node)
 
 
-def constant(machine: Machine, node: ir.Constant) -> Value:
+def eval_constant(machine: Machine, node: ir.Constant) -> Value:
     return Constant(node.value, machine.site(node))
 
 
-def fstring(machine: Machine, node: ir.FString) -> Value:
+def eval_fstring(machine: Machine, node: ir.FString) -> Value:
     parts: list[str | None] = []
     values: list[Value] = []
     for part in node.parts:
@@ -90,10 +90,10 @@ def fstring(machine: Machine, node: ir.FString) -> Value:
         machine.library.value_read(value, "format", part)
         values.append(value)
         parts.append(strings.written(value) if node.exact else None)
-    return text(tuple(parts), values, node, machine)
+    return string_of(tuple(parts), values, node, machine)
 
 
-def text(parts: tuple[str | None, ...], values: list[Value], node: ir.Node, machine: Machine) -> Value:
+def string_of(parts: tuple[str | None, ...], values: list[Value], node: ir.Node, machine: Machine) -> Value:
     """A string of these parts: a constant when all are known."""
     if None not in parts:
         return strings.string(parts, machine.site(node), strings.names_of(values))
@@ -110,7 +110,7 @@ def _symbols(value: Value) -> Iterator[Symbol]:
         yield symbol_of(value)
 
 
-def attribute(machine: Machine, node: ir.Attribute) -> Value:
+def eval_attribute(machine: Machine, node: ir.Attribute) -> Value:
     receiver = machine.library.as_array(_filled_in(machine, node.value, machine.evaluate(node.value)))
     if type(receiver) is not Join:
         return attribute_lookup.attribute(machine, receiver, node.name, node)
@@ -121,7 +121,7 @@ def attribute(machine: Machine, node: ir.Attribute) -> Value:
     )
 
 
-def subscript(machine: Machine, node: ir.Subscript) -> Value:
+def eval_subscript(machine: Machine, node: ir.Subscript) -> Value:
     container = machine.library.as_array(machine.choose(machine.evaluate(node.value)))
     if isinstance(node.index, ir.Slice):
         bounds = tuple(
@@ -140,7 +140,7 @@ def subscript(machine: Machine, node: ir.Subscript) -> Value:
     )
 
 
-def slice_(machine: Machine, node: ir.Slice) -> Value:
+def eval_slice(machine: Machine, node: ir.Slice) -> Value:
     bounds = [machine.evaluate(bound) if bound is not None else NONE for bound in (node.lower, node.upper, node.step)]
     return Unknown((symbolic.ROWS, machine.site(node), *map(symbol_of, bounds)))
 
@@ -190,7 +190,7 @@ def _filled_in(machine: Machine, node: ir.Expr, value: Value) -> Value:
     return value
 
 
-def call(machine: Machine, node: ir.Call) -> Value:
+def eval_call(machine: Machine, node: ir.Call) -> Value:
     function = _filled_in(machine, node.function, machine.evaluate(node.function))
     passed = arguments(machine, node.arguments)
     site = machine.site(node)
@@ -203,7 +203,7 @@ def call(machine: Machine, node: ir.Call) -> Value:
     )
 
 
-def unary(machine: Machine, node: ir.Unary) -> Value:
+def eval_unary(machine: Machine, node: ir.Unary) -> Value:
     operand = machine.choose(machine.evaluate(node.operand))
     if node.operator == "not":
         machine.library.value_read(operand, "bool", node)
@@ -229,7 +229,7 @@ def _signed(machine: Machine, operand: Value, node: ir.Unary) -> Value:
     return Unknown(("unary", node.operator, symbol_of(operand)))
 
 
-def binary(machine: Machine, node: ir.Binary) -> Value:
+def eval_binary(machine: Machine, node: ir.Binary) -> Value:
     left = machine.choose(machine.evaluate(node.left))
     right = machine.choose(machine.evaluate(node.right))
     if type(left) is not Join and type(right) is not Join:
@@ -295,7 +295,7 @@ def _concatenate_text(machine: Machine, left: Value, right: Value, node: ir.Node
     return Text(tuple(parts), ("text", tuple(parts), symbol_of(left), symbol_of(right)))
 
 
-def boolean(machine: Machine, node: ir.Boolean) -> Value:
+def eval_boolean(machine: Machine, node: ir.Boolean) -> Value:
     """`and` / `or`: the right side is evaluated only on paths where the left one lets it."""
     left = machine.choose(machine.evaluate(node.left))
     machine.library.value_read(left, "bool", node.left)
@@ -345,7 +345,7 @@ def _short_circuit(machine: Machine, left: Value, sign: str, right: Callable[[],
     symbol = ("boolean", sign, symbol_of(left), tuple(symbol_of(v) for _, v in results))
     value = join([*decided, *results], symbol)
     if value is MISSING:
-        raise Halts
+        raise PathEnds
     return value  # type: ignore[no-any-return]
 
 
@@ -354,7 +354,7 @@ def _nothing() -> int:
     return NORMAL
 
 
-def comparison(machine: Machine, node: ir.Compare) -> Value:
+def eval_comparison(machine: Machine, node: ir.Compare) -> Value:
     """`a < b`, and `a < b < c`, which is `a < b and b < c` with `b` evaluated once."""
     return _compared(machine, machine.choose(machine.evaluate(node.left)), node.left, node.rest, node)
 
@@ -385,7 +385,7 @@ def _compared(
     return _short_circuit(machine, value, "and", lambda: _compared(machine, right, right_node, more, node))
 
 
-def conditional(machine: Machine, node: ir.Conditional) -> Value:
+def eval_conditional(machine: Machine, node: ir.Conditional) -> Value:
     test = machine.evaluate(node.test)
     machine.library.value_read(machine.choose(test), "bool", node.test)
 
@@ -397,7 +397,7 @@ def conditional(machine: Machine, node: ir.Conditional) -> Value:
     return machine.either(arms, ("conditional", machine.site(node)))
 
 
-def sequence(machine: Machine, node: ir.Sequence_) -> Value:
+def eval_sequence(machine: Machine, node: ir.Sequence_) -> Value:
     items: list[Value] = []
     complete = True
     for element in node.elements:
@@ -422,7 +422,7 @@ def sequence(machine: Machine, node: ir.Sequence_) -> Value:
     return made
 
 
-def mapping(machine: Machine, node: ir.Mapping_) -> Value:
+def eval_mapping(machine: Machine, node: ir.Mapping_) -> Value:
     entries: dict[object, Value] = {}
     complete = True
     for key_node, value_node in node.items:
@@ -444,11 +444,11 @@ def mapping(machine: Machine, node: ir.Mapping_) -> Value:
     return made
 
 
-def starred(machine: Machine, node: ir.Starred) -> Value:
+def eval_starred(machine: Machine, node: ir.Starred) -> Value:
     return machine.evaluate(node.value)
 
 
-def comprehension(machine: Machine, node: ir.Comprehension) -> Value:
+def eval_comprehension(machine: Machine, node: ir.Comprehension) -> Value:
     """Runs its clauses as loops; a name that it binds is put back afterwards."""
     collected: list[Value] = []
     keys: list[Value] = []
@@ -496,7 +496,7 @@ def _clauses(
         return True
     clause = node.clauses[depth]
     iterable = machine.choose(machine.evaluate(clause.iterable))
-    iterable = special_methods.iterated(machine, iterable, machine.site(clause.iterable))
+    iterable = special_methods.iter_of(machine, iterable, machine.site(clause.iterable))
     each, exact = iterate(machine, iterable, clause)
     data += data_in([iterable])
     before = machine.context
@@ -513,7 +513,7 @@ def _clauses(
     )
     machine.context = before._replace(loops=(*before.loops, loop))
     for element in each:
-        element = special_methods.following(machine, iterable, machine.site(clause.iterable), element)
+        element = special_methods.next_of(machine, iterable, machine.site(clause.iterable), element)
         assignment.assign(machine, clause.target, element)
         path = machine.path
         possible = True
@@ -531,17 +531,17 @@ def _clauses(
     return exact
 
 
-def walrus(machine: Machine, node: ir.Walrus) -> Value:
+def eval_walrus(machine: Machine, node: ir.Walrus) -> Value:
     value = machine.evaluate(node.value)
     assignment.assign(machine, node.target, value)
     return value
 
 
-def await_(machine: Machine, node: ir.Await) -> Value:
+def eval_await(machine: Machine, node: ir.Await) -> Value:
     return machine.evaluate(node.value)
 
 
-def yield_(machine: Machine, node: ir.Yield) -> Value:
+def eval_yield(machine: Machine, node: ir.Yield) -> Value:
     value = machine.evaluate(node.value) if node.value is not None else NONE
     site = machine.site(node)
     frame = machine.frame
@@ -557,11 +557,11 @@ def yield_(machine: Machine, node: ir.Yield) -> Value:
 
 def _delegated(machine: Machine, value: Value, site: Site) -> tuple[Value, ...]:
     """What `yield from value` yields."""
-    items, element = elements(machine, special_methods.iterated(machine, value, site), site)
+    items, element = elements(machine, special_methods.iter_of(machine, value, site), site)
     return items if items is not None else (element or Unknown(("item", symbol_of(value), site)),)
 
 
-def lambda_(machine: Machine, node: ir.Lambda) -> Value:
+def eval_lambda(machine: Machine, node: ir.Lambda) -> Value:
     return Function(
         node,
         machine.frame.module,
@@ -571,24 +571,24 @@ def lambda_(machine: Machine, node: ir.Lambda) -> Value:
 
 
 EVALUATE: dict[type, Callable[[Any, Any], Value]] = {
-    ir.Name: name,
-    ir.Constant: constant,
-    ir.FString: fstring,
-    ir.Attribute: attribute,
-    ir.Subscript: subscript,
-    ir.Slice: slice_,
-    ir.Call: call,
-    ir.Unary: unary,
-    ir.Binary: binary,
-    ir.Boolean: boolean,
-    ir.Compare: comparison,
-    ir.Conditional: conditional,
-    ir.Sequence_: sequence,
-    ir.Mapping_: mapping,
-    ir.Starred: starred,
-    ir.Comprehension: comprehension,
-    ir.Walrus: walrus,
-    ir.Await: await_,
-    ir.Yield: yield_,
-    ir.Lambda: lambda_,
+    ir.Name: eval_name,
+    ir.Constant: eval_constant,
+    ir.FString: eval_fstring,
+    ir.Attribute: eval_attribute,
+    ir.Subscript: eval_subscript,
+    ir.Slice: eval_slice,
+    ir.Call: eval_call,
+    ir.Unary: eval_unary,
+    ir.Binary: eval_binary,
+    ir.Boolean: eval_boolean,
+    ir.Compare: eval_comparison,
+    ir.Conditional: eval_conditional,
+    ir.Sequence_: eval_sequence,
+    ir.Mapping_: eval_mapping,
+    ir.Starred: eval_starred,
+    ir.Comprehension: eval_comprehension,
+    ir.Walrus: eval_walrus,
+    ir.Await: eval_await,
+    ir.Yield: eval_yield,
+    ir.Lambda: eval_lambda,
 }

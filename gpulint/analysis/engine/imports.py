@@ -16,7 +16,7 @@ STAR = "*"
 """Where a module's globals keep the libraries that were imported with a star."""
 
 
-def import_(machine: Machine, node: ir.Import) -> int:
+def exec_import(machine: Machine, node: ir.Import) -> int:
     for dotted, alias in node.names:
         if machine.project.find(dotted, machine.frame.module.path) is None:
             machine.library.imported(dotted, machine.site(node))
@@ -92,7 +92,7 @@ def loaded(machine: Machine, dotted: str, site: Site) -> Value:
     return resolve(machine, found) if isinstance(found, Imported) else found
 
 
-def import_from(machine: Machine, node: ir.ImportFrom) -> int:
+def exec_import_from(machine: Machine, node: ir.ImportFrom) -> int:
     importer = machine.frame.module.path
     if node.level:
         path = machine.project.find_relative(node.module, node.level, importer)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TypeAlias
 
-from gpulint.analysis.domain.completion import NORMAL, STOPS, Halts
+from gpulint.analysis.domain.completion import ABRUPT, NORMAL, PathEnds
 from gpulint.analysis.domain.context import Context
 from gpulint.analysis.domain.module_scope import ModuleScope
 from gpulint.analysis.domain.store import Outcome
@@ -56,9 +56,9 @@ class Interpreter(Machine):
                 self.run_out()
             try:
                 if statements.EXECUTE[type(statement)](self, statement):
-                    return STOPS
-            except Halts:
-                return STOPS
+                    return ABRUPT
+            except PathEnds:
+                return ABRUPT
             if self.diverged:
                 diverged, self.diverged = self.diverged, []
                 rest = block[index + 1 :]
@@ -76,7 +76,7 @@ class Interpreter(Machine):
         return run
 
     def call(self, function: Value, arguments: Arguments, site: Site) -> Value:
-        return calls.call(self, function, arguments, site)
+        return calls.call_value(self, function, arguments, site)
 
     def call_method(self, receiver: Value, method: Value, arguments: Arguments, site: Site) -> Value:
         return calls.call_method(self, receiver, method, arguments, site)
@@ -97,7 +97,7 @@ class Interpreter(Machine):
         mark = self.state.mark()
         made = Unknown(("instance", owner.module.path, owner.name))
         self.instances[owner.serial] = (made, {})
-        with suppress(Halts):
+        with suppress(PathEnds):
             made = self.library.instantiate(owner, Arguments((), {}, True), site)
         self.instances[owner.serial] = (made, self.made_since(mark))
         return made

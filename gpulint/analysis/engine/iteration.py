@@ -67,5 +67,5 @@ def elements(machine: Machine, value: Value, site: Site) -> tuple[tuple[Value, .
     if isinstance(value, Mapping) and value.state["complete"]:
         return tuple(Constant(key) for key in value.entries), None
     if isinstance(value, Object):
-        return None, special_methods.following(machine, value, site, None)
+        return None, special_methods.next_of(machine, value, site, None)
     return None, machine.library.element_of(value, site)

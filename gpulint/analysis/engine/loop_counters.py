@@ -13,7 +13,7 @@ from gpulint.places import Site
 from gpulint.syntax import ir
 
 
-def kept(machine: Machine, receiver: Object, name: str, value: Value, site: Site) -> Value:
+def attribute_as_counter(machine: Machine, receiver: Object, name: str, value: Value, site: Site) -> Value:
     """What an attribute is known as after `receiver.name = value`: nothing is known of a number that a method of the
     class counts up or down, so that `if self.size < 64: return` is not taken for the end of the matter."""
     if receiver.cls is None or name not in counted(receiver.cls.definition):
@@ -24,7 +24,7 @@ def kept(machine: Machine, receiver: Object, name: str, value: Value, site: Site
     return value
 
 
-def stepped(machine: Machine, target: ir.Expr, before: Value, value: Value, site: Site) -> Value:
+def variable_as_counter(machine: Machine, target: ir.Expr, before: Value, value: Value, site: Site) -> Value:
     """What a variable is known as after `n += 1` in a loop whose rounds are not gone through one by one, so that
     `if n > 1000` is not taken for something that never holds."""
     if not isinstance(target, ir.Name) or not machine.loops or machine.context.loops[-1].unrolled:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from gpulint.analysis.domain.completion import NORMAL, STOPS, Exhausted, Halts
+from gpulint.analysis.domain.completion import ABRUPT, NORMAL, Exhausted, PathEnds
 from gpulint.analysis.domain.context import Caller, Context, Object, Where
 from gpulint.analysis.domain.library_state import LibraryState
 from gpulint.analysis.domain.module_scope import ModuleScope
@@ -29,7 +29,7 @@ from gpulint.analysis.domain.values.functions import (
     UserClass,
     same,
 )
-from gpulint.analysis.engine.call_summaries import History, Run
+from gpulint.analysis.engine.call_summaries import CallSummary, FunctionProfile
 from gpulint.analysis.engine.library import LibrarySemantics
 from gpulint.analysis.plan.events import Event, FunctionEntered, FunctionHandedOver, LoopEntered, OpCalled
 from gpulint.analysis.plan.plan import Plan
@@ -159,14 +159,14 @@ class Machine(ABC):
         self.loops: list[LoopRecord] = []
         self.active: list[object] = []
         self.entered: set[int] = set()
-        self.executions: dict[Any, list[Run]] = {}
+        self.executions: dict[Any, list[CallSummary]] = {}
         self.branches = 0
         """Forks and loops around the present place: a state inside is taken back at their end."""
         self.diverged: list[tuple[Outcome, Context]] = []
         """Paths that ended with different scopes open and are not joined yet."""
         self.import_depth = 0
         self.imported: set[str] = set()
-        self.histories: defaultdict[tuple[int, ...], History] = defaultdict(History)
+        self.histories: defaultdict[tuple[int, ...], FunctionProfile] = defaultdict(FunctionProfile)
         """The runs of each function definition, by id."""
         self.noted = 0
         """Events so far, other than that a function is entered or handed over."""
@@ -281,12 +281,12 @@ class Machine(ABC):
         before, self.context = self.context, context
         try:
             yield
-        except Halts:
+        except PathEnds:
             pass
         self.context = before
 
     @contextmanager
-    def aside(self, steps: int) -> Iterator[None]:
+    def speculate(self, steps: int) -> Iterator[None]:
         """Run something for what it shows: it may take so many steps, which count for nobody, and changes nothing."""
         path, context, branches, active = self.path, self.context, self.branches, len(self.active)
         limit, extensions, started = self.step_limit, self.extensions, self.steps
@@ -294,14 +294,14 @@ class Machine(ABC):
         mark = self.state.mark()
         try:
             yield
-        except (Halts, Exhausted):
+        except (PathEnds, Exhausted):
             pass
         self.state.take_back(mark)
         self.path, self.context, self.branches, self.diverged = path, context, branches, []
         del self.active[active:]
         self.step_limit, self.extensions = limit + self.steps - started, extensions
 
-    def settle(self) -> None:
+    def join_diverged(self) -> None:
         """Join paths that left different scopes open, at the end of what the scopes belong to."""
         if self.diverged:
             diverged, self.diverged = self.diverged, []
@@ -328,13 +328,13 @@ class Machine(ABC):
         """What of a value is possible on the present path."""
         return value if type(value) is not Join else choose(value, self.path)
 
-    def assure(self, guard: Path) -> None:
+    def assume(self, guard: Path) -> None:
         """Remember what holds wherever the loop goes on, unless an exception is caught inside it."""
         loops = self.context.loops
         if guard and len(self.context.handlers) == (loops[-1].handlers if loops else 0):
             self.assured |= guard
 
-    def demand(self, path: Path, guard: Path) -> None:
+    def require(self, path: Path, guard: Path) -> None:
         """Remember what the program ends with an error without on a path, unless that may be caught."""
         if not guard <= path and not self.context.handlers:
             self.demands |= {(path, guard - path)}
@@ -369,7 +369,7 @@ class Machine(ABC):
             self.state.take_back(mark)
         self.path, self.context = base, before
         if not outcomes:
-            return STOPS
+            return ABRUPT
         self.path = common_path(outcomes)
         if any(context != contexts[0] for context in contexts):
             self.diverged = list(zip(outcomes, contexts, strict=True))
@@ -384,14 +384,14 @@ class Machine(ABC):
         self.branches += 1
         try:
             return run() == NORMAL
-        except Halts:
+        except PathEnds:
             self.frame = frame
             del self.active[active:], self.loops[loops:]
             return False
         finally:
             self.branches = branches
 
-    def leave(self, value: Value) -> None:
+    def return_value(self, value: Value) -> None:
         """Return from the present function with a value."""
         frame = self.frame
         always = not frame.exits and self.branches == frame.branches
@@ -434,7 +434,7 @@ class Machine(ABC):
         base = self.path
         name = ("joined", place.node if isinstance(place, Site) else place.number)
         joined = self.either([(guard, partial(use, option)) for guard, option in ways], name)
-        self.assure(self.path - base)
+        self.assume(self.path - base)
         return joined
 
     def either(self, arms: Sequence[tuple[Path, Callable[[], Value]]], name: tuple[Any, ...]) -> Value:
@@ -448,8 +448,8 @@ class Machine(ABC):
 
             return run
 
-        if self.fork([(guard, arm(guard, value)) for guard, value in arms]) == STOPS:
-            raise Halts
+        if self.fork([(guard, arm(guard, value)) for guard, value in arms]) == ABRUPT:
+            raise PathEnds
         joined = join(results, name)
         return joined if isinstance(joined, Value) else Unknown(name)
 

@@ -89,7 +89,7 @@ def _blur(machine: Machine, receiver: Items, value: Value | None) -> None:
     machine.state.write(receiver.state, "element", value if alike or empty else None)
 
 
-def method(machine: Machine, receiver: Items, name: str, arguments: Arguments, site: Site) -> Value:
+def sequence_method(machine: Machine, receiver: Items, name: str, arguments: Arguments, site: Site) -> Value:
     value = arguments.get("", 0)
     if name in ("append", "add", "appendleft") and value is not None:
         append(machine, receiver, machine.choose(value), site)

@@ -13,23 +13,23 @@ from gpulint.places import Site
 T = TypeVar("T")
 
 
-def own(machine: Machine, value: Value, name: str, given: tuple[Value, ...], site: Site) -> Value | None:
+def call_special(machine: Machine, value: Value, name: str, given: tuple[Value, ...], site: Site) -> Value | None:
     """What a special method of an object gives; None where no class of the program has it for that object."""
     found = value.cls.find(name) if isinstance(value, Object) and value.cls is not None else None
     return machine.call(Bound(value, found[0]), Arguments(given), site) if found else None
 
 
-def iterated(machine: Machine, value: Value, site: Site) -> Value:
+def iter_of(machine: Machine, value: Value, site: Site) -> Value:
     """What iteration over a value goes over: of an object with `__iter__` what that gives."""
-    made = own(machine, value, "__iter__", (), site)
+    made = call_special(machine, value, "__iter__", (), site)
     return value if made is None else machine.choose(made)
 
 
-def following(machine: Machine, value: Value, site: Site, otherwise: T) -> Value | T:
+def next_of(machine: Machine, value: Value, site: Site, otherwise: T) -> Value | T:
     """The next element of an iterator, or of a sequence, of a class of the program; `otherwise` of anything else."""
     if not isinstance(value, Object):
         return otherwise
-    made = own(machine, value, "__next__", (), site)
+    made = call_special(machine, value, "__next__", (), site)
     if made is None:
-        made = own(machine, value, "__getitem__", (Unknown(("index", value.symbol, site)),), site)
+        made = call_special(machine, value, "__getitem__", (Unknown(("index", value.symbol, site)),), site)
     return otherwise if made is None else machine.choose(made)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from gpulint.analysis.domain.completion import NORMAL, STOPS, Halts
+from gpulint.analysis.domain.completion import ABRUPT, NORMAL, PathEnds
 from gpulint.analysis.domain.context import Loop, Object
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, Condition, Literal, Path, compatible
 from gpulint.analysis.domain.store import Outcome, in_turn
@@ -38,14 +38,14 @@ MAX_ROUND_DEPTH = 2
 behind is seen by the next."""
 
 
-def expression(machine: Machine, node: ir.ExpressionStatement) -> int:
+def exec_expression(machine: Machine, node: ir.ExpressionStatement) -> int:
     value = machine.evaluate(node.value)
     if isinstance(node.value, ir.Call):
         machine.library.dropped(machine.choose(value), machine.site(node.value))
     return NORMAL
 
 
-def assign(machine: Machine, node: ir.Assign) -> int:
+def exec_assign(machine: Machine, node: ir.Assign) -> int:
     if node.value is None:
         return NORMAL
     value = machine.choose(machine.evaluate(node.value))
@@ -55,13 +55,13 @@ def assign(machine: Machine, node: ir.Assign) -> int:
             sequences.rebound(machine, value, machine.site(node))
         if isinstance(first, ir.Name):
             before = machine.choose(machine.evaluate(node.value.left))
-            value = loop_counters.stepped(machine, first, before, value, machine.site(node))
+            value = loop_counters.variable_as_counter(machine, first, before, value, machine.site(node))
     for target in node.targets:
         assignment.assign(machine, target, value)
     return NORMAL
 
 
-def augmented(machine: Machine, node: ir.AugAssign) -> int:
+def exec_augmented(machine: Machine, node: ir.AugAssign) -> int:
     """`a += b`: lists grow in place, everything else is `a = a + b`."""
     before = machine.choose(machine.evaluate(node.target))
     value = machine.choose(machine.evaluate(node.value))
@@ -76,12 +76,14 @@ def augmented(machine: Machine, node: ir.AugAssign) -> int:
         node,
     )
     assignment.assign(
-        machine, node.target, loop_counters.stepped(machine, node.target, before, result, machine.site(node))
+        machine,
+        node.target,
+        loop_counters.variable_as_counter(machine, node.target, before, result, machine.site(node)),
     )
     return NORMAL
 
 
-def delete(machine: Machine, node: ir.Delete) -> int:
+def exec_delete(machine: Machine, node: ir.Delete) -> int:
     for target in node.targets:
         if isinstance(target, ir.Name):
             machine.state.delete(machine.frame.locals, target.id)
@@ -98,50 +100,50 @@ def delete(machine: Machine, node: ir.Delete) -> int:
     return NORMAL
 
 
-def return_(machine: Machine, node: ir.Return) -> int:
+def exec_return(machine: Machine, node: ir.Return) -> int:
     value = machine.choose(machine.evaluate(node.value)) if node.value is not None else NONE
     machine.library.returned(value, machine.site(node))
-    machine.leave(value)
-    return STOPS
+    machine.return_value(value)
+    return ABRUPT
 
 
-def raise_(machine: Machine, node: ir.Raise) -> int:
+def exec_raise(machine: Machine, node: ir.Raise) -> int:
     if node.value is not None:
         machine.evaluate(node.value)
-    return STOPS
+    return ABRUPT
 
 
-def assert_(machine: Machine, node: ir.Assert) -> int:
+def exec_assert(machine: Machine, node: ir.Assert) -> int:
     test = machine.evaluate(node.test)
     machine.library.value_read(machine.choose(test), "bool", node.test)
     yes, _ = machine.split(test)
     if yes is None:
-        return STOPS
-    machine.demand(machine.path, yes)
+        return ABRUPT
+    machine.require(machine.path, yes)
     machine.path |= yes
-    machine.assure(yes)
+    machine.assume(yes)
     return NORMAL
 
 
-def pass_(machine: Machine, node: ir.Pass) -> int:
+def exec_pass(machine: Machine, node: ir.Pass) -> int:
     return NORMAL
 
 
-def break_(machine: Machine, node: ir.Break) -> int:
+def exec_break(machine: Machine, node: ir.Break) -> int:
     if machine.loops:
         record = machine.loops[-1]
         record.breaks.append(Outcome(machine.path, machine.state.changes_since(record.mark)))
-    return STOPS
+    return ABRUPT
 
 
-def continue_(machine: Machine, node: ir.Continue) -> int:
+def exec_continue(machine: Machine, node: ir.Continue) -> int:
     if machine.loops:
         record = machine.loops[-1]
         record.continues.append(Outcome(machine.path, machine.state.changes_since(record.mark)))
-    return STOPS
+    return ABRUPT
 
 
-def declare(machine: Machine, node: ir.Declare) -> int:
+def exec_declare(machine: Machine, node: ir.Declare) -> int:
     frame = machine.frame
     for name in node.names:
         scope = frame.module.globals
@@ -151,7 +153,7 @@ def declare(machine: Machine, node: ir.Declare) -> int:
     return NORMAL
 
 
-def if_(machine: Machine, node: ir.If) -> int:
+def exec_if(machine: Machine, node: ir.If) -> int:
     test = machine.choose(machine.evaluate(node.test))
     machine.library.value_read(test, "bool", node.test)
     yes, no = machine.split(test)
@@ -179,7 +181,7 @@ def if_(machine: Machine, node: ir.If) -> int:
     )
     for block, other in ((node.body, no), (node.orelse, yes)):
         if _is_error(block):
-            machine.demand(base, other)
+            machine.require(base, other)
     if machine.diverged:
         machine.diverged = [(o, context._replace(guards=before.guards)) for o, context in machine.diverged]
     machine.context = machine.context._replace(guards=before.guards)
@@ -201,11 +203,11 @@ def _branch(machine: Machine, block: Sequence[ir.Statement], other: Path) -> int
     skipped = _skipped(machine)
     try:
         completion = machine.execute(block)
-    except Halts:
-        machine.assure(other)
+    except PathEnds:
+        machine.assume(other)
         raise
-    if completion == STOPS and _skipped(machine) == skipped:
-        machine.assure(other)
+    if completion == ABRUPT and _skipped(machine) == skipped:
+        machine.assume(other)
     return completion
 
 
@@ -264,9 +266,9 @@ def _changes(block: Sequence[ir.Statement], test: ir.Expr) -> bool:
     return any(ir.is_same_place(side, target) for side in (test.left, test.rest[0][1]) for target in targets)
 
 
-def for_(machine: Machine, node: ir.For) -> int:
+def exec_for(machine: Machine, node: ir.For) -> int:
     iterable = machine.choose(machine.evaluate(node.iterable))
-    iterable = special_methods.iterated(machine, iterable, machine.site(node.iterable))
+    iterable = special_methods.iter_of(machine, iterable, machine.site(node.iterable))
     elements, exact = iterate(machine, iterable, node.iterable)
     loop = Loop(machine.site(node), as_now(iterable), exact, tuple(name_lookup.bound_names(node.target)))
     machine.library.iterated(iterable, "loop", machine.site(node.iterable), loop.site)
@@ -277,7 +279,7 @@ def for_(machine: Machine, node: ir.For) -> int:
 
     def start(element: Value) -> bool:
         assignment.assign(
-            machine, node.target, special_methods.following(machine, iterable, machine.site(node.iterable), element)
+            machine, node.target, special_methods.next_of(machine, iterable, machine.site(node.iterable), element)
         )
         return True
 
@@ -303,7 +305,7 @@ def _of_turn(machine: Machine, element: Value, turn: int) -> Value:
     return made(element)
 
 
-def while_(machine: Machine, node: ir.While) -> int:
+def exec_while(machine: Machine, node: ir.While) -> int:
     loop = Loop(machine.site(node), None, False)
 
     def start() -> bool:
@@ -367,7 +369,7 @@ def _loop(machine: Machine, node: ir.For | ir.While, loop: Loop, rounds: list[Ca
             present = loop._replace(start=machine.path, turn=turn)
             machine.context = before._replace(loops=(*before.loops, present), guards=())
             completion = machine.execute(node.body)
-            machine.settle()
+            machine.join_diverged()
         finally:
             machine.loops.pop()
             machine.branches -= 1
@@ -397,7 +399,7 @@ def _loop(machine: Machine, node: ir.For | ir.While, loop: Loop, rounds: list[Ca
         machine.path = base
         machine.state.join(in_turn(ends, base), base)
         return NORMAL
-    return NORMAL if falls else STOPS
+    return NORMAL if falls else ABRUPT
 
 
 def _narrow(machine: Machine, test: ir.Expr) -> None:
@@ -420,11 +422,11 @@ def _is_after_error(path: Path) -> bool:
     return any(literal.holds and literal.condition.operator == "handler" for literal in path)
 
 
-def with_(machine: Machine, node: ir.With) -> int:
+def exec_with(machine: Machine, node: ir.With) -> int:
     return context_managers.enter_all(machine, node.items, node.body)
 
 
-def try_(machine: Machine, node: ir.Try) -> int:
+def exec_try(machine: Machine, node: ir.Try) -> int:
     """The body with its `else`, or one of the handlers from the state before the body. Where no handler lets the
     program go on, the body is run as if there was no `try`."""
     guarding = _guarding(machine, node)
@@ -479,7 +481,7 @@ def _exception_names(node: ir.Expr | None) -> list[str]:
     return [node.name if isinstance(node, ir.Attribute) else ""]
 
 
-def match(machine: Machine, node: ir.Match) -> int:
+def exec_match(machine: Machine, node: ir.Match) -> int:
     subject = machine.choose(machine.evaluate(node.subject))
     for start in range(0, len(node.cases), MAX_CASES):
         ended = _cases(machine, subject, node.cases[start : start + MAX_CASES], 0)
@@ -522,7 +524,7 @@ def _cases(machine: Machine, subject: Value, cases: tuple[ir.Case, ...], index: 
     return machine.fork(arms)
 
 
-def function(machine: Machine, node: ir.FunctionDef) -> int:
+def exec_function(machine: Machine, node: ir.FunctionDef) -> int:
     defined = Function(
         node,
         machine.frame.module,
@@ -536,7 +538,7 @@ def function(machine: Machine, node: ir.FunctionDef) -> int:
     return NORMAL
 
 
-def class_(machine: Machine, node: ir.ClassDef) -> int:
+def exec_class(machine: Machine, node: ir.ClassDef) -> int:
     defined = calls.define_class(machine, node)
     value: Value = defined
     for decorator in reversed(node.decorators):
@@ -547,25 +549,25 @@ def class_(machine: Machine, node: ir.ClassDef) -> int:
 
 
 EXECUTE: dict[type, Callable[[Any, Any], int]] = {
-    ir.ExpressionStatement: expression,
-    ir.Assign: assign,
-    ir.AugAssign: augmented,
-    ir.Delete: delete,
-    ir.Return: return_,
-    ir.Raise: raise_,
-    ir.Assert: assert_,
-    ir.Pass: pass_,
-    ir.Break: break_,
-    ir.Continue: continue_,
-    ir.Import: imports.import_,
-    ir.ImportFrom: imports.import_from,
-    ir.Declare: declare,
-    ir.If: if_,
-    ir.For: for_,
-    ir.While: while_,
-    ir.With: with_,
-    ir.Try: try_,
-    ir.Match: match,
-    ir.FunctionDef: function,
-    ir.ClassDef: class_,
+    ir.ExpressionStatement: exec_expression,
+    ir.Assign: exec_assign,
+    ir.AugAssign: exec_augmented,
+    ir.Delete: exec_delete,
+    ir.Return: exec_return,
+    ir.Raise: exec_raise,
+    ir.Assert: exec_assert,
+    ir.Pass: exec_pass,
+    ir.Break: exec_break,
+    ir.Continue: exec_continue,
+    ir.Import: imports.exec_import,
+    ir.ImportFrom: imports.exec_import_from,
+    ir.Declare: exec_declare,
+    ir.If: exec_if,
+    ir.For: exec_for,
+    ir.While: exec_while,
+    ir.With: exec_with,
+    ir.Try: exec_try,
+    ir.Match: exec_match,
+    ir.FunctionDef: exec_function,
+    ir.ClassDef: exec_class,
 }

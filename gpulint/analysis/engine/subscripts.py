@@ -41,7 +41,9 @@ def item(machine: Machine, container: Value, key: Value, node: ir.Node) -> Value
             return Constant(container.value[index])
     elif isinstance(container, UserClass) or (isinstance(container, External) and _is_class(container.name)):
         return container  # a subscripted generic class
-    elif (made := special_methods.own(machine, container, "__getitem__", (key,), machine.site(node))) is not None:
+    elif (
+        made := special_methods.call_special(machine, container, "__getitem__", (key,), machine.site(node))
+    ) is not None:
         return made
     return Unknown(("item", symbol_of(container), symbol_of(key)))
 

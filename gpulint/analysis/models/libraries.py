@@ -59,17 +59,17 @@ class Libraries(LibrarySemantics):
         return library_calls.call_name(self._machine, function, arguments, site)
 
     def call_method(self, receiver: Value, name: str, arguments: Arguments, site: Site) -> Value:
-        return library_methods.call(self._machine, receiver, name, arguments, site)
+        return library_methods.call_library_method(self._machine, receiver, name, arguments, site)
 
     def call_value(self, function: Value, arguments: Arguments, site: Site) -> Value:
         if isinstance(function, Traced):
-            return tf_function.call(self._machine, function, arguments, site)
+            return tf_function.call_traced(self._machine, function, arguments, site)
         if isinstance(function, Object):
             return object_calls.call_object(self._machine, function, arguments, site)
-        return unknown_calls.call(self._machine, function, arguments, site)
+        return unknown_calls.call_unknown(self._machine, function, arguments, site)
 
     def call_traced(self, function: Traced, arguments: Arguments, site: Site, receiver: Value | None = None) -> Value:
-        return tf_function.call(self._machine, function, arguments, site, receiver)
+        return tf_function.call_traced(self._machine, function, arguments, site, receiver)
 
     def instantiate(self, cls: UserClass, arguments: Arguments, site: Site) -> Value:
         return object_calls.instantiate(self._machine, cls, arguments, site)
@@ -127,10 +127,10 @@ class Libraries(LibrarySemantics):
         if isinstance(container, PerReplica):
             # What `run` gave is a dict of such values, and no longer that.
             return Unknown(("updated", symbol_of(container), symbol_of(value)))
-        escape.escaped(self._machine, value, "stored", site)
+        escape.escape(self._machine, value, "stored", site)
         if host_sync.is_array(container):
             tensors.read_at(self._machine, value, "numpy", site)
-        return host_sync.updated(container, value)
+        return host_sync.array_updated(container, value)
 
     def unpack(self, value: Value, index: int, site: Site) -> Value | None:
         if isinstance(value, Tensor):
@@ -174,20 +174,20 @@ class Libraries(LibrarySemantics):
         machine = self._machine
         if len(operands) == 1:
             if isinstance(operands[0], (Tensor, Variable, PerReplica)):
-                return tensors.operate(machine, f"operator.{sign}", operands, node)
+                return tensors.apply_operator(machine, f"operator.{sign}", operands, node)
             return None
         left, right = operands
         if sign in ("/", "//") and isinstance(left, Constant) and _is_replica_count(right):
             machine.emit(GlobalSizeUsed(machine.site(node), machine.where(), left))
         left, right = tensors.beside_number(left, right), tensors.beside_number(right, left)
         if tensors.is_computed(left, right):
-            return tensors.operate(machine, f"operator.{sign}", (left, right), node)
+            return tensors.apply_operator(machine, f"operator.{sign}", (left, right), node)
         return left if isinstance(left, Dataset) and sign == "+" else None
 
     def update_in_place(self, target: Value, sign: str, value: Value, node: ir.Node) -> bool:
         if not isinstance(target, Variable):
             return False
-        tensors.operate(self._machine, f"operator.{sign}", (target, value), node)
+        tensors.apply_operator(self._machine, f"operator.{sign}", (target, value), node)
         return True
 
     def compare(self, left: Value, sign: str, right: Value, node: ir.Node) -> Value | None:
@@ -200,7 +200,7 @@ class Libraries(LibrarySemantics):
         return None
 
     def as_array(self, value: Value) -> Value:
-        return host_sync.content(value)
+        return host_sync.as_array(value)
 
     def convert(self, kind: str, value: Value, site: Site) -> Value | None:
         number = tensors.as_number(value)
@@ -209,7 +209,7 @@ class Libraries(LibrarySemantics):
             return None
         if number.static:
             return Unknown((kind, symbol_of(number)))
-        return host_sync.fetched(site, kind) if not number.from_data else None
+        return host_sync.host_value(site, kind) if not number.from_data else None
 
     def total(self, first: Value, values: tuple[Value, ...], site: Site) -> Value | None:
         if not isinstance(first, Tensor):
@@ -252,17 +252,17 @@ class Libraries(LibrarySemantics):
     # ----------------------------------------------------------------------- observers
 
     def name_used(self, dotted: str, package: str, site: Site) -> None:
-        api_removals.read(self._machine, dotted, package, site)
+        api_removals.check_name(self._machine, dotted, package, site)
 
     def imported(self, dotted: str, site: Site) -> None:
-        api_removals.imported(self._machine, dotted, site)
+        api_removals.check_import(self._machine, dotted, site)
 
     def function_called(self, name: str, owner: str, arguments: Arguments, site: Site) -> None:
-        host_sync.passed(self._machine, name, arguments, site, owner)
+        host_sync.pass_host_values(self._machine, name, arguments, site, owner)
 
     def method_called(self, receiver: Value, method: Value, arguments: Arguments, site: Site) -> None:
         if isinstance(receiver, Model) and objects.is_first_call(receiver, method):
-            objects.called(self._machine, receiver, "call", arguments, site)
+            objects.model_used(self._machine, receiver, "call", arguments, site)
 
     def bound(self, value: Value) -> None:
         if isinstance(value, Tape):
@@ -274,27 +274,27 @@ class Libraries(LibrarySemantics):
             tensors.read_at(self._machine, value, how, site)
 
     def value_used(self, value: Value, site: Site) -> None:
-        host_sync.used(self._machine, value, site)
+        host_sync.use_host_value(self._machine, value, site)
 
     def loop_decided(self, guard: Path, site: Site) -> None:
-        host_sync.decided(self._machine, guard, site)
+        host_sync.decide_loop(self._machine, guard, site)
 
     def iterated(self, iterable: Value, how: str, site: Site, loop: Site | None) -> None:
-        tf_data.consumed(self._machine, iterable, how, site, loop)
+        tf_data.consume(self._machine, iterable, how, site, loop)
 
     def yielded(self, value: Value, site: Site) -> None:
         if (work := self._machine.library_state.generator) is not None:
             work.yielded(self._machine.context.loops)
-        escape.escaped(self._machine, value, "returned", site)
+        escape.escape(self._machine, value, "returned", site)
 
     def returned(self, value: Value, site: Site) -> None:
-        escape.returned(self._machine, value, site)
+        escape.escape_returned(self._machine, value, site)
 
     def escaped(self, value: Value, how: str, site: Site) -> None:
-        escape.escaped(self._machine, value, how, site)
+        escape.escape(self._machine, value, how, site)
 
     def attribute_set(self, receiver: Object, name: str, value: Value, site: Site) -> None:
-        escape.stored(self._machine, receiver, name, value, site)
+        escape.store_attribute(self._machine, receiver, name, value, site)
 
     def container_grown(self, container: Items | Mapping, value: Value, site: Site) -> None:
         retention.container_grown(self._machine, container, value, site)

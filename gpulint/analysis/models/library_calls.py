@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from gpulint.analysis.domain.completion import Halts
+from gpulint.analysis.domain.completion import PathEnds
 from gpulint.analysis.domain.context import DeviceScope, Object, Strategy, StrategyScope
 from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.symbolic import Symbol, symbol
@@ -64,18 +64,18 @@ Handler = Callable[[Machine, Arguments, Site], Value]
 
 def call_name(machine: Machine, function: External, arguments: Arguments, site: Site) -> Value:
     """Result of calling a library's function or class."""
-    api_removals.called(machine, function.name, function.package, site)
-    api_removals.passed(machine, function, arguments, site)
+    api_removals.check_call(machine, function.name, function.package, site)
+    api_removals.check_arguments(machine, function, arguments, site)
     if function.is_private:
         return _call_private(machine, function.name, arguments, site)
-    return call(machine, function.name, arguments, site)
+    return call_library(machine, function.name, arguments, site)
 
 
 def _call_private(machine: Machine, name: str, arguments: Arguments, site: Site) -> Value:
     """Call a name of TensorFlow's private copy of Keras 2: what it makes has what is gone elsewhere."""
     outer, machine.library_state.is_private = machine.library_state.is_private, True
     try:
-        made = call(machine, name, arguments, site)
+        made = call_library(machine, name, arguments, site)
     finally:
         machine.library_state.is_private = outer
     if isinstance(made, Object) and made.site == site:
@@ -83,11 +83,11 @@ def _call_private(machine: Machine, name: str, arguments: Arguments, site: Site)
     return made
 
 
-def call(machine: Machine, name: str, arguments: Arguments, site: Site) -> Value:
+def call_library(machine: Machine, name: str, arguments: Arguments, site: Site) -> Value:
     """What calling the library function or class `name` gives and does."""
-    stateful_ops.of_op(machine, name, arguments, site)
-    generator_sources.called(machine, name, site)
-    host_sync.awaited(machine, name, arguments, site)
+    stateful_ops.note_op(machine, name, arguments, site)
+    generator_sources.record_call(machine, name, site)
+    host_sync.await_person(machine, name, arguments, site)
     if name in CLEARS_SESSION and machine.plan.has_keras_3:
         machine.state.write(machine.library_state.policy, "global", Constant("float32"))  # measured on Keras 3.15
     if name in WATCHED:
@@ -95,7 +95,7 @@ def call(machine: Machine, name: str, arguments: Arguments, site: Site) -> Value
     if handler := SPECIAL.get(name):
         return handler(machine, arguments, site)
     if name.startswith("builtins."):
-        return builtins.call(machine, name[9:], arguments, site)
+        return builtins.call_builtin(machine, name[9:], arguments, site)
     if name in OBJECTS:
         return _object(machine, name, arguments, site)
     known = fact(name)
@@ -112,7 +112,7 @@ def call(machine: Machine, name: str, arguments: Arguments, site: Site) -> Value
 
 def _unknown(machine: Machine, name: str, arguments: Arguments, site: Site) -> Value:
     for value in arguments.all():
-        escape.escaped(machine, value, "passed", site)
+        escape.escape(machine, value, "passed", site)
     if name.startswith("numpy.") and name not in _OF_KINDS:
         for value in tensors.flattened(arguments.positional):
             tensors.read_at(machine, value, "numpy", site)
@@ -122,10 +122,10 @@ def _unknown(machine: Machine, name: str, arguments: Arguments, site: Site) -> V
             tensors.read_at(machine, value, "print", site)
     result = Unknown(("call", ("external", name), tuple(_symbol(value) for value in arguments.all())))
     if name in threads.THREADS or name in threads.PROCESSES:
-        threads.made(machine, name, arguments, site)
+        threads.run_target(machine, name, arguments, site)
     elif not name.startswith(_LOGS):
-        host_sync.passed(machine, name.rpartition(".")[2], arguments, site)
-        tuners.called(machine, name, arguments, site, result.symbol)
+        host_sync.pass_host_values(machine, name.rpartition(".")[2], arguments, site)
+        tuners.run_trials(machine, name, arguments, site, result.symbol)
     return result
 
 
@@ -150,9 +150,9 @@ def _object(machine: Machine, name: str, arguments: Arguments, site: Site) -> Va
     """An object of the library whose attributes and methods are followed."""
     known = fact(name)
     if known is not None:
-        device_runtime.called(machine, known, site)
+        device_runtime.may_initialise(machine, known, site)
     for value in arguments.all():
-        escape.escaped(machine, value, "stored", site)
+        escape.escape(machine, value, "stored", site)
     made = Instance(site, machine.where(), name)
     machine.state.write(made.attributes, ".arguments", Constant(arguments))
     if name == "tensorflow.train.Checkpoint":
@@ -175,10 +175,10 @@ def _strategy(machine: Machine, name: str, known: Fact, arguments: Arguments, si
             return current
         return Strategy(site, machine.where(), name, "default", None)
     state, since = device_runtime.state(machine)
-    device_runtime.called(machine, known, site)
+    device_runtime.may_initialise(machine, known, site)
     devices = arguments.of("devices", known.params) or arguments.of("device", known.params)
     for value in tensors.flattened([machine.choose(devices)] if devices is not None else []):
-        named(machine, value, name, site)
+        use_device_name(machine, value, name, site)
     named_for_work = devices or arguments.of("compute_devices", known.params)
     alone = known.detail in _OF_ONE_MACHINE and (
         device_runtime.logical_gpus(machine) == 1 if named_for_work is None else _is_one(machine, named_for_work)
@@ -198,10 +198,10 @@ def _model(machine: Machine, name: str, known: Fact, arguments: Arguments, site:
     inputs = [machine.choose(value) for value in tensors.flattened(machine.choose(v) for v in arguments.all())]
     has_shape = any(map(objects.has_shape, inputs))
     if any(objects.has_shape(value) and not isinstance(value, Model) for value in inputs):
-        device_runtime.initialised(machine, "yes", site)
+        device_runtime.initialise(machine, "yes", site)
     model = objects.make_model(machine, site, name)
     if has_shape or arguments.open:
-        objects.built(machine, model, is_known=has_shape)
+        objects.variables_built(machine, model, is_known=has_shape)
     dtype_policy.remember_parts(machine, model, name, arguments)
     wholes = {tensors.whole_of(symbol_of(one)) for one in leaves(arguments.get("inputs", 0) or NONE)}
     model.part_of = wholes.pop() if len(wholes) == 1 else None
@@ -209,11 +209,11 @@ def _model(machine: Machine, name: str, known: Fact, arguments: Arguments, site:
 
 
 def _model_factory(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
-    device_runtime.initialised(machine, "yes", site)
+    device_runtime.initialise(machine, "yes", site)
     if name.endswith(".clone_model") and isinstance(original := arguments.of("model", known.params), Model):
         machine.emit(events.WeightsUsed(site, machine.where(), original, "clone_model", arguments))
     model = objects.make_model(machine, site, name)
-    objects.built(machine, model)
+    objects.variables_built(machine, model)
     return model
 
 
@@ -229,7 +229,7 @@ def _layer(machine: Machine, name: str, known: Fact, arguments: Arguments, site:
         machine.state.write(layer.attributes, objects.SHAPED, Constant(True))
     rate = arguments.get("rate", 0)
     if not (isinstance(rate, Constant) and rate.value in (0, 0.0)):
-        device_runtime.called(machine, known, site)
+        device_runtime.may_initialise(machine, known, site)
     return layer
 
 
@@ -299,7 +299,7 @@ def _loss(machine: Machine, name: str, known: Fact, arguments: Arguments, site: 
 
 
 def _loss_function(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
-    device_runtime.called(machine, known, site)
+    device_runtime.may_initialise(machine, known, site)
     dtype_policy.in_loss(machine, arguments.all(), site)
     return tensors.loss_function(machine, name, arguments, site)
 
@@ -311,13 +311,13 @@ def _variable(machine: Machine, name: str, known: Fact, arguments: Arguments, si
 
 
 def _config(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
-    device_runtime.configured(machine, name, known, arguments, site)
-    device_runtime.called(machine, known, site)
+    device_runtime.configure(machine, name, known, arguments, site)
+    device_runtime.may_initialise(machine, known, site)
     return NONE
 
 
 def _query(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
-    device_runtime.called(machine, known, site)
+    device_runtime.may_initialise(machine, known, site)
     wanted = arguments.of("device_type", known.params or ("device_type",))
     kind = wanted.value if isinstance(wanted, Constant) and isinstance(wanted.value, str) else ""
     if known.detail in ("physical", "logical", "visible"):
@@ -326,18 +326,18 @@ def _query(machine: Machine, name: str, known: Fact, arguments: Arguments, site:
 
 
 def _other(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
-    device_runtime.called(machine, known, site)
+    device_runtime.may_initialise(machine, known, site)
     return _unknown(machine, name, arguments, site)
 
 
 def _op(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
     for value in arguments.all():
         if isinstance(value, (Function, Traced)):
-            control_flow_ops.called(machine, value, Arguments((), {}, True), site)
+            control_flow_ops.call_traced_arm(machine, value, Arguments((), {}, True), site)
     of_all = known.kind is Kind.REDUCTION and arguments.of("axis", known.params) in (None, NONE)
     if of_all or name.endswith(_TAKES_LOGITS):
         dtype_policy.in_loss(machine, arguments.all(), site)
-    result = tensors.op(machine, name, known, arguments, site)
+    result = tensors.call_op(machine, name, known, arguments, site)
     if name in _SPLITS and isinstance(result, Tensor):
         return _parts(result, arguments.of("num_or_size_splits", known.params), site)
     return result
@@ -381,7 +381,7 @@ BY_KIND: dict[Kind, Callable[[Any, str, Fact, Arguments, Site], Value]] = {
 # ------------------------------------------------------------------------------- by name
 
 
-def named(machine: Machine, value: Value, consumer: str, site: Site) -> tuple[DeviceName | None, bool]:
+def use_device_name(machine: Machine, value: Value, consumer: str, site: Site) -> tuple[DeviceName | None, bool]:
     """A value used as a device name: (the device, whether the program chooses it at run time)."""
 
     def tell(text: str, device: DeviceName | None) -> None:
@@ -410,7 +410,7 @@ def _device(machine: Machine, arguments: Arguments, site: Site) -> Value:
     several = isinstance(machine.choose(given), Join)
 
     def manager(option: Value) -> Value:
-        device, chosen = named(machine, option, "tensorflow.device", site)
+        device, chosen = use_device_name(machine, option, "tensorflow.device", site)
         chosen = chosen or several or (isinstance(option, Constant) and option.is_default)
         if isinstance(option, Constant) and option.value is None:
             device, chosen = None, False
@@ -431,7 +431,7 @@ def _device_spec(machine: Machine, arguments: Arguments, site: Site) -> Value:
 
 def _device_spec_from_string(machine: Machine, arguments: Arguments, site: Site) -> Value:
     spec = machine.choose(arguments.get("spec", 0) or NONE)
-    named(machine, spec, "tensorflow.DeviceSpec", site)
+    use_device_name(machine, spec, "tensorflow.DeviceSpec", site)
     return spec
 
 
@@ -453,7 +453,7 @@ def _partial(machine: Machine, arguments: Arguments, site: Site) -> Value:
 
 
 def _halt(machine: Machine, arguments: Arguments, site: Site) -> Value:
-    raise Halts
+    raise PathEnds
 
 
 def _run_main(machine: Machine, arguments: Arguments, site: Site) -> Value:
@@ -580,7 +580,7 @@ def _sliced(machine: Machine, arguments: Arguments, site: Site) -> Value:
     if iterable is None or not (data := data_in([iterable])):
         return _unknown(machine, "itertools.islice", arguments, site)
     _, element = elements(machine, iterable, site)
-    stop = builtins.call(machine, "range", Arguments(arguments.positional[1:3][-1:]), site)
+    stop = builtins.call_builtin(machine, "range", Arguments(arguments.positional[1:3][-1:]), site)
     return Items("list", None, element, ("islice", site), (*data, stop))
 
 

@@ -33,17 +33,17 @@ from gpulint.places import Site
 _UPDATES = frozenset({*events.MOVES, "assign", "scatter_update"})
 
 
-def call(machine: Machine, receiver: Value, name: str, arguments: Arguments, site: Site) -> Value:
+def call_library_method(machine: Machine, receiver: Value, name: str, arguments: Arguments, site: Site) -> Value:
     """`receiver.name(…)` where the method is the library's."""
     if isinstance(receiver, Super):
         receiver = receiver.receiver
         if name == "__init__":
             given = tensors.flattened(map(machine.choose, arguments.all()))
             if isinstance(receiver, Model) and (arguments.open or any(map(objects.has_shape, given))):
-                objects.built(machine, receiver, is_known=not arguments.open)
+                objects.variables_built(machine, receiver, is_known=not arguments.open)
             return NONE
     if isinstance(receiver, Strategy):
-        return distribution.method(machine, receiver, name, arguments, site)
+        return distribution.strategy_method(machine, receiver, name, arguments, site)
     if isinstance(receiver, Model):
         return keras_training.model_method(machine, receiver, name, arguments, site)
     if isinstance(receiver, Optimizer):
@@ -51,24 +51,24 @@ def call(machine: Machine, receiver: Value, name: str, arguments: Arguments, sit
     if isinstance(receiver, Tape):
         return keras_training.tape_method(machine, receiver, name, arguments, site)
     if isinstance(receiver, Dataset):
-        return tf_data.method(machine, receiver, name, arguments, site)
+        return tf_data.dataset_method(machine, receiver, name, arguments, site)
     if isinstance(receiver, (Tensor, PerReplica)):
-        return tensors.method(machine, receiver, name, site)
+        return tensors.tensor_method(machine, receiver, name, site)
     if isinstance(receiver, Variable):
         return _variable(machine, receiver, name, arguments, site)
     if isinstance(receiver, Metric):
         return _metric(machine, receiver, name, arguments, site)
     if isinstance(receiver, Instance):
-        stateful_ops.of_object(machine, receiver, name, site)
+        stateful_ops.note_method(machine, receiver, name, site)
         if threads.starts(receiver, name):
-            threads.started(machine, receiver, site)
+            threads.run_started(machine, receiver, site)
         if receiver.library:
             machine.emit(events.LibraryCalled(site, machine.where(), f"{receiver.library}.{name}", arguments, receiver))
         return Unknown(("call", ("attribute", receiver.symbol, name), site))
     if isinstance(receiver, Manager):
-        return context_managers.method(machine, receiver, name, arguments, site)
+        return context_managers.manager_method(machine, receiver, name, arguments, site)
     if isinstance(receiver, (Constant, Text, Items, Mapping, Namespace)):
-        return builtins.method(machine, receiver, name, arguments, site)
+        return builtins.builtin_method(machine, receiver, name, arguments, site)
     if isinstance(receiver, (Layer, Loss)) and name in ("__call__", "call"):
         return machine.call(receiver, arguments, site)
     if isinstance(receiver, Layer) and name in keras_training.WEIGHTS:
@@ -78,7 +78,7 @@ def call(machine: Machine, receiver: Value, name: str, arguments: Arguments, sit
     if isinstance(receiver, UserClass):
         return _of_class(machine, receiver, name, arguments, site)
     for value in arguments.all():
-        escape.escaped(machine, value, "passed", site)
+        escape.escape(machine, value, "passed", site)
     return Unknown(
         (
             "call",
@@ -93,11 +93,11 @@ def _variable(machine: Machine, receiver: Variable, name: str, arguments: Argume
         for value in arguments.all():
             tensors.read_at(machine, value, "assign", site)
         given = alternatives(arguments.positional[0], machine.path) if arguments.positional else []
-        objects.updated(machine, receiver, name, site, (value for _, value in given))
+        objects.state_updated(machine, receiver, name, site, (value for _, value in given))
         return receiver
     if name == "numpy":
         tensors.read_at(machine, receiver, name, site)
-        return host_sync.fetched(site, name)
+        return host_sync.host_value(site, name)
     if name in ("read_value", "value", "sparse_read"):
         content = tensors.derived(machine, site, ())
         if isinstance(content, Tensor):
@@ -110,7 +110,7 @@ def _metric(machine: Machine, receiver: Metric, name: str, arguments: Arguments,
     if name in ("update_state", "update_on_batch"):
         for value in arguments.all():
             tensors.read_at(machine, value, "metric", site)
-        objects.updated(machine, receiver, name, site)
+        objects.state_updated(machine, receiver, name, site)
         return NONE
     if name == "result":
         return Tensor(site)

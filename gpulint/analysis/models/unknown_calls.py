@@ -30,29 +30,29 @@ _OTHER_LEARNERS = frozenset(
 """Packages whose `fit` trains no Keras model."""
 
 
-def call(machine: Machine, function: Value, arguments: Arguments, site: Site) -> Value:
+def call_unknown(machine: Machine, function: Value, arguments: Arguments, site: Site) -> Value:
     """Result of calling a value of which nothing is known but its symbol."""
     for value in arguments.all():
-        escape.escaped(machine, value, "passed", site)
+        escape.escape(machine, value, "passed", site)
         if (given := function_of(value)) is not None:
             machine.emit(FunctionHandedOver(site, machine.where(), given))
     called = symbol_of(function)
     method = called.parts[-1] if called.parts[0] == "attribute" else ""
-    host_sync.passed(machine, method, arguments, site, _last_name(called.parts[1]) if method else "")
+    host_sync.pass_host_values(machine, method, arguments, site, _last_name(called.parts[1]) if method else "")
     if method == "add_argument":
-        command_line_options.added(machine, arguments)
+        command_line_options.add_option(machine, arguments)
     if method:
         api_removals.unknown_method(machine, called, method, site)
         api_removals.property_called(machine, called, site)
-        tuners.method_called(machine, symbol(called.parts[1]), method, arguments, site)
+        tuners.run_trials_of_method(machine, symbol(called.parts[1]), method, arguments, site)
         _logged(machine, symbol(called.parts[1]), method, arguments, site)
         if method in _OF_DISTRIBUTIONS and _is_made_by(symbol(called.parts[1]), "tensorflow_probability."):
             return Tensor(site)
         if method == "numpy" and isinstance(number := tensors.as_number(Unknown(called.parts[1])), Tensor):
-            return tensors.method(machine, number, method, site)
+            return tensors.tensor_method(machine, number, method, site)
         if method == "numpy" and tensors.is_weight(symbol(called.parts[1])):
-            host_sync.read(machine, Tensor(site), method, site)
-            return host_sync.fetched(site, method)
+            host_sync.read_tensor(machine, Tensor(site), method, site)
+            return host_sync.host_value(site, method)
         if method in keras_training.WEIGHTS and tensors.is_layer(symbol(called.parts[1])):
             layer = Layer(site, machine.where(), "tensorflow.keras.layers.Layer")
             keras_training.weights_used(machine, layer, method, arguments, site)
@@ -60,10 +60,10 @@ def call(machine: Machine, function: Value, arguments: Arguments, site: Site) ->
         _applied(machine, called, arguments, site)
     model = _compiled(machine, called, method, arguments, site)
     if model is not None:
-        return library_methods.call(machine, model, method, arguments, site)
+        return library_methods.call_library_method(machine, model, method, arguments, site)
     if method == "fit" and called.package not in _OTHER_LEARNERS:
         machine.emit(UnknownFitted(site, machine.where()))
-        tf_data.consumed(machine, machine.choose(arguments.get("x", 0) or NONE), "fit", site, None)
+        tf_data.consume(machine, machine.choose(arguments.get("x", 0) or NONE), "fit", site, None)
     return Unknown(("call", called, tuple(symbol_of(value) for value in arguments.all())))
 
 
@@ -91,7 +91,7 @@ def _is_made_by(owner: Symbol, name: str) -> bool:
 
 def _applied(machine: Machine, called: Symbol, arguments: Arguments, site: Site) -> None:
     """Something unknown applies gradients: an optimizer, if a tape of the program took them."""
-    if gradients.given(machine, arguments.get("grads_and_vars", 0)):
+    if gradients.gradients_given(machine, arguments.get("grads_and_vars", 0)):
         optimizer = machine.library_state.optimizers.setdefault(called, foreign_objects.optimizer(machine, site))
         keras_training.optimizer_method(machine, optimizer, "apply_gradients", arguments, site)
 

@@ -9,7 +9,7 @@ from gpulint.analysis.engine.machine import Machine
 _NUMBERS = {"builtins.int": "int", "builtins.float": "float"}
 
 
-def added(machine: Machine, arguments: Arguments) -> None:
+def add_option(machine: Machine, arguments: Arguments) -> None:
     """`parser.add_argument(…)`: remember the type of the option."""
     kind = arguments.keywords.get("type")
     given = [value.value for value in arguments.positional if isinstance(value, Constant)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
-from gpulint.analysis.domain.completion import Halts
+from gpulint.analysis.domain.completion import PathEnds
 from gpulint.analysis.domain.context import Context
 from gpulint.analysis.domain.values.base import Arguments, Unknown, Value
 from gpulint.analysis.domain.values.instances import Instance
@@ -17,7 +17,7 @@ THREADS = frozenset({"threading.Thread", "threading.Timer"})
 PROCESSES = frozenset({"multiprocessing.Process", "multiprocessing.process.Process", "multiprocessing.context.Process"})
 
 
-def made(machine: Machine, name: str, arguments: Arguments, site: Site) -> None:
+def run_target(machine: Machine, name: str, arguments: Arguments, site: Site) -> None:
     """A thread or a process is made of the function `target`, and so started with its `args` and `kwargs`."""
     function = arguments.get("target", 1)
     if function is None:
@@ -33,7 +33,7 @@ def starts(receiver: Instance, name: str) -> bool:
     )
 
 
-def started(machine: Machine, receiver: Instance, site: Site) -> None:
+def run_started(machine: Machine, receiver: Instance, site: Site) -> None:
     """Such an instance does what its `run` does."""
     if receiver.cls is not None and (body := receiver.cls.find("run")) is not None:
         is_process = not PROCESSES.isdisjoint(receiver.cls.libraries())
@@ -48,7 +48,7 @@ def _beside(machine: Machine, function: Value, call: Callable[[Value], Value], s
     mark = machine.state.mark()
     machine.context = Context()
     machine.state.write(machine.library_state.runtime, "state", Unknown(("runtime",)))
-    with suppress(Halts):
+    with suppress(PathEnds):
         machine.each(function, call, site)
     machine.context = context
     if is_process:

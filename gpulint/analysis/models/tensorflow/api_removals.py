@@ -42,7 +42,7 @@ def is_gone(machine: Machine, name: str, package: str) -> bool:
     return gone is not None and release(gone) <= machine.plan.release_of_target
 
 
-def read(machine: Machine, name: str, package: str, site: Site) -> bool:
+def check_name(machine: Machine, name: str, package: str, site: Site) -> bool:
     """A dotted name is read, of a package that was imported; whether it is gone since any release."""
     gone = since(name, package)
     if gone is None:
@@ -52,14 +52,14 @@ def read(machine: Machine, name: str, package: str, site: Site) -> bool:
     return True
 
 
-def called(machine: Machine, name: str, package: str, site: Site) -> None:
+def check_call(machine: Machine, name: str, package: str, site: Site) -> None:
     """A name is called: some that are left only raise."""
     gone = raises_since(name, package)
     if gone is not None:
         machine.emit(RemovedNameUsed(site, machine.where(), name, gone, None))
 
 
-def imported(machine: Machine, dotted: str, site: Site) -> None:
+def check_import(machine: Machine, dotted: str, site: Site) -> None:
     """A module or a name of one is imported: the outermost part of it that is gone counts."""
     public = public_name(dotted)
     if public is None:
@@ -68,7 +68,7 @@ def imported(machine: Machine, dotted: str, site: Site) -> None:
     for length in range(2, len(parts) + 1):
         if is_importable(".".join(parts[:length])):
             return
-        if read(machine, ".".join(parts[:length]), dotted.partition(".")[0], site):
+        if check_name(machine, ".".join(parts[:length]), dotted.partition(".")[0], site):
             return
 
 
@@ -84,7 +84,7 @@ def _may_be_private(machine: Machine, receiver: Value | None, owner: str) -> boo
     )
 
 
-def method(machine: Machine, receiver: Value, name: str, site: Site) -> None:
+def check_method(machine: Machine, receiver: Value, name: str, site: Site) -> None:
     """A method of a library object is read."""
     classes = [receiver.library] if isinstance(receiver, Object) else []
     if isinstance(receiver, Optimizer) and receiver.scales:
@@ -159,7 +159,7 @@ def arguments(machine: Machine, receiver: Object, function: str, given: Argument
             machine.emit(RemovedNameUsed(place, machine.where(), f"{function}({name})", gone, None, True))
 
 
-def passed(machine: Machine, function: External, given: Arguments, site: Site) -> None:
+def check_arguments(machine: Machine, function: External, given: Arguments, site: Site) -> None:
     """A function or class of the library is called: arguments by keyword that it does not take any more."""
     if is_of_keras_2(function.package) or function.name.startswith(LEGACY_OPTIMIZERS):
         return

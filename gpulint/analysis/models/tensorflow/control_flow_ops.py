@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from gpulint.analysis.domain.completion import Halts
+from gpulint.analysis.domain.completion import PathEnds
 from gpulint.analysis.domain.path_conditions import Condition, Literal, Path
 from gpulint.analysis.domain.symbolic import symbol
 from gpulint.analysis.domain.traversal import like, rebuilt
@@ -53,21 +53,23 @@ def while_loop(machine: Machine, arguments: Arguments, site: Site) -> Value:
     variables = machine.choose(arguments.get("loop_vars", 2) or NONE)
     held = _items(variables)
     given = Arguments(tuple(held), {}) if held else Arguments((), {}, True)
-    called(machine, arguments.get("cond", 0), given, site)
-    return called(machine, arguments.get("body", 1), given, site) or variables
+    call_traced_arm(machine, arguments.get("cond", 0), given, site)
+    return call_traced_arm(machine, arguments.get("body", 1), given, site) or variables
 
 
 def map_fn(machine: Machine, arguments: Arguments, site: Site) -> Value:
     """`tf.map_fn(fn, elems)`, `tf.vectorized_map(fn, elems)`: what is given for one element stands for all."""
     elements = arguments.get("elems", 1) or Unknown(("elements", site))
-    return called(machine, arguments.get("fn", 0), Arguments((elements,), {}), site) or Unknown(("mapped", site))
+    return call_traced_arm(machine, arguments.get("fn", 0), Arguments((elements,), {}), site) or Unknown(
+        ("mapped", site)
+    )
 
 
 def fold(machine: Machine, arguments: Arguments, site: Site) -> Value:
     """`tf.scan(fn, elems, initializer)`, `tf.foldl`, `tf.foldr`: one round."""
     elements = arguments.get("elems", 1) or Unknown(("elements", site))
     given = Arguments((arguments.get("initializer", 2) or elements, elements), {})
-    return called(machine, arguments.get("fn", 0), given, site) or Unknown(("folded", site))
+    return call_traced_arm(machine, arguments.get("fn", 0), given, site) or Unknown(("folded", site))
 
 
 def map_structure(machine: Machine, arguments: Arguments, site: Site) -> Value:
@@ -82,7 +84,7 @@ def map_structure(machine: Machine, arguments: Arguments, site: Site) -> Value:
     def changed(leaf: Value) -> Value:
         if type(leaf) not in given:
             others = tuple(Unknown(("leaf", site, number)) for number in range(len(structures) - 1))
-            result = called(machine, function, Arguments((leaf, *others), {}), site)
+            result = call_traced_arm(machine, function, Arguments((leaf, *others), {}), site)
             given[type(leaf)] = result or Unknown(("mapped", site))
         return given[type(leaf)]
 
@@ -126,13 +128,13 @@ def _one_of(machine: Machine, arms: Sequence[tuple[Path, Value | None]], site: S
     return machine.either(calls, ("branch", site)) if calls else Unknown(("branch", site))
 
 
-def called(machine: Machine, function: Value | None, given: Arguments, site: Site) -> Value | None:
+def call_traced_arm(machine: Machine, function: Value | None, given: Arguments, site: Site) -> Value | None:
     """What a function gives; None where it gives nothing that is known."""
     for value in given.all():
-        escape.escaped(machine, value, "passed", site)
+        escape.escape(machine, value, "passed", site)
     if function is None:
         return None
     try:
         return machine.call(function, given, site)
-    except Halts:
+    except PathEnds:
         return None

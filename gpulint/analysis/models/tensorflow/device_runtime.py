@@ -38,7 +38,7 @@ def _on_gpus(machine: Machine, value: Value) -> list[Value]:
     return [one for path, one in ways if not has_no_gpu(path)] or [one for _, one in ways]
 
 
-def initialised(machine: Machine, how: str, site: Site) -> None:
+def initialise(machine: Machine, how: str, site: Site) -> None:
     """A call initialises the runtime ("yes"), perhaps ("maybe"), or asks the driver ("driver")."""
     if how == "no":
         return
@@ -53,16 +53,16 @@ def initialised(machine: Machine, how: str, site: Site) -> None:
     machine.emit(RuntimeInitialised(site, machine.where(), how))
 
 
-def called(machine: Machine, fact: Fact, site: Site) -> None:
+def may_initialise(machine: Machine, fact: Fact, site: Site) -> None:
     """What calling a known name does to the runtime."""
     if fact.initialises is not Initialises.NO:
-        initialised(machine, fact.initialises.value, site)
+        initialise(machine, fact.initialises.value, site)
 
 
 _OPPOSITE = {"memory_growth": "logical_devices", "logical_devices": "memory_growth"}
 
 
-def configured(machine: Machine, name: str, fact: Fact, arguments: Arguments, site: Site) -> None:
+def configure(machine: Machine, name: str, fact: Fact, arguments: Arguments, site: Site) -> None:
     """A configuration call; remembers what it sets."""
     what = fact.detail
     device = arguments.of(fact.params[0], fact.params) if fact.params else None

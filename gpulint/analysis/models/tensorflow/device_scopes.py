@@ -30,7 +30,7 @@ def has_no_effect_on(machine: Machine, body: Sequence[ir.Statement], manager: Va
     it is called. The device is initialised all the same."""
     if not isinstance(manager, DeviceManager) or not all(isinstance(one, ir.FunctionDef) for one in body):
         return False
-    device_runtime.initialised(machine, "yes", site)
+    device_runtime.initialise(machine, "yes", site)
     return True
 
 
@@ -43,7 +43,7 @@ def enter(machine: Machine, manager: Manager, site: Site) -> Value:
     """Enter a manager; what `as` binds."""
     context = machine.context
     if isinstance(manager, DeviceManager):
-        device_runtime.initialised(machine, "yes", site)
+        device_runtime.initialise(machine, "yes", site)
         machine.context = context._replace(devices=(*context.devices, manager.scope))
         machine.emit(DeviceEntered(manager.site, machine.where(), manager.named, manager.scope))
     elif isinstance(manager, ScopeManager):

@@ -29,7 +29,7 @@ _FROM_FUNCTION = frozenset(
 )
 
 
-def method(machine: Machine, strategy: Strategy, name: str, arguments: Arguments, site: Site) -> Value:
+def strategy_method(machine: Machine, strategy: Strategy, name: str, arguments: Arguments, site: Site) -> Value:
     """`strategy.name(…)`."""
     if name == "scope":
         machine.emit(events.ScopeMade(site, machine.where(), strategy))
@@ -117,7 +117,7 @@ def _distribute(machine: Machine, strategy: Strategy, name: str, arguments: Argu
         made = machine.call(given, Arguments((Unknown(("input context", site)),)), site)
         return machine.each(made, lambda one: _of_function(machine, strategy, name, one, site), site)
     if name == "experimental_distribute_values_from_function":
-        escape.escaped(machine, given, "passed", site)
+        escape.escape(machine, given, "passed", site)
         return PerReplica(site, strategy, Tensor(site))
     return machine.each(given, lambda one: _distributed(machine, strategy, name, one, site), site)
 

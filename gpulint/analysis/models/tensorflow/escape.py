@@ -13,7 +13,7 @@ from gpulint.analysis.domain.values.instances import Instance
 from gpulint.analysis.domain.values.objects import Model, Optimizer, ScopeManager, Tape, Variable
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.tensorflow.device_scopes import ENTERED
-from gpulint.analysis.models.tensorflow.objects import built
+from gpulint.analysis.models.tensorflow.objects import variables_built
 from gpulint.analysis.plan import events
 from gpulint.places import Site
 
@@ -21,7 +21,7 @@ MAX_ESCAPE_DEPTH = 3
 """Containers inside containers that are searched for strategies."""
 
 
-def escaped(machine: Machine, value: Any, how: str, site: Site) -> None:
+def escape(machine: Machine, value: Any, how: str, site: Site) -> None:
     """A value goes where gpulint does not follow: strategies and scopes in it count as used, others have the tapes, and
     may call the models that they are given."""
     for one in _within(value):
@@ -32,7 +32,7 @@ def escaped(machine: Machine, value: Any, how: str, site: Site) -> None:
         elif isinstance(one, Variable) and how == "passed":
             one.is_handed_out = True
         elif isinstance(one, Model) and how == "passed":
-            built(machine, one, is_known=False)
+            variables_built(machine, one, is_known=False)
         elif isinstance(one, ScopeManager):
             machine.emit(events.ScopeEntered(site, machine.where(), one.strategy, one.site, True))
             machine.state.write(one.state, ENTERED, True)
@@ -67,19 +67,19 @@ def _parts(value: Value) -> tuple[Any, ...]:
     return (value.receiver,) if isinstance(value, Bound) else ()
 
 
-def returned(machine: Machine, value: Value, site: Site) -> None:
+def escape_returned(machine: Machine, value: Value, site: Site) -> None:
     """A function returns a value. From an entry point that nobody calls it goes to unknown callers."""
     entry = machine.frame.caller.parent
     if entry is not None and entry.site is None and not entry.known:
-        escaped(machine, value, "returned", site)
+        escape(machine, value, "returned", site)
 
 
-def stored(machine: Machine, receiver: Object, name: str, value: Value, site: Site) -> None:
+def store_attribute(machine: Machine, receiver: Object, name: str, value: Value, site: Site) -> None:
     """An attribute is set. Of an object of the program it can be read elsewhere by anyone."""
     if isinstance(receiver, Model) and name == "optimizer" and isinstance(value, Optimizer):
         machine.state.write(receiver.attributes, ".optimizer", value)
     if isinstance(receiver, Model) and isinstance(value, Variable):
-        built(machine, receiver)
+        variables_built(machine, receiver)
     if isinstance(receiver, Model) and name == "run_eagerly":
         machine.emit(events.EagerModeSet(site, machine.where(), receiver, machine.choose(value)))
-    escaped(machine, value, "stored", site)
+    escape(machine, value, "stored", site)

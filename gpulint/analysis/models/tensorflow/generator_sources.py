@@ -29,7 +29,7 @@ _READS = ("tensorflow.io.decode_", "tensorflow.io.read_file")
 """Beginnings of the names of operations that read a file or decode one: a generator makes them one at a time."""
 
 
-def called(machine: Machine, name: str, site: Site) -> None:
+def record_call(machine: Machine, name: str, site: Site) -> None:
     """Record a call of a library function by the generator that is being run, if there is one."""
     work = machine.library_state.generator
     if work is None:
@@ -58,14 +58,14 @@ def _type_of(name: Symbol) -> str:
     return next((word for word in sorted(name.words) if word == "tensorflow.string" or "float" in word), "")
 
 
-def seen(machine: Machine, arguments: Arguments, site: Site) -> GeneratorWork:
+def run_generator(machine: Machine, arguments: Arguments, site: Site) -> GeneratorWork:
     """What the generator that `from_generator` is given does; nothing where it is not known."""
     function = machine.choose(arguments.get("generator", 0) or NONE)
     if not isinstance(function, (Function, Partial, Bound, Object)):
         return GeneratorWork()
     before = machine.library_state.generator
     machine.library_state.generator = work = GeneratorWork()
-    with machine.aside(MAX_STEPS):
+    with machine.speculate(MAX_STEPS):
         machine.context = machine.context._replace(devices=(), scopes=(), replica=None, traced=None, loops=())
         machine.call(function, Arguments(open=True), site)
     machine.library_state.generator = before

@@ -52,7 +52,7 @@ _KEEPS = frozenset(
 """Ops that leave a sum of gradients one."""
 
 
-def taken(machine: Machine, loss: Value, sources: Value | None, site: Site, tape: Tape | None = None) -> Value:
+def take(machine: Machine, loss: Value, sources: Value | None, site: Site, tape: Tape | None = None) -> Value:
     """`tape.gradient(loss, sources)`."""
     for one in leaves_on(EVERYWHERE, loss):
         if isinstance(one, Tensor) and not one.from_data:
@@ -163,7 +163,7 @@ def within(value: Value | None) -> tuple[Tensor, ...]:
     return tuple(one for one in leaves_on(EVERYWHERE, value) if isinstance(one, Tensor) and one.gradient is not None)
 
 
-def given(machine: Machine, value: Value | None) -> tuple[Tensor, ...]:
+def gradients_given(machine: Machine, value: Value | None) -> tuple[Tensor, ...]:
     """The gradient tensors that `apply_gradients` is given, those too that the host made again."""
     found = within(value)
     if not found and (gradient := host_sync.gradient_in(machine, leaves_on(machine.path, value or NONE))) is not None:

@@ -54,7 +54,7 @@ _OF_EAGER_CODE = frozenset({"float", "int", "numpy"})
 """Reads that raise where a function is traced: one that does them is not, whatever its decorator is."""
 
 
-def read(machine: Machine, tensor: Tensor, how: str, site: Site) -> None:
+def read_tensor(machine: Machine, tensor: Tensor, how: str, site: Site) -> None:
     """The program looks at the content of a tensor."""
     context = machine.context
     if how not in READS or tensor.from_data or tensor.shape_of or tensor.on_host:
@@ -90,7 +90,7 @@ _NUMBERS = frozenset({"float", "int", "len", "index", "counter"})
 """Heads of the symbols of numbers that Python has."""
 
 
-def fetched(site: Site, how: str) -> Value:
+def host_value(site: Site, how: str) -> Value:
     """What was read from a tensor at `site`: a Python number or a NumPy array."""
     return Unknown((HOST_READ, site, how))
 
@@ -121,14 +121,14 @@ def _sides(value: Value, path: Path) -> Iterator[Symbol]:
             yield from (side for side in sides if isinstance(side, Symbol))
 
 
-def content(value: Value) -> Value:
+def as_array(value: Value) -> Value:
     """What a comparison gives where the program asks it for what only an array has: no bool, but an array of them."""
     if type(value) is Join and all(isinstance(known(option), bool) for _, option in value.alternatives):
         return Unknown(_content(value)) if _options_read(value) else value
     return value
 
 
-def passed(machine: Machine, name: str, arguments: Arguments, site: Site, owner: str = "") -> None:
+def pass_host_values(machine: Machine, name: str, arguments: Arguments, site: Site, owner: str = "") -> None:
     """Host values go to a function or method of that name; `owner` is what its class or its object is called. What a
     `tf.function` is given, the device has again."""
     if not machine.context.loops or machine.context.traced is not None:
@@ -139,7 +139,7 @@ def passed(machine: Machine, name: str, arguments: Arguments, site: Site, owner:
         machine.emit(events.HostValueUsed(site, machine.where(), tuple(found), name))
 
 
-def used(machine: Machine, value: Value, site: Site) -> None:
+def use_host_value(machine: Machine, value: Value, site: Site) -> None:
     """A value decides what the host does next (an index)."""
     if not machine.context.loops or machine.context.traced is not None or type(value) not in (Unknown, Join):
         return
@@ -148,7 +148,7 @@ def used(machine: Machine, value: Value, site: Site) -> None:
         machine.emit(events.HostValueUsed(site, machine.where(), found, ""))
 
 
-def awaited(machine: Machine, name: str, arguments: Arguments, site: Site) -> None:
+def await_person(machine: Machine, name: str, arguments: Arguments, site: Site) -> None:
     """A function of that dotted name is called, which may wait for a person."""
     if not machine.context.loops or name not in _AWAITS:
         return
@@ -167,7 +167,7 @@ _AWAITS = {
 """Functions that wait for a person, and their first argument: with a `delay` of milliseconds they do not wait long."""
 
 
-def decided(machine: Machine, guard: Path, site: Site) -> None:
+def decide_loop(machine: Machine, guard: Path, site: Site) -> None:
     """What a condition is about decides whether a loop goes on."""
     for literal in guard:
         sides = (literal.condition.subject, literal.condition.operand)
@@ -210,7 +210,7 @@ def is_array(value: Value) -> bool:
     return name.parts[0] == "external" and str(name.parts[1]).startswith("numpy.")
 
 
-def updated(container: Value, value: Value) -> Value | None:
+def array_updated(container: Value, value: Value) -> Value | None:
     """A host array in which something that was read from a tensor was put; None if that says nothing new of it."""
     if type(container) is not Unknown:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from gpulint.analysis.domain.completion import Halts
+from gpulint.analysis.domain.completion import PathEnds
 from gpulint.analysis.domain.context import Loop
 from gpulint.analysis.domain.traversal import leaves_on
 from gpulint.analysis.domain.values.base import NONE, Arguments, Value
@@ -23,7 +23,7 @@ _OF_BATCHES = ("on_train_batch_begin", "on_batch_begin", "on_train_batch_end", "
 _IN_ORDER = ("on_train_begin", "on_epoch_begin", *_OF_BATCHES, "on_epoch_end", "on_train_end")
 
 
-def fitted(machine: Machine, model: Model, arguments: Arguments, site: Site) -> None:
+def call_callbacks(machine: Machine, model: Model, arguments: Arguments, site: Site) -> None:
     """A model is fitted: its callbacks are called."""
     for callback in leaves_on(machine.path, machine.choose(arguments.get("callbacks") or NONE)):
         if isinstance(callback, Instance) and callback.cls is not None and _is_callback(callback.cls):
@@ -36,11 +36,11 @@ def fitted(machine: Machine, model: Model, arguments: Arguments, site: Site) -> 
 
 def _call(machine: Machine, callback: Instance, cls: UserClass, method: Function, site: Site) -> None:
     with machine.within(machine.context._replace(loops=())):
-        begins(machine, cls, method)
+        enter_batch_method(machine, cls, method)
         machine.call_method(callback, method, Arguments((), {}, True), site)
 
 
-def begins(machine: Machine, cls: UserClass, method: Function) -> None:
+def enter_batch_method(machine: Machine, cls: UserClass, method: Function) -> None:
     """A method of a class is about to be run that may be one that Keras calls for every batch, as in a loop."""
     if method.name in _OF_BATCHES and _is_callback(cls):
         site = Site(method.module.path, method.definition.number)
@@ -49,7 +49,7 @@ def begins(machine: Machine, cls: UserClass, method: Function) -> None:
         machine.emit(LoopEntered(site, machine.where(), loop))
 
 
-def prepared(machine: Machine, callback: Value, method: Function, site: Site) -> None:
+def call_beginnings(machine: Machine, callback: Value, method: Function, site: Site) -> None:
     """What Keras calls before the first batch was called on a callback that nobody gives to `fit` here."""
     if not isinstance(callback, Instance) or callback.cls is None:
         return
@@ -58,7 +58,7 @@ def prepared(machine: Machine, callback: Value, method: Function, site: Site) ->
         for name in ("on_train_begin", "on_epoch_begin"):
             found = cls.find(name)
             if found is not None and isinstance(found[0], Function):
-                with suppress(Halts):
+                with suppress(PathEnds):
                     _call(machine, callback, cls, found[0], site)
 
 

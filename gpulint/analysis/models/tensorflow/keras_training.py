@@ -67,10 +67,10 @@ def model_method(machine: Machine, model: Model, name: str, arguments: Arguments
     if name in _FITS:
         return _fit(machine, model, arguments, site)
     if name in _USES:
-        device_runtime.initialised(machine, "yes", site)
-        objects.called(machine, model, _USES[name], arguments, site)
+        device_runtime.initialise(machine, "yes", site)
+        objects.model_used(machine, model, _USES[name], arguments, site)
         if name in ("predict", "evaluate"):
-            tf_data.consumed(machine, machine.choose(arguments.get("x", 0) or NONE), "evaluate", site, None)
+            tf_data.consume(machine, machine.choose(arguments.get("x", 0) or NONE), "evaluate", site, None)
         return tensors.derived(machine, site, arguments.all()) if _USES[name] == "call" else Unknown(("used", site))
     if name in _LOSSES:
         predicted = arguments.of("y_pred", _LOSSES[name])
@@ -82,24 +82,24 @@ def model_method(machine: Machine, model: Model, name: str, arguments: Arguments
         layer = machine.choose(arguments.positional[0])
         dtype_policy.added(machine, model, layer)
         if objects.has_shape(layer):
-            objects.built(machine, model)
+            objects.variables_built(machine, model)
     elif name == "add_weight":
-        objects.built(machine, model)
+        objects.variables_built(machine, model)
     elif name == "build":
-        objects.built(machine, model, is_known=model.cls is None)
+        objects.variables_built(machine, model, is_known=model.cls is None)
     elif name == "get_layer":
         layer = Layer(model.site, model.where, "tensorflow.keras.layers.Layer")
         layer.is_private = model.is_private
         layer.attributes[objects.OF_MODEL] = model
         return layer
     for value in arguments.all():
-        escape.escaped(machine, value, "passed", site)
+        escape.escape(machine, value, "passed", site)
     return Unknown(("call", ("attribute", model.symbol, name), site))
 
 
 def _compile(machine: Machine, model: Model, arguments: Arguments, site: Site) -> Value:
     machine.emit(events.ModelCompiled(site, machine.where(), model, arguments))
-    device_runtime.initialised(machine, "yes", site)
+    device_runtime.initialise(machine, "yes", site)
     optimizer = arguments.of("optimizer", method_params(Kind.MODEL, "compile") or ("optimizer",))
     machine.state.write(model.attributes, ".compiled", Constant(site))
     loss = arguments.of("loss", method_params(Kind.MODEL, "compile"))
@@ -112,14 +112,14 @@ def _compile(machine: Machine, model: Model, arguments: Arguments, site: Site) -
 
 
 def _fit(machine: Machine, model: Model, arguments: Arguments, site: Site) -> Value:
-    device_runtime.initialised(machine, "yes", site)
+    device_runtime.initialise(machine, "yes", site)
     data = machine.choose(arguments.of("x", _FIT_PARAMS) or arguments.get("generator") or NONE)
     size = arguments.of("batch_size", _FIT_PARAMS)
-    keras_callbacks.fitted(machine, model, arguments, site)
+    keras_callbacks.call_callbacks(machine, model, arguments, site)
     machine.emit(events.ModelFitted(site, machine.where(), model, data, size, arguments))
-    tf_data.consumed(machine, data, "fit", site, None)
+    tf_data.consume(machine, data, "fit", site, None)
     if (validation := arguments.get("validation_data")) is not None:
-        tf_data.consumed(machine, machine.choose(validation), "evaluate", site, None)
+        tf_data.consume(machine, machine.choose(validation), "evaluate", site, None)
     if model.cls is None:
         dtype_policy.fitted(machine, model, site)
     if model.cls is not None and (step := model.cls.find("train_step") or model.cls.find("call")) is not None:
@@ -146,7 +146,7 @@ def optimizer_method(machine: Machine, optimizer: Optimizer, name: str, argument
         skipped = arguments.get("experimental_aggregate_gradients") or arguments.get("skip_gradients_aggregation")
         aggregated = skipped is None
         given = arguments.get("grads_and_vars", 0) or arguments.get("grads", 0)
-        found, sums = gradients.given(machine, given), gradients.accumulators_in(given)
+        found, sums = gradients.gradients_given(machine, given), gradients.accumulators_in(given)
         if found and not gradients.within(given):
             made_of = tuple(leaves_on(machine.path, given or NONE))
             machine.emit(
@@ -173,7 +173,7 @@ def _minimize(machine: Machine, optimizer: Optimizer, arguments: Arguments, site
     loss = machine.choose(arguments.get("loss", 0) or NONE)
     if isinstance(loss, (Function, Traced, Bound)):
         loss = machine.choose(machine.call(loss, Arguments(), site))
-    gradient = gradients.taken(machine, loss, arguments.get("var_list", 1), site)
+    gradient = gradients.take(machine, loss, arguments.get("var_list", 1), site)
     machine.emit(events.GradientsApplied(site, machine.where(), optimizer, gradients.within(gradient), False))
     return NONE
 
@@ -183,12 +183,12 @@ def tape_method(machine: Machine, tape: Tape, name: str, arguments: Arguments, s
     if name in gradients.METHODS:
         loss = machine.choose(arguments.get("target", 0) or NONE)
         if name == "gradient" and (given := arguments.get("output_gradients", 2)) is not None:
-            tensors.op(machine, "tensorflow.convert_to_tensor", Fact(Kind.OP), Arguments((given,), {}), site)
+            tensors.call_op(machine, "tensorflow.convert_to_tensor", Fact(Kind.OP), Arguments((given,), {}), site)
         if known(arguments.get("experimental_use_pfor")) is False:  # takes one gradient after the other (run on 2.21)
             tape.is_persistent = False
         if machine.frame.caller != tape.where.caller:  # a function that has the tape may be called again
             tape.is_persistent = False
-        return gradients.taken(machine, loss, arguments.get("sources", 1), site, tape)
+        return gradients.take(machine, loss, arguments.get("sources", 1), site, tape)
     if name in ("watch", "reset", "stop_recording"):
         return NONE
     return Unknown(("call", ("attribute", tape.symbol, name), site))

@@ -13,7 +13,7 @@ from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.python import dataclass_fields
 from gpulint.analysis.models.tensorflow import device_runtime, dtype_policy, objects, stateful_ops, tensors
-from gpulint.analysis.models.tensorflow.escape import escaped
+from gpulint.analysis.models.tensorflow.escape import escape
 from gpulint.knowledge import fact
 from gpulint.knowledge.facts import Kind
 from gpulint.places import Site
@@ -29,7 +29,7 @@ def instantiate(machine: Machine, cls: UserClass, arguments: Arguments, site: Si
         dataclass_fields.fill(machine, cls, made, arguments, site)
         if not isinstance(made, Instance) or libraries or cls.is_open:
             for value in arguments.all():
-                escaped(machine, value, "passed", site)
+                escape(machine, value, "passed", site)
     return made
 
 
@@ -60,10 +60,10 @@ FUNCTION = ".function"
 def call_object(machine: Machine, receiver: Object, arguments: Arguments, site: Site) -> Value:
     """`receiver(…)`."""
     if isinstance(receiver, Model):
-        device_runtime.initialised(machine, "yes", site)
-        objects.called(machine, receiver, "call", arguments, site)
+        device_runtime.initialise(machine, "yes", site)
+        objects.model_used(machine, receiver, "call", arguments, site)
     if isinstance(receiver, (Model, Layer)) and known(arguments.get("training")) is not False:
-        stateful_ops.of_layer(machine, receiver, site)
+        stateful_ops.note_layer(machine, receiver, site)
     if receiver.cls is not None:
         name = "call" if isinstance(receiver, (Model, Layer, Loss)) else "__call__"
         if found := receiver.cls.find(name):
@@ -77,7 +77,7 @@ def call_object(machine: Machine, receiver: Object, arguments: Arguments, site: 
         machine.call(machine.choose(receiver.attributes[FUNCTION]), Arguments(arguments.positional, open=True), site)
     if isinstance(receiver, (Model, Layer)):
         if any(isinstance(value, Tensor) for value in tensors.flattened(arguments.all())):
-            device_runtime.initialised(machine, "yes", site)
+            device_runtime.initialise(machine, "yes", site)
         inputs = tensors.flattened(arguments.all())
         heads = dtype_policy.heads(machine, receiver) if isinstance(receiver, Model) else ()
         if len(heads) > 1:
@@ -97,14 +97,14 @@ def call_object(machine: Machine, receiver: Object, arguments: Arguments, site: 
         return given
     if isinstance(receiver, Loss):
         dtype_policy.in_loss(machine, arguments.all(), site)
-        return tensors.loss(machine, receiver, arguments, site)
+        return tensors.call_loss(machine, receiver, arguments, site)
     if isinstance(receiver, Metric):
         for value in arguments.all():
             tensors.read_at(machine, value, "metric", site)
-        objects.updated(machine, receiver, "__call__", site)
+        objects.state_updated(machine, receiver, "__call__", site)
         return Tensor(site)
     for value in arguments.all():
-        escaped(machine, value, "passed", site)
+        escape(machine, value, "passed", site)
     return Unknown(("call", receiver.symbol, tuple(symbol_of(value) for value in arguments.all())))
 
 

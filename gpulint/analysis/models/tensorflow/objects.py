@@ -82,7 +82,7 @@ BUILT = ".built"
 """Attribute of a model: whether its variables were made with no strategy in force. It has none before any are made."""
 
 
-def built(machine: Machine, model: Model, is_known: bool = True) -> None:
+def variables_built(machine: Machine, model: Model, is_known: bool = True) -> None:
     """The variables of a model are made, unless they have been; `is_known`: certainly."""
     if BUILT not in model.attributes:
         outside = Constant(machine.context.is_outside) if is_known else Unknown(("built", model.symbol))
@@ -105,13 +105,13 @@ def is_first_call(model: Model, method: Value) -> bool:
     return BUILT not in model.attributes and isinstance(method, Function) and method.name == "call"
 
 
-def called(machine: Machine, model: Model, how: str, arguments: Arguments, site: Site) -> None:
+def model_used(machine: Machine, model: Model, how: str, arguments: Arguments, site: Site) -> None:
     """A model is used (`events.ModelCalled`). Its first call makes its variables."""
     before = model.attributes.get(BUILT)
     has = "no" if before is None else "outside" if known(before) is True else ""
     machine.emit(events.ModelCalled(site, machine.where(), model, how, arguments, has))
     if how != "variables":
-        built(machine, model)
+        variables_built(machine, model)
 
 
 def make_optimizer(
@@ -120,21 +120,21 @@ def make_optimizer(
     """An optimizer; one that `is_refused` what it is given has made no variable when it raises."""
     has_variables = machine.plan.release_of_target >= FIRST_WITH_VARIABLES and not library.startswith(LEGACY_OPTIMIZERS)
     if has_variables and not is_refused:
-        device_runtime.initialised(machine, "yes", site)
+        device_runtime.initialise(machine, "yes", site)
     return _announced(machine, Optimizer(site, machine.where(), library, cls), events.OptimizerBuilt)
 
 
 def make_metric(machine: Machine, site: Site, library: str, cls: UserClass | None = None) -> Metric:
     known = fact(library)
     if cls is not None or known is None:
-        device_runtime.initialised(machine, "yes", site)
+        device_runtime.initialise(machine, "yes", site)
     else:
-        device_runtime.called(machine, known, site)
+        device_runtime.may_initialise(machine, known, site)
     return _announced(machine, Metric(site, machine.where(), library, cls), events.MetricBuilt)
 
 
 def make_variable(machine: Machine, site: Site, dtype: str | None) -> Variable:
-    device_runtime.initialised(machine, "yes", site)
+    device_runtime.initialise(machine, "yes", site)
     return _announced(machine, Variable(site, machine.where(), dtype), events.VariableBuilt)
 
 
@@ -148,7 +148,9 @@ def _announced(machine: Machine, made: M, event: Callable[[Site, Where, M], even
     return made
 
 
-def updated(machine: Machine, target: Variable | Metric, method: str, site: Site, given: Iterable[Value] = ()) -> None:
+def state_updated(
+    machine: Machine, target: Variable | Metric, method: str, site: Site, given: Iterable[Value] = ()
+) -> None:
     """A variable or metric changes; a variable is given one of those."""
     given = tuple(given)
     gradient = next((one for one in given if isinstance(one, Tensor) and one.gradient is not None), None)
@@ -172,7 +174,7 @@ def library_attribute(machine: Machine, receiver: Object, name: str, node: ir.No
         return Unknown(("replicas", receiver.symbol))
     for kind, names in _PROPERTIES.items():
         if isinstance(receiver, kind):
-            api_removals.method(machine, receiver, name, machine.site(node))
+            api_removals.check_method(machine, receiver, name, machine.site(node))
             if name not in names:
                 return Bound(receiver, name)
             api_removals.property_read(machine, receiver, name, Unknown(symbol).symbol)
@@ -186,7 +188,7 @@ def library_attribute(machine: Machine, receiver: Object, name: str, node: ir.No
                 return Variable(receiver.site, receiver.where, "int64", counts_steps=True)
             if (isinstance(receiver, Model) and "variables" in name) or name == "trainable_weights":
                 if isinstance(receiver, Model):
-                    called(machine, receiver, "variables", Arguments(), machine.site(node))
+                    model_used(machine, receiver, "variables", Arguments(), machine.site(node))
             return Unknown(symbol)
     if isinstance(receiver, (Tape, Loss)):
         return Bound(receiver, name)

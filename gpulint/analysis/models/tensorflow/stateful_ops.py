@@ -17,7 +17,7 @@ from gpulint.places import Site
 from gpulint.syntax import ir
 
 
-def note(machine: Machine, kind: str, name: str, site: Site) -> None:
+def note_effect(machine: Machine, kind: str, name: str, site: Site) -> None:
     """A stateful operation is called."""
     machine.effects.append(Effect(kind, name, site, machine.path))
 
@@ -36,15 +36,15 @@ def _is_of_option(literal: Literal) -> bool:
     return isinstance(subject, Symbol) and "tensor" not in subject.words
 
 
-def of_object(machine: Machine, receiver: Object, name: str, site: Site) -> None:
+def note_method(machine: Machine, receiver: Object, name: str, site: Site) -> None:
     """A method of a random generator or a table is called."""
     if receiver.library.startswith("tensorflow.random."):
-        note(machine, "random", f"{receiver.library}.{name}", site)
+        note_effect(machine, "random", f"{receiver.library}.{name}", site)
     elif receiver.library.startswith("tensorflow.lookup."):
-        note(machine, "other", f"{receiver.library}.{name}", site)
+        note_effect(machine, "other", f"{receiver.library}.{name}", site)
 
 
-def of_op(machine: Machine, name: str, arguments: Arguments, site: Site) -> None:
+def note_op(machine: Machine, name: str, arguments: Arguments, site: Site) -> None:
     """A library function is called that may be one. A Python function that gives names of files, with labels perhaps,
     is "names": what they name is read by others."""
     kind = effect_of(name)
@@ -54,7 +54,7 @@ def of_op(machine: Machine, name: str, arguments: Arguments, site: Site) -> None
         given = machine.choose(arguments.get("func", 0) or NONE)
         kind = "names" if give_names(named) else "array" if _is_of_arrays(given) else kind
     if kind is not None:
-        note(machine, kind, name, site)
+        note_effect(machine, kind, name, site)
 
 
 def _is_of_arrays(value: Value) -> bool:
@@ -68,13 +68,13 @@ def _is_of_arrays(value: Value) -> bool:
     )
 
 
-def of_layer(machine: Machine, layer: Object, site: Site) -> None:
+def note_layer(machine: Machine, layer: Object, site: Site) -> None:
     """A layer or model is called that may draw random numbers."""
     if (name := drawing(layer)) is not None:
         seed = layer.attributes.get(SEED)
-        note(machine, "random", f"{name}#{symbol_of(seed).digest}" if isinstance(seed, Value) else name, site)
+        note_effect(machine, "random", f"{name}#{symbol_of(seed).digest}" if isinstance(seed, Value) else name, site)
     elif isinstance(layer, Layer) and layer.library in TABLE_LAYERS:
-        note(machine, "other", layer.library, site)
+        note_effect(machine, "other", layer.library, site)
 
 
 def drawing(layer: Object) -> str | None:

@@ -90,10 +90,10 @@ def read_at(machine: Machine, value: Value, how: str, site: Site) -> None:
         machine.emit(events.ReplicaValueRead(site, machine.where(), value, how))
     elif isinstance(value, Tensor):
         if not _is_cpu(value):
-            host_sync.read(machine, value, how, site)
+            host_sync.read_tensor(machine, value, how, site)
     elif isinstance(value, Variable):
         content = Tensor(value.site, dtype=value.dtype, on_host=_is_host_tensor(value), state=value)
-        host_sync.read(machine, content, how, site)
+        host_sync.read_tensor(machine, content, how, site)
 
 
 def dtype_of(value: Value | None) -> str | None:
@@ -143,12 +143,12 @@ def derived(machine: Machine, site: Site, inputs: Iterable[Value], how: str = "o
     return Tensor(site, device, scope=scope.site if scope else None, symbolic=symbolic)
 
 
-def op(machine: Machine, name: str, fact: Fact, arguments: Arguments, site: Site) -> Value:
+def call_op(machine: Machine, name: str, fact: Fact, arguments: Arguments, site: Site) -> Value:
     """A call of a tensor op of the library."""
-    device_runtime.called(machine, fact, site)
+    device_runtime.may_initialise(machine, fact, site)
     inputs = flattened(machine.choose(value) for value in arguments.all())
     if any(isinstance(value, Variable) for value in inputs):
-        stateful_ops.note(machine, "variable", name, site)
+        stateful_ops.note_effect(machine, "variable", name, site)
     first = inputs[0] if inputs else None
     input_dtype = dtype_of(first) if isinstance(first, (Tensor, Variable)) or name in _CREATES else None
     given = arguments.get("dtype", 1 if name in _CASTS else None)
@@ -424,7 +424,7 @@ def sum_of(inputs: Iterable[Value]) -> Reduced | None:
 _RANKS = ("mean", "scaled", "default", "sum", "none")
 
 
-def loss(machine: Machine, receiver: Loss, arguments: Arguments, site: Site) -> Value:
+def call_loss(machine: Machine, receiver: Loss, arguments: Arguments, site: Site) -> Value:
     """`loss_object(y_true, y_pred)`: Keras 3 divides by the replica count itself unless told otherwise."""
     result = derived(machine, site, arguments.all())
     if not isinstance(result, Tensor):
@@ -446,7 +446,7 @@ GIVEN = "given by a function"
 """The head of the symbol of what a `tf.function` gave that is not known."""
 
 
-def given(value: Value, site: Site, passed: Iterable[Value] = ()) -> Value:
+def result_of_traced(value: Value, site: Site, passed: Iterable[Value] = ()) -> Value:
     """What a `tf.function` gives to eager code: where it is not known, a tensor, None, or a structure of those. What it
     takes from an iterator is data, which the host has; so may be what stands in a tuple or a dict as it was passed."""
     kept = {symbol_of(leaf) for one in passed for leaf in leaves_on(EVERYWHERE, one)}
@@ -455,7 +455,7 @@ def given(value: Value, site: Site, passed: Iterable[Value] = ()) -> Value:
         return one if type(one) is Unknown and one.symbol in kept else _given(one, site)
 
     if isinstance(value, Join):
-        return Join(tuple((guard, given(option, site, passed)) for guard, option in value.alternatives))
+        return Join(tuple((guard, result_of_traced(option, site, passed)) for guard, option in value.alternatives))
     if not any(type(leaf) is Unknown for leaf in leaves_on(EVERYWHERE, value)):
         return value
     if isinstance(value, (Items, Mapping)):
@@ -511,7 +511,7 @@ _OF_WHOLE_BATCH = frozenset({"tensorflow.keras.losses.dice", "tensorflow.keras.l
 """Functions that give one number for all examples (run on Keras 3.15)."""
 
 
-def operate(machine: Machine, name: str, operands: tuple[Value, ...], node: ir.Node) -> Value:
+def apply_operator(machine: Machine, name: str, operands: tuple[Value, ...], node: ir.Node) -> Value:
     """An operator with a tensor among its operands."""
     site = machine.site(node)
     result = derived(machine, site, operands, "arithmetic")
@@ -735,7 +735,7 @@ def row(machine: Machine, tensor: Tensor, node: ir.Node) -> Tensor:
     )
 
 
-def method(machine: Machine, receiver: Tensor | PerReplica, name: str, site: Site) -> Value:
+def tensor_method(machine: Machine, receiver: Tensor | PerReplica, name: str, site: Site) -> Value:
     """`tensor.method(…)`."""
     if isinstance(receiver, PerReplica):
         if name in ("numpy", "item", "tolist"):
@@ -743,7 +743,7 @@ def method(machine: Machine, receiver: Tensor | PerReplica, name: str, site: Sit
         return Unknown(("call", ("attribute", symbol_of(receiver), name)))
     if name in ("numpy", "item", "tolist"):
         read_at(machine, receiver, "numpy", site)
-        return host_sync.fetched(site, "numpy") if not receiver.from_data else Unknown(("host", site))
+        return host_sync.host_value(site, "numpy") if not receiver.from_data else Unknown(("host", site))
     return Unknown(("call", ("attribute", symbol_of(receiver), name)))
 
 

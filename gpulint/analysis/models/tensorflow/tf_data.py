@@ -17,7 +17,7 @@ from gpulint.analysis.domain.values.objects import Layer, Model
 from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.tensorflow import api_removals, blame, device_runtime, generator_sources
-from gpulint.analysis.models.tensorflow.stateful_ops import of_layer, of_options
+from gpulint.analysis.models.tensorflow.stateful_ops import note_layer, of_options
 from gpulint.analysis.models.tensorflow.tensors import element_of, flattened
 from gpulint.analysis.plan import events
 from gpulint.knowledge.facts import Fact
@@ -80,7 +80,7 @@ TRANSFORMATIONS: dict[str, str] = {
 
 def source(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
     """A source of data."""
-    device_runtime.called(machine, known, site)
+    device_runtime.may_initialise(machine, known, site)
     size = arguments.get("batch_size")
     if size is not None and name.endswith(("_from_directory", *SEVERAL)):
         return _batched(machine, Dataset(site, name, arguments=arguments), size, site)
@@ -91,13 +91,13 @@ def source(machine: Machine, name: str, known: Fact, arguments: Arguments, site:
         return Dataset(site, name, batch=batch, arguments=arguments, inputs=parts)
     made = Dataset(site, name, arguments=arguments)
     if name.endswith(".from_generator"):
-        work = generator_sources.seen(machine, arguments, site)
+        work = generator_sources.run_generator(machine, arguments, site)
         made.for_samples = work.for_samples()
         made.gives_names = generator_sources.gives_names(arguments, work)
     return made
 
 
-def consumed(machine: Machine, value: Value, how: str, site: Site, loop: Site | None) -> None:
+def consume(machine: Machine, value: Value, how: str, site: Site, loop: Site | None) -> None:
     """A finished pipeline, or what goes over one (`enumerate`, `zip`), is read. A list that was made of one is kept: of
     that, the pipeline is read where the list is made anew for each time that somebody goes over it."""
     seen: set[int] = set()
@@ -122,7 +122,7 @@ def _is_fresh(machine: Machine, around: tuple[Loop, ...], how: str) -> bool:
     return made in (now, now[:-1] if how == "next" else now)
 
 
-def given_away(machine: Machine, value: Value, function: Function) -> None:
+def consume_elsewhere(machine: Machine, value: Value, function: Function) -> None:
     """What a function gives that nobody in the program calls: its pipelines are for somebody else."""
     site = Site(function.module.path, function.definition.number)
     caller = Caller(None, function.name, None, known=False, definition=site)
@@ -159,20 +159,20 @@ def _batched(machine: Machine, dataset: Dataset, size: Value, site: Site) -> Dat
     return result
 
 
-def method(machine: Machine, receiver: Dataset, name: str, arguments: Arguments, site: Site) -> Value:
+def dataset_method(machine: Machine, receiver: Dataset, name: str, arguments: Arguments, site: Site) -> Value:
     """`dataset.method(…)`."""
     if name == "apply":
         return _applied(machine, receiver, arguments, site)
     if name == "__iter__":
         return receiver
     if name in ("get_next", "__next__", "next"):
-        consumed(machine, receiver, "next", site, None)
+        consume(machine, receiver, "next", site, None)
         return element_of(machine, receiver, ir.Pass(site.node))
     before = machine.operations
     effects = _run_mapped(machine, arguments, site) if name in _TAKE_FUNCTIONS else ()
     operations = machine.operations - before
     if name not in STEPS:
-        api_removals.method(machine, receiver, name, site)
+        api_removals.check_method(machine, receiver, name, site)
     if name == "as_numpy_iterator":
         return Items("iterator", None, None, ("call", ("attribute", symbol_of(receiver), name), site), (receiver,))
     if name not in STEPS or name in _NOT_DATASETS:
@@ -197,7 +197,7 @@ def _applied(machine: Machine, receiver: Dataset, arguments: Arguments, site: Si
     if isinstance(function, (Function, Partial)):
         return machine.call(function, Arguments((receiver,)), site)
     if isinstance(function, Transformation):
-        return method(machine, receiver, function.method, function.arguments, site)
+        return dataset_method(machine, receiver, function.method, function.arguments, site)
     return receiver.but(steps=(*receiver.steps, Step("apply", site, arguments)))
 
 
@@ -221,7 +221,7 @@ def _run_mapped(machine: Machine, arguments: Arguments, site: Site) -> tuple[Eff
     function = machine.choose(arguments.get("map_func", 0) or arguments.get("predicate", 0) or Unknown(("map", site)))
     mark = len(machine.effects)
     if isinstance(function, (Layer, Model)) and function.cls is None:
-        of_layer(machine, function, site)
+        note_layer(machine, function, site)
     elif isinstance(function, (Function, Traced, Partial, Bound, Object, External)):
         here = machine.context._replace(devices=(), scopes=(), replica=None, traced=site, mapped=site, loops=())
         with machine.within(here):

@@ -20,7 +20,9 @@ def trace(machine: Machine, function: Value, jit: Value, site: Site, has_signatu
     return Traced(function, site, jit, has_signature)
 
 
-def call(machine: Machine, function: Traced, arguments: Arguments, site: Site, receiver: Value | None = None) -> Value:
+def call_traced(
+    machine: Machine, function: Traced, arguments: Arguments, site: Site, receiver: Value | None = None
+) -> Value:
     """Call a `tf.function`: its body is traced, not run eagerly."""
     if machine.context.traced is None:
         machine.emit(
@@ -42,7 +44,7 @@ def call(machine: Machine, function: Traced, arguments: Arguments, site: Site, r
     else:
         result = machine.call(inner, arguments, site)
     machine.context = machine.context._replace(traced=before.traced, jitted=before.jitted)
-    return _compiled(tensors.given(result, site, arguments.all())) if before.traced is None else result
+    return _compiled(tensors.result_of_traced(result, site, arguments.all())) if before.traced is None else result
 
 
 def call_entry(

@@ -45,7 +45,7 @@ _TUNERS = frozenset(
 """What is made of a function that builds a model, or of a `HyperModel`."""
 
 
-def called(machine: Machine, name: str, arguments: Arguments, site: Site, result: Symbol) -> None:
+def run_trials(machine: Machine, name: str, arguments: Arguments, site: Site, result: Symbol) -> None:
     """A library function of that dotted name is called."""
     if (search := _FUNCTIONS.get(name)) is not None:
         _run(machine, search, arguments, site)
@@ -53,7 +53,7 @@ def called(machine: Machine, name: str, arguments: Arguments, site: Site, result
         machine.library_state.tuners[result] = arguments
 
 
-def method_called(machine: Machine, owner: Symbol, method: str, arguments: Arguments, site: Site) -> None:
+def run_trials_of_method(machine: Machine, owner: Symbol, method: str, arguments: Arguments, site: Site) -> None:
     """A method is called of something that a package made."""
     if (search := _METHODS.get((owner.package, method))) is not None:
         _run(machine, search, arguments, site)
