@@ -1,3 +1,3 @@
-"""The version of gpulint, in a module that imports nothing: every other module may import it."""
+"""The version of gpulint. Imports nothing, so that every module may import it."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""Which files to check."""
+"""Discovery of the files to check."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from gpulint.settings import Settings, SettingsError, SettingsFinder
 from gpulint.sources.globs import MAX_WEIGHT, TOO_HEAVY, Globs
 
 MAX_IGNORE_FILES = 20
-"""Files such as .gitignore that may speak of one path."""
+"""Maximum number of ignore files that apply to one path."""
 
 
 class MissingPath(Exception):
-    """A path on the command line that is not there."""
+    """A path on the command line that does not exist."""
 
 
 def discover(paths: Sequence[str], finder: SettingsFinder) -> list[str]:
-    """The files to check, each once, in the order of their names.
+    """The files to check, without duplicates, sorted by name.
 
-    A file that is named is checked whatever it is called, unless `force-exclude` is set and it is excluded;
-    directories and glob patterns are searched. Raises MissingPath and SettingsError.
+    A file in `paths` is checked under any name, unless `force-exclude` is set and it is excluded; directories and glob
+    patterns are searched. Raises MissingPath and SettingsError.
     """
     found: dict[str, None] = {}
     search = _Search(finder)
@@ -44,7 +44,7 @@ def files_below(directory: str, finder: SettingsFinder) -> Iterator[str]:
 
 
 def is_left_out(path: str, finder: SettingsFinder) -> bool:
-    """Whether discovery would not come to a file: it is excluded, or a directory above it is. Raises SettingsError."""
+    """Whether discovery skips a file: it or a directory above it is excluded. Raises SettingsError."""
     return _Search(finder).is_left_out(path)
 
 
@@ -60,7 +60,7 @@ _MAGIC = re.compile(r"[*?[]")
 
 
 def _glob(pattern: str) -> list[str]:
-    """The paths that `glob.glob` finds, sorted, but no step lists a directory twice, and `**` enters no links."""
+    """As `glob.glob`, sorted, but no step lists a directory twice, and `**` does not follow links."""
     drive, below = os.path.splitdrive(pattern.replace(os.altsep, os.sep) if os.altsep else pattern)
     *folders, last = below.split(os.sep)
     found = [drive + os.sep if below.startswith(os.sep) else drive]
@@ -70,7 +70,7 @@ def _glob(pattern: str) -> list[str]:
 
 
 def _step(directories: Iterable[str], pattern: str, only_directories: bool) -> Iterator[str]:
-    """What one part of a glob pattern leads to."""
+    """The paths that match one part of a glob pattern."""
     if not _MAGIC.search(pattern):
         exists = os.path.isdir if only_directories or not pattern else os.path.lexists
         yield from filter(exists, (os.path.join(directory, pattern) for directory in directories))
@@ -99,7 +99,7 @@ def _step(directories: Iterable[str], pattern: str, only_directories: bool) -> I
 
 
 def _entries(directory: str, seen: set[tuple[int, int]]) -> list[os.DirEntry[str]] | None:
-    """What is in a directory, by name; None for one that is `seen`, which it is from now on. Raises OSError."""
+    """The sorted entries of a directory, None if it is in `seen`, to which it is added. Raises OSError."""
     if (identity := _identity(directory)) in seen:
         return None
     seen.add(identity)
@@ -116,7 +116,7 @@ def _identity(path: str) -> tuple[int, int]:
 def _is_directory(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
-    except OSError:  # a link that leads to itself
+    except OSError:  # a link to itself
         return False
 
 
@@ -132,8 +132,8 @@ def _is_special(entry: os.DirEntry[str]) -> bool:
 class _Folder:
     """What git ignores in a directory.
 
-    `prefix` is its absolute path, with "/" at the end. `rules` are the patterns that speak of what it holds, the
-    nearest first, each with the length of the `prefix` of the directory that they stand in; `weight` is that of all.
+    `prefix` is its absolute path, with "/" at the end. `rules` are the patterns that apply to its entries, nearest
+    first, each with the length of the prefix of its own directory; `weight` is their total weight.
     """
 
     prefix: str = ""
@@ -142,7 +142,7 @@ class _Folder:
     is_ignored: bool = False
 
     def ignores(self, name: str) -> bool:
-        """Whether git ignores an entry, by its name, with a "/" behind that of a directory."""
+        """Whether git ignores an entry, given its name, with "/" after that of a directory."""
         path = self.prefix + name
         for length, globs in self.rules:
             if (verdict := globs.verdict(path[length:])) is not None:
@@ -151,7 +151,7 @@ class _Folder:
 
 
 class _Search:
-    """One run of discovery, with the patterns and ignore files that it has read. It enters each directory once."""
+    """One run of discovery, with the patterns and ignore files read so far. Enters each directory once."""
 
     def __init__(self, finder: SettingsFinder) -> None:
         self._finder = finder
@@ -161,7 +161,7 @@ class _Search:
         self._links: list[str] = []
 
     def walk(self, top: str) -> Iterator[str]:
-        """Files below a directory; no links to directories are entered, as one can lead to the whole disk."""
+        """Files below a directory. Links to directories are not followed, as one can lead to the whole disk."""
         pending = [] if self.is_left_out(top, is_directory=True) else [os.path.normpath(top)]
         while pending:
             directory = pending.pop()
@@ -190,16 +190,16 @@ class _Search:
                     pending.append(path)
 
     def note_links(self) -> None:
-        """Note the links to directories that were not entered by another path."""
+        """Note the links to directories that were not reached by another path."""
         for path in self._links:
             try:
                 if _identity(path) not in self._seen:
                     self._finder.note(path, "a link to a directory elsewhere; name it to check it")
-            except OSError:  # it went in the meantime
+            except OSError:  # deleted in the meantime
                 continue
 
     def is_left_out(self, path: str, is_directory: bool = False) -> bool:
-        """Whether the settings or git leave out a path or a directory above it."""
+        """Whether the settings or git exclude a path or a directory above it."""
         directory, name = (path, "") if is_directory else os.path.split(path)
         settings = self._finder.of_directory(directory)
         if self._excluded(settings).covers(_relative(directory, settings)[0] + name):
@@ -225,7 +225,7 @@ class _Search:
     def _folder(self, directory: str) -> _Folder:
         """What git ignores in a directory; patterns above the repository do not count.
 
-        Kept are only the directories above the latest one: each may have a megabyte of patterns.
+        Only the directories above the latest one are cached: each can have a megabyte of patterns.
         """
         directory = os.path.abspath(directory)
         passed = []

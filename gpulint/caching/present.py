@@ -1,4 +1,4 @@
-"""Whether what an answer was made from is still as it was."""
+"""Whether what a result was computed from is unchanged."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def command(key: str | None, schema: str | None) -> None:
 
 
 def meaning(option: Option) -> str:
-    """What a setting is for, with the values it can have where they are few."""
+    """What a setting is for, with its possible values if they are few."""
     if option.kind == "format":
         return f"{option.help} One of {', '.join(formats.NAMES)}."
     return option.help

@@ -71,7 +71,7 @@ def command(
 
 
 def _say(file: str, source: Source, error: CannotParse) -> None:
-    """One line about a program, or a cell of it, that cannot be parsed."""
+    """Report a program or cell that cannot be parsed."""
     span = Span(file, error.row, error.column, error.row, error.column)
     shown = source.cells.in_cell(span)._replace(path=file) if source.cells is not None else span
     options.say(f"{place(shown)}: {error.message}")

@@ -130,7 +130,8 @@ def command(
     stand before it.
 
     Exit status: 0 every expectation holds or is only warned of, 1 one is broken, 2 wrong usage or an internal error,
-    3 something is inconclusive (--strict), 4 the program itself failed, 124 it hung or took too long.
+    3 what was stated is inconclusive, or anything is (--strict), 4 the program itself failed, 124 it hung or took too
+    long.
     """
     chosen = {"timeout": timeout, "hang-after": hang_after, "steps": steps, "warmup": warmup, "strict": strict}
     overrides = {"probe": {key: value for key, value in chosen.items() if value is not None}}
@@ -176,7 +177,8 @@ def command(
             expectations = verify_all(capture, findings, expected, settings)
         else:
             expectations = verify(Run(capture, findings, expected, settings))
-        status = exit_status(expectations, {"status": 0} if log_path else capture.end, settings.probe_strict)
+        end: dict[str, object] = {"status": 0} if log_path else capture.end
+        status = exit_status(expectations, end, settings.probe_strict, capture.faults)
         report = RunReport(capture, expectations, status)
         text = render(output_format, report, not output_file and options.use_color(color))
         shown = _page(report) if html_path else ""
@@ -197,7 +199,8 @@ def command(
 
 
 def _damaged(given: str | None, error: Exception) -> Exception:
-    """What is said of an error: a file from elsewhere can hold anything; of a program just run it is our own fault."""
+    """Message for an error: a file from elsewhere can be malformed; for a program that was just run it is an internal
+    error."""
     return error if given is None else UserError(f"{given}: a damaged capture: {type(error).__name__}: {error}")
 
 
@@ -229,8 +232,8 @@ def _file(use: Callable[..., None], path: str, *text: str) -> None:
 
 
 def _profile(log_directory: str, steps: int) -> Profile:
-    """Where a profile of so many steps goes until it is put into a log directory. Raises UserError where nothing can be
-    put there."""
+    """Temporary directory for a profile of some steps, until it is moved to a log directory. Raises UserError if that
+    cannot be written."""
     if not tensorboard.is_available():
         raise UserError(tensorboard.MISSING)
     _file(tensorboard.check_directory, log_directory)

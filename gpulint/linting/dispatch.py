@@ -1,4 +1,4 @@
-"""Giving a Plan's events to the rules."""
+"""Running the rules on the events of a Plan."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from gpulint.sources.source import Source
 
 
 class Raised(NamedTuple):
-    """A report and the rule that made it; `entry` is the function that was run without a known caller to find it,
-    `places` those of the events that it is about, none where it is about what that function gives to its callers."""
+    """A report and its rule. `entry` is the function that was run without a known caller, `places` are the sites of the
+    events that the report is about; none if it is about what that function returns to its callers."""
 
     rule: type[Rule]
     report: Report
@@ -28,7 +28,7 @@ class Raised(NamedTuple):
 
     @property
     def sites(self) -> Iterator[Site]:
-        """Every place that it speaks of."""
+        """Every site whose position or comments it needs."""
         yield self.report.site
         for site, _ in self.report.related:
             yield site
@@ -70,7 +70,7 @@ def reports_of(plan: Plan, rules: Iterable[type[Rule]], read: Callable[[str], So
 
 
 class _Happenings:
-    """The events of a plan by their place."""
+    """The events of a plan by site."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -80,11 +80,11 @@ class _Happenings:
         self._entries: dict[Site, Site | None] = {}
 
     def places(self, report: Report, place: Site) -> tuple[Site, ...]:
-        """Where something happens that a report is about: what makes it true, and what it says must change."""
+        """Sites of the events that a report is about: the one that causes it, and the one to change."""
         return (place,) if report.site == place or report.site not in self._at else (place, report.site)
 
     def entry(self, place: Site) -> Site | None:
-        """The one entry point from which a place is reached."""
+        """The entry point from which a place is reached, None if there are several."""
         if place not in self._entries:
             entries = {entry_point(event.where, self._plan.path) for event in self._at.get(place, ())}
             self._entries[place] = entries.pop() if len(entries) == 1 else None

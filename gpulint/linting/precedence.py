@@ -14,8 +14,8 @@ from gpulint.places import Site
 def without_guessed(
     candidates: list[Candidate], called: Container[Site], passed: Container[Site], catalogue: Catalogue
 ) -> list[Candidate]:
-    """Reports of a run without those of functions run with unknown arguments that another file does call, and in whose
-    calls the same happens: what these lead to has been reported where they were run. Names are wrong whoever calls."""
+    """Candidates without those of functions that were run with unknown arguments although another file calls them and
+    the same events occur in its calls: the reports of that file count. Rules with `whoever_calls` are exempt."""
     return [
         one
         for one in candidates
@@ -26,14 +26,14 @@ def without_guessed(
 
 
 def without_answered(candidates: list[Candidate]) -> list[Candidate]:
-    """Reports of a run without those that the same rule answers for another program, and without the answers."""
+    """Candidates without answers, and without those that an answer of the same rule takes back."""
     answered = {(one.site, one.finding.code) for one in candidates if one.is_answer}
     return [one for one in candidates if (one.site, one.finding.code) not in answered]
 
 
 def without_explained(candidates: list[Candidate], catalogue: Catalogue) -> list[Candidate]:
-    """Reports of a run without those at places that a rule which they yield to has explained, and of a file of which
-    one says all there is to say without the others."""
+    """Candidates without those at places that a rule to which theirs yields reports, and, in a file with an `is_all`
+    report, without all others."""
     explained: dict[Site, set[str]] = defaultdict(set)
     all_of: dict[str, Site] = {}
     for one in candidates:
@@ -50,7 +50,7 @@ def without_explained(candidates: list[Candidate], catalogue: Catalogue) -> list
 
 
 def without_repeated(candidates: list[Candidate], catalogue: Catalogue) -> list[Candidate]:
-    """Reports of a run with only the first of a row of those rules that say their piece once a row."""
+    """Candidates with only the first of each row for rules that report once per row."""
     first: dict[tuple[object, ...], int] = {}
     for one in candidates:
         column = one.finding.span.column

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 from gpulint.analysis import Plan
 from gpulint.analysis.domain.path_conditions import has_one_replica
@@ -17,8 +17,6 @@ from gpulint.syntax.parse import CannotParse, with_tree
 if TYPE_CHECKING:
     import libcst
 
-E = TypeVar("E", bound=Event)
-
 
 class Program:
     """One program; `read` gives the source of a file, None if it cannot be read."""
@@ -28,7 +26,7 @@ class Program:
         self._read = read
         self._origins: dict[str, list[Any]] = {}
 
-    def events(self, kinds: tuple[type[E], ...], in_graph_mode: bool, in_one_replica: bool) -> Iterator[E]:
+    def events(self, kinds: tuple[type[Event], ...], in_graph_mode: bool, in_one_replica: bool) -> Iterator[Event]:
         """The events of some kinds, in evaluation order, without those of graph mode and of paths with one replica
         unless they are asked for."""
         found: Iterable[Event] = self._plan.events if len(kinds) > 1 else self._by_kind.get(kinds[0], ())
@@ -38,7 +36,7 @@ class Program:
             if (in_graph_mode or not event.where.graph_mode) and (
                 in_one_replica or not has_one_replica(event.where.path)
             ):
-                yield cast(E, event)
+                yield event
 
     def node(self, site: Site) -> libcst.CSTNode | None:
         """The node at a site; None if LibCST cannot parse the file, or if it has no node for it, as for the index of

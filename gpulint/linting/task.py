@@ -14,7 +14,7 @@ from gpulint.settings import SettingsFinder
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A portion of a run with all that it takes to examine it. Can be pickled."""
+    """A portion of a run with everything needed to analyse it. Can be pickled."""
 
     paths: tuple[str, ...]
     finder: SettingsFinder
@@ -22,7 +22,7 @@ class Task:
     shown: frozenset[str]
     """Absolute paths of all files that are checked."""
     given: Mapping[str, bytes] = field(default_factory=dict)
-    """Content, by absolute path, of files that are not on disk as they are."""
+    """Content, by absolute path, of files that differ from the disk."""
     edits: bool = True
     """Whether the fixes of findings need their edits."""
 
@@ -32,5 +32,6 @@ class Task:
 
 
 def examine(task: Task) -> list[Examined]:
-    """What the files of a portion give. Depends on the task and on the files alone. Raises SettingsError, PackError."""
+    """Results for the files of a portion: a pure function of the task and the files. Raises SettingsError,
+    PackError."""
     return Checker(task.finder, task.catalogue(), edits=task.edits).examine(task.paths, task.shown, task.given)

@@ -1,4 +1,4 @@
-"""The frame of a SARIF 2.1.0 log, which `check` and `probe` fill."""
+"""The frame of a SARIF 2.1.0 log, shared by `check` and `probe`."""
 
 from __future__ import annotations
 
@@ -44,6 +44,6 @@ def log(
 
 
 def artifact(path: str) -> dict[str, str]:
-    """An artifact location: relative to the working directory where the path is below it."""
+    """An artifact location, relative to the working directory if the path is below it."""
     uri = relative_uri(path)
     return {"uri": uri, "uriBaseId": _ROOT} if uri is not None else {"uri": absolute_uri(path)}

@@ -9,7 +9,7 @@ from gpulint.places import Span
 
 
 class Applicability(str, Enum):
-    """Who decides: nobody (the program means the same), its author, or the author by hand."""
+    """Who decides to apply a fix: nobody (the program means the same), the user, or the user by hand."""
 
     SAFE = "safe"
     UNSAFE = "unsafe"
@@ -18,7 +18,7 @@ class Applicability(str, Enum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Edit:
-    """`content` in place of what is at `span`. Its line ends are line feeds whatever those of the file."""
+    """Replace `span` by `content`, whose line ends are line feeds in any file."""
 
     span: Span
     content: str
@@ -26,11 +26,10 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """Edits of one file that take a finding away; `message` says in one line what changes.
+    """Edits of one file that remove a finding; `message` says in one line what changes.
 
-    A run that nobody asked for edits computes none: then `edits` is empty.
-    Of the fixes of a file with the same `group`, which is not "", only one is applied at a time: the next one is
-    written for the text that the first has made.
+    `edits` is empty if the run needs none. Of the fixes of a file with the same `group` (unless "") only one is applied
+    per pass: the next is computed for the changed text.
     """
 
     applicability: Applicability
@@ -40,10 +39,10 @@ class Fix:
 
 
 def is_wanted(fix: Fix | None, unsafe: bool) -> bool:
-    """Whether a fix is one to apply."""
+    """Whether to apply a fix."""
     wanted = (Applicability.SAFE, Applicability.UNSAFE) if unsafe else (Applicability.SAFE,)
     return fix is not None and fix.applicability in wanted
 
 
 class Refused(Exception):
-    """A fix that cannot be written for this file as it is: a comment would be lost, two statements share a row, …"""
+    """A fix cannot be written for this file: a comment would be lost, two statements share a row, …"""

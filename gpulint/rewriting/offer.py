@@ -33,7 +33,8 @@ class Offer:
         return Fix(self.applicability, self.message, (), self.group)
 
     def one_at_a_time(self, group: str) -> Offer:
-        """The offer in a group of fixes that change the same or adjacent rows: each is applied in a pass of its own."""
+        """The same offer as a member of a group of fixes that change the same or adjacent rows: one is applied per
+        pass."""
         return replace(self, group=group)
 
 
@@ -47,5 +48,5 @@ def safe(
 def unsafe(
     message: str, write: Callable[Concatenate[Draft, P], list[Edit]], *arguments: P.args, **nothing: P.kwargs
 ) -> Offer:
-    """A fix that the author must agree to; the message says what else changes."""
+    """A fix that the user must agree to; the message says what else changes."""
     return Offer(Applicability.UNSAFE, message, write, arguments)

@@ -1,4 +1,4 @@
-"""How many replicas a strategy has, and what each gets of a global batch."""
+"""The number of replicas of a strategy, and the share of each in a global batch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SPLITTING = frozenset({"mirrored", "multi_worker", "central_storage", "tpu"})
 
 
 def replicas(strategy: Strategy) -> int | None:
-    """How many replicas a strategy has; None where the program does not say."""
+    """The number of replicas of a strategy, None if the program does not tell."""
     if not strategy.is_multi_replica:
         return 1
     devices = strategy.devices
@@ -29,8 +29,8 @@ def replicated(strategy: Strategy) -> str:
 
 
 def per_replica(size: Value, strategy: Strategy) -> str | None:
-    """The part of a global batch that each replica gets, in words: `16`, `64 / replicas`; None where it is the whole
-    or not known."""
+    """The share of each replica in a global batch as text, such as `16` or `64 / replicas`; None if it is the whole
+    batch or unknown."""
     if strategy.kind not in _SPLITTING:
         return None
     count = replicas(strategy)

@@ -1,4 +1,4 @@
-"""On which device an operation will run, as far as the Plan tells."""
+"""Predicted devices of operations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpulint.server.batches import replicated
 
 
 class Devices:
-    """The devices of a plan's operations and layers; `place` puts a site in words."""
+    """The devices of a plan's operations and layers; `place` describes a site."""
 
     def __init__(self, plan: Plan, place: Callable[[Site], str]) -> None:
         self._plan = plan
@@ -26,7 +26,7 @@ class Devices:
         self._functions = {event.site for event in plan.events if isinstance(event, events.FunctionTraced)}
         self._pipelines: set[Site] = set()
         self._entered: Counter[Site] = Counter()
-        """How many device scopes are around each place that starts replicas."""
+        """Number of device scopes around each place that starts replicas."""
         for event in plan.events:
             if isinstance(event, events.DatasetBatched | events.DatasetConsumed | events.DatasetDistributed):
                 if isinstance(event.dataset, Dataset):
@@ -81,7 +81,7 @@ class Devices:
         return f"{replicated(strategy)}, made at {self._place(strategy.site)}"
 
     def _manner(self, where: Where) -> str:
-        """Compiled or eager, and on which condition the place is reached."""
+        """Whether the place is compiled or eager, and on which condition it is reached."""
         context, manner = where.context, ""
         if context.traced in self._functions and context.traced is not None:
             manner = f"; compiled by `tf.function` ({self._place(context.traced)})"

@@ -71,7 +71,8 @@ def test_a_program_without_tensorflow_runs_as_ever(tmp_path: Path) -> None:
     assert done.returncode == 0
     first, *report = done.stdout.splitlines()
     assert first == "hello ['a.py', '--timeout', '-x']"
-    assert report == ["The program did not import TensorFlow.", "nothing to check"]
+    assert (report[0], report[-1]) == ("The program did not import TensorFlow.", "1 inconclusive")
+    assert probe(tmp_path, "--strict", "a.py", stdin="hello\n").returncode == 3
 
 
 def test_a_module_is_run_by_its_name(tmp_path: Path) -> None:
@@ -195,7 +196,7 @@ def test_a_page_is_written_beside_the_report(tmp_path: Path) -> None:
     ):
         done = probe(tmp_path, "--html", "run.html", *arguments)
         assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout.endswith("nothing to check\n")
+        assert done.stdout.endswith(("nothing to check\n", "1 inconclusive\n"))
         written = (tmp_path / "run.html").read_text(encoding="utf-8")
         assert written.startswith("<!DOCTYPE html>")
         assert "GPU:1" in written if "--log" in arguments else "print" in written

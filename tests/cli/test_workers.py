@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.probe.launched import until
+from tests.probe.launch.launched import until
 
 BEGINNING = """import json, os, signal, sys, time
 config = json.loads(os.environ["TF_CONFIG"])

@@ -21,12 +21,13 @@ def stages() -> Iterator[Stage]:
 
 @pytest.fixture
 def rehearse(stages: Stage, tmp_path: Path) -> Rehearse:
-    """Runs the text of a program with so many simulated GPUs; it has to end well."""
+    """Runs the text of a program with so many simulated GPUs; it has to end well. `without`: something private of
+    TensorFlow that is not there for the agent."""
 
-    def run(text: str, gpus: int, *, ends_well: bool = True, no_jit: bool = False) -> Rehearsed:
+    def run(text: str, gpus: int, *, ends_well: bool = True, no_jit: bool = False, without: str = "") -> Rehearsed:
         script = tmp_path / "train.py"
         script.write_text(text)
-        done = stages.rehearse(script, gpus, no_jit=no_jit)
+        done = stages.rehearse(script, gpus, no_jit=no_jit, without=without)
         assert not done.capture.faults
         if ends_well:
             assert done.status == 0, done.errors[-3000:]

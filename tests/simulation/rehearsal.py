@@ -49,7 +49,13 @@ class Stage:
         self._process = process
 
     def rehearse(
-        self, program: Path, gpus: int, arguments: Sequence[str] = (), seconds: int = SECONDS, no_jit: bool = False
+        self,
+        program: Path,
+        gpus: int,
+        arguments: Sequence[str] = (),
+        seconds: int = SECONDS,
+        no_jit: bool = False,
+        without: str = "",
     ) -> Rehearsed:
         """Runs a program with so many simulated GPUs, in an empty directory."""
         with tempfile.TemporaryDirectory() as directory:
@@ -61,6 +67,7 @@ class Stage:
                 "directory": directory,
                 "seconds": seconds,
                 "no_jit": no_jit,
+                "without": without,
                 **files,
             }
             assert self._process.stdin is not None and self._process.stdout is not None

@@ -1,8 +1,8 @@
 """The child side: runs programs under the agent on simulated GPUs, each in a fork of a process that has TensorFlow.
 
-One job a line on standard input, as JSON: program, args, gpus, no_jit, capture, directory, seconds, stdout, stderr. The
-answer is the status of the fork. That the agent is armed after the import, as in a real run, is the same here: the
-fork's runtime is not up.
+One job a line on standard input, as JSON: program, args, gpus, no_jit, without, capture, directory, seconds, stdout,
+stderr. The answer is the status of the fork. That the agent is armed after the import, as in a real run, is the same
+here: the fork's runtime is not up.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import signal
 import sys
 from typing import Any
 
-from gpulint.probe.agent import running
+from gpulint.probe.agent import internals, operations, running, self_test
 from gpulint.probe.agent.session import Options, Session
 
 
@@ -21,6 +21,7 @@ def rehearse(job: dict[str, Any]) -> None:
     """Runs one program to its end; ends the process by an exception where the program does."""
     import tensorflow
 
+    _take_away(job["without"])
     session = Session(Options(job["capture"], no_jit=job["no_jit"], simulate_gpus=job["gpus"]))
     assert not session.refused()
     session.started(job["program"])
@@ -33,6 +34,20 @@ def rehearse(job: dict[str, Any]) -> None:
         session.ended(f"{type(error).__name__}: {error}" if failed else None)
         raise
     session.ended(None)
+
+
+def _take_away(name: str) -> None:
+    """Something private of TensorFlow is not there, by its name in the agent's table; or gradients have other names."""
+    look_up = internals.look_up
+
+    def found(private: internals.Private) -> Any:
+        if name and private is internals.PRIVATE.get(name):
+            raise AttributeError(f"it was taken away: {name}")
+        return look_up(private)
+
+    internals.look_up = found
+    if name == "gradient_tape":
+        operations.GRADIENT = self_test.GRADIENT = "another_name/"
 
 
 def _child(job: dict[str, Any]) -> None:

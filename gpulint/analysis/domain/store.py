@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, TypeAlias
 
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, Path, compatible, one_of
-from gpulint.analysis.domain.values.base import Constant, Join, Unknown, Value
+from gpulint.analysis.domain.values.base import Constant, Union, Unknown, Value
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.functions import Function, UserClass, same
 from gpulint.analysis.domain.values.objects import Model
@@ -168,7 +168,7 @@ def join(alternatives: list[tuple[Path, Any]], symbol: Any) -> Any:
     for path, value in alternatives:
         if value is MISSING:
             continue
-        if isinstance(value, Join):
+        if isinstance(value, Union):
             for inner, part in value.alternatives:
                 if compatible(path, inner):
                     _add(flat, path | inner, part)
@@ -188,7 +188,7 @@ def join(alternatives: list[tuple[Path, Any]], symbol: Any) -> Any:
             return Unknown(symbol)
     if not all(isinstance(value, Value) for _, value in flat):
         return _weakest([value for _, value in flat])
-    return Join(tuple(flat))
+    return Union(tuple(flat))
 
 
 def _add(flat: list[tuple[Path, Any]], path: Path, value: Any) -> None:
@@ -237,7 +237,7 @@ def _weakest(values: list[Any]) -> Any:
 
 def choose(value: Value, path: Path) -> Value:
     """What of a value is possible on a path."""
-    if type(value) is not Join:
+    if type(value) is not Union:
         return value
     chosen = value.chosen.get(path, MISSING)
     if chosen is MISSING:
@@ -247,7 +247,7 @@ def choose(value: Value, path: Path) -> Value:
         elif len(possible) == len(value.alternatives) or not possible:
             chosen = None
         else:
-            chosen = Join(possible)
+            chosen = Union(possible)
         value.chosen[path] = chosen
     return value if chosen is None else chosen
 
@@ -255,4 +255,4 @@ def choose(value: Value, path: Path) -> Value:
 def alternatives(value: Value, path: Path) -> tuple[tuple[Path, Value], ...]:
     """All that a value can be on a path, each with its own path."""
     value = choose(value, path)
-    return value.alternatives if isinstance(value, Join) else ((EVERYWHERE, value),)
+    return value.alternatives if isinstance(value, Union) else ((EVERYWHERE, value),)

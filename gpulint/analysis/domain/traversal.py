@@ -10,7 +10,7 @@ from typing import Any
 
 from gpulint.analysis.domain.path_conditions import Path
 from gpulint.analysis.domain.store import alternatives
-from gpulint.analysis.domain.values.base import Join, Value
+from gpulint.analysis.domain.values.base import Union, Value
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.datasets import Dataset
 
@@ -38,7 +38,7 @@ def leaves_on(path: Path, value: Value | None) -> Iterator[Value]:
     """The leaves of all that a value can be on a path."""
 
     def inner(one: Value) -> Iterable[Value] | None:
-        return [option for _, option in alternatives(one, path)] if type(one) is Join else _elements(one)
+        return [option for _, option in alternatives(one, path)] if type(one) is Union else _elements(one)
 
     return each_once(value, inner)
 
@@ -57,7 +57,7 @@ def gone_over(value: Value | None) -> Iterator[Value]:
     """What a loop goes over, on any path: that of which `enumerate`, `zip` and generators are made, at any depth."""
 
     def inner(one: Value | None) -> Iterable[Value] | None:
-        if isinstance(one, Join):
+        if isinstance(one, Union):
             return [option for _, option in one.alternatives]
         return (one.over or None) if isinstance(one, Items) else None
 
@@ -90,8 +90,8 @@ def as_now(value: Value) -> Value:
     done: dict[int, Value] = {}
 
     def of(one: Value) -> Value:
-        if isinstance(one, Join):
-            return Join(tuple([(path, of(option)) for path, option in one.alternatives]))
+        if isinstance(one, Union):
+            return Union(tuple([(path, of(option)) for path, option in one.alternatives]))
         if not isinstance(one, Items):
             return one
         if id(one) not in done:
@@ -134,8 +134,8 @@ def rebuilt(
     done: dict[int, Value] = {}
 
     def of(one: Value) -> Value:
-        if type(one) is Join:
-            return Join(tuple([(path, of(option)) for path, option in one.alternatives]))
+        if type(one) is Union:
+            return Union(tuple([(path, of(option)) for path, option in one.alternatives]))
         if not isinstance(one, kinds) or (isinstance(one, Items) and one.items is None):
             return change(one)
         if id(one) not in done:

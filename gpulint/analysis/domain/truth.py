@@ -9,7 +9,7 @@ from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.path_conditions import Condition, Literal, Path, compatible, length_of
 from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.symbolic import HOST_READ, Symbol
-from gpulint.analysis.domain.values.base import FALSE, TRUE, Constant, External, Join, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.base import FALSE, TRUE, Constant, LibraryName, Union, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import Function, UserClass
 from gpulint.analysis.domain.values.tensors import Tensor
@@ -68,21 +68,21 @@ def certain_truth(value: Value) -> bool | None:
         return True if value.entries else None
     if isinstance(value, Object):
         return None if value.cls is not None and (value.cls.find("__bool__") or value.cls.find("__len__")) else True
-    if isinstance(value, External):
+    if isinstance(value, LibraryName):
         return False if value.name in _FALSE else True if _is_definition(value) else None
     if isinstance(value, _ALWAYS_TRUE):
         return True
     return None
 
 
-def _is_definition(value: External) -> bool:
+def _is_definition(value: LibraryName) -> bool:
     """Whether a library name is a module, class or function for certain, not a flag or a setting."""
     return value.name.startswith(("tensorflow.", "builtins."))
 
 
 def either(condition: Condition) -> Value:
     """The value of a condition: true on the paths where it holds, false on the others."""
-    return Join(
+    return Union(
         (
             (frozenset({Literal(condition, True)}), TRUE),
             (frozenset({Literal(condition, False)}), FALSE),
@@ -95,7 +95,7 @@ def negate(value: Value, path: Path) -> Value:
     ways = truth(value, path)
     if len(ways) == 1:
         return FALSE if ways[0][1] else TRUE
-    return Join(tuple((guard, FALSE if holds else TRUE) for guard, holds in ways))
+    return Union(tuple((guard, FALSE if holds else TRUE) for guard, holds in ways))
 
 
 def compare(left: Value, sign: str, right: Value) -> Value:
@@ -138,7 +138,7 @@ def _simplest(condition: Condition) -> tuple[Condition, bool]:
 def _holds(simplest: tuple[Condition, bool], holds: bool) -> Value:
     condition, same_way = simplest
     yes, no = (TRUE, FALSE) if holds == same_way else (FALSE, TRUE)
-    return Join(
+    return Union(
         (
             (frozenset({Literal(condition, True)}), yes),
             (frozenset({Literal(condition, False)}), no),
@@ -153,7 +153,7 @@ def _identity(left: Value, right: Value) -> bool | None:
             return False
         if isinstance(other, Constant) and other.value is None and _is_something(one):
             return False
-    if isinstance(left, External) and isinstance(right, External):
+    if isinstance(left, LibraryName) and isinstance(right, LibraryName):
         if left.name.startswith(_BUILT_IN) and right.name.startswith(_BUILT_IN):
             return left.name == right.name
     if left is right and isinstance(left, (Object, Function, UserClass)):
@@ -164,7 +164,7 @@ def _identity(left: Value, right: Value) -> bool | None:
 def _is_something(value: Value) -> bool:
     """Whether a value that is no object of the program is not None for certain: a tensor, what was read from one, a
     name of a library."""
-    if isinstance(value, External):
+    if isinstance(value, LibraryName):
         return _is_definition(value)
     return isinstance(value, Tensor) or (isinstance(value, Unknown) and value.symbol.parts[0] == HOST_READ)
 

@@ -12,7 +12,7 @@ from gpulint.analysis.domain.store import common_path, in_turn, join
 from gpulint.analysis.domain.symbolic import Symbol
 from gpulint.analysis.domain.symbolic_patterns import differ_in_numbers
 from gpulint.analysis.domain.traversal import leaves, leaves_on, rebuilt
-from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Join, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Union, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.effects import effects_on, effects_within
 from gpulint.analysis.domain.values.functions import Function, UserClass
@@ -35,7 +35,7 @@ MAX_RECURSION = 2
 
 def _is_chosen(result: Value, arguments: Arguments) -> bool:
     """Whether a result was one of several, perhaps by arguments that are not known: others choose for themselves."""
-    return type(result) is Join and any(type(value) is Unknown for value in arguments.all())
+    return type(result) is Union and any(type(value) is Unknown for value in arguments.all())
 
 
 def _identity(machine: Machine, function: Function) -> tuple[int, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, External, Join, Unknown, Value
+from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, LibraryName, Union, Unknown, Value
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import Function, Traced, UserClass
 from gpulint.analysis.engine import type_annotations
@@ -12,12 +12,12 @@ from gpulint.analysis.engine.machine import Machine
 from gpulint.places import Site
 
 
-def of_those_that_fit(function: Join, arguments: Arguments) -> Value:
+def of_those_that_fit(function: Union, arguments: Arguments) -> Value:
     """Of many functions and classes, those that can be called with these arguments, if any can."""
     if len(function.alternatives) <= MAX_TRIED:
         return function
     fitting = tuple(one for one in function.alternatives if _fits(one[1], arguments))
-    return Join(fitting) if len(fitting) > 1 else fitting[0][1] if fitting else function
+    return Union(fitting) if len(fitting) > 1 else fitting[0][1] if fitting else function
 
 
 MAX_TRIED = 8
@@ -63,7 +63,7 @@ def bind(names: dict[str, Value], function: Function, arguments: Arguments, symb
             value = rest.pop(name)
         if value is None:
             value = function.defaults.get(name) if not arguments.open else None
-            if function.injected and not isinstance(value, (External, Function, Traced, UserClass)):
+            if function.injected and not isinstance(value, (LibraryName, Function, Traced, UserClass)):
                 value = None  # what is configured is mostly a number, or a name
             if type(value) is Constant and type(value.value) is str:
                 value = Constant(value.value, value.origin, value.named, True)

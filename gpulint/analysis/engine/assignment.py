@@ -6,7 +6,7 @@ from typing import Any
 
 from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.store import alternatives, join
-from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Join, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Union, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import Bound, Descriptor, ModuleValue, UserClass
 from gpulint.analysis.engine import dicts, loop_counters, sequences
@@ -32,7 +32,7 @@ def assign(machine: Machine, target: ir.Expr, value: Value) -> None:
 
 def _replaced(machine: Machine, before: Any, target: ir.Expr) -> None:
     """Something else is put where a value was: in a loop, a container is given up so."""
-    if machine.context.loops and isinstance(before, (Items, Mapping, Join)):
+    if machine.context.loops and isinstance(before, (Items, Mapping, Union)):
         for _, option in alternatives(before, machine.path):
             if isinstance(option, (Items, Mapping)):
                 machine.library.container_cleared(option, machine.site(target))
@@ -41,7 +41,7 @@ def _replaced(machine: Machine, before: Any, target: ir.Expr) -> None:
 def _unpack(machine: Machine, target: ir.Sequence_, value: Value) -> None:
     count = len(target.elements)
     for index, element in enumerate(target.elements):
-        if isinstance(value, Join):
+        if isinstance(value, Union):
             parts = [(path, _part(machine, option, index, count, element)) for path, option in value.alternatives]
             part = join(parts, ("item", symbol_of(value), index))
         else:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from gpulint.analysis.domain.completion import PathEnds
 from gpulint.analysis.domain.context import Object
-from gpulint.analysis.domain.values.base import Arguments, Constant, External, Folder, Text, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.base import (
+    Arguments,
+    Constant,
+    Folder,
+    LibraryName,
+    PartialString,
+    Unknown,
+    Value,
+    symbol_of,
+)
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import (
     Bound,
@@ -27,7 +36,7 @@ def attribute(machine: Machine, receiver: Value, name: str, node: ir.Node) -> Va
     """`receiver.name` of a value that is no join. Raises Halts for None, which has none."""
     if isinstance(receiver, Constant) and receiver.value is None:
         raise PathEnds
-    if isinstance(receiver, External):
+    if isinstance(receiver, LibraryName):
         dotted = f"{receiver.name}.{name}"
         machine.library.name_used(dotted, receiver.package, machine.site(node))
         return machine.library.name(dotted, receiver.package)
@@ -47,7 +56,7 @@ def attribute(machine: Machine, receiver: Value, name: str, node: ir.Node) -> Va
         return receiver.function
     if isinstance(receiver, Constant) and not hasattr(receiver.value, name):
         return Unknown(("attribute", symbol_of(receiver), name))  # of a member of an enumeration
-    if isinstance(receiver, (Constant, Text, Items, Mapping, Namespace, Manager, Descriptor)):
+    if isinstance(receiver, (Constant, PartialString, Items, Mapping, Namespace, Manager, Descriptor)):
         return Bound(receiver, name)
     if (found := machine.library.get_attribute(receiver, name, node)) is not None:
         return found

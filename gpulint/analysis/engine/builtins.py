@@ -15,9 +15,9 @@ from gpulint.analysis.domain.values.base import (
     TRUE,
     Arguments,
     Constant,
-    External,
-    Join,
-    Text,
+    LibraryName,
+    PartialString,
+    Union,
     Unknown,
     Value,
     symbol_of,
@@ -39,7 +39,7 @@ def call_builtin(machine: Machine, name: str, arguments: Arguments, site: Site, 
     """A call of the builtin `name`."""
     if handler := _FUNCTIONS.get(name):
         values = [machine.choose(value) for value in arguments.positional]
-        joined = next((position for position, value in enumerate(values) if isinstance(value, Join)), None)
+        joined = next((position for position, value in enumerate(values) if isinstance(value, Union)), None)
         if joined is not None and splits < MAX_SPLITS:
             at = joined
             return machine.each(
@@ -101,13 +101,13 @@ def _convert(kind: str) -> Callable[..., Value]:
         if values and kind in ("int", "float"):
             if (number := machine.library.convert(kind, values[0], site)) is not None:
                 return number
-            if isinstance(values[0], (Unknown, Text, External)):
+            if isinstance(values[0], (Unknown, PartialString, LibraryName)):
                 return Unknown((kind, symbol_of(values[0])))
         elif values:
             machine.library.value_read(values[0], "format" if kind == "str" else kind, site)
             if kind == "str":
                 parts: tuple[str | None, ...] = (None,)
-                return Text(parts, ("str", symbol_of(values[0])))
+                return PartialString(parts, ("str", symbol_of(values[0])))
             return either(Condition("truth", symbol_of(values[0])))
         return Unknown((kind, site))
 
@@ -266,14 +266,14 @@ def _getattr(machine: Machine, values: list[Value], arguments: Arguments, site: 
         def read(option: Value) -> Value:
             if (
                 default is not None
-                and isinstance(option, External)
+                and isinstance(option, LibraryName)
                 and not machine.library.has_name(f"{option.name}.{name}", option.package)
             ):
                 return default
             return attribute_lookup.attribute(machine, option, name, ir.Pass(site.node))
 
         return machine.each(values[0], read, site)
-    if len(values) >= 2 and isinstance(values[0], External):
+    if len(values) >= 2 and isinstance(values[0], LibraryName):
         if (one := machine.library.any_member(values[0])) is not None:
             return one
     found: Value | None = None
@@ -315,11 +315,11 @@ _CONTAINERS = frozenset({"builtins.dict", "builtins.list", "builtins.tuple", "bu
 def _isinstance(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
     if len(values) == 2:
         value, kind = values
-        if isinstance(kind, External) and isinstance(value, Constant) and kind.name.startswith("builtins."):
+        if isinstance(kind, LibraryName) and isinstance(value, Constant) and kind.name.startswith("builtins."):
             known: Any = {"int": int, "str": str, "float": float, "bool": bool}.get(kind.name[9:])
             if known is not None:
                 return TRUE if isinstance(value.value, known) else FALSE
-        if isinstance(kind, External) and isinstance(value, (Items, Mapping)) and kind.name in _CONTAINERS:
+        if isinstance(kind, LibraryName) and isinstance(value, (Items, Mapping)) and kind.name in _CONTAINERS:
             own = "dict" if isinstance(value, Mapping) else value.kind
             return TRUE if own == kind.name[9:] else FALSE
         if isinstance(kind, Items) and kind.items:
@@ -357,7 +357,7 @@ def _type(machine: Machine, values: list[Value], arguments: Arguments, site: Sit
             else ""
         )
         if f"builtins.{name}" in _CONTAINERS or name in ("bool", "float", "int", "str"):
-            return External(f"builtins.{name}")
+            return LibraryName(f"builtins.{name}")
     return _unknown("type", arguments)
 
 

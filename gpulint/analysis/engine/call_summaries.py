@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from gpulint.analysis.domain.path_conditions import Path
-from gpulint.analysis.domain.values.base import Join, Value
+from gpulint.analysis.domain.values.base import Union, Value
 from gpulint.analysis.domain.values.effects import Effect
 
 MAX_IDLE_RUNS = 2
@@ -72,4 +72,4 @@ class FunctionProfile:
         that gave something under conditions of its own."""
         if earlier:
             return earlier[-1]
-        return self.last if self.computes and self.last is not None and type(self.last.result) is not Join else None
+        return self.last if self.computes and self.last is not None and type(self.last.result) is not Union else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpulint.analysis.domain.completion import PathEnds
-from gpulint.analysis.domain.values.base import Arguments, Constant, External, Value
+from gpulint.analysis.domain.values.base import Arguments, Constant, LibraryName, Value
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import (
     Bound,
@@ -29,7 +29,7 @@ def call_value(machine: Machine, function: Value, arguments: Arguments, site: Si
     """What calling a value that is no join gives. Raises Halts where no path returns."""
     if isinstance(function, Constant):
         raise PathEnds
-    if isinstance(function, External):
+    if isinstance(function, LibraryName):
         return machine.library.call_name(function, arguments, site)
     if isinstance(function, Function):
         machine.emit(FunctionEntered(site, machine.where(), function, arguments.positional))

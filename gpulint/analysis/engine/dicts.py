@@ -12,9 +12,9 @@ from gpulint.analysis.domain.values.base import (
     NONE,
     Arguments,
     Constant,
-    External,
     Imported,
-    Join,
+    LibraryName,
+    Union,
     Unknown,
     Value,
     symbol_of,
@@ -31,7 +31,7 @@ functions and classes; in another the entry is unknown."""
 MAX_CALLED = 32
 """The same for a dict of the program's own classes and functions: a call tells which of them can be meant."""
 
-_CALLABLE = (Bound, External, Function, Imported, Partial, Traced, UserClass)
+_CALLABLE = (Bound, LibraryName, Function, Imported, Partial, Traced, UserClass)
 
 
 def key_of(key: Value) -> Any:
@@ -69,7 +69,7 @@ def entry(machine: Machine, container: Mapping, key: Value, default: Value | Non
         return machine.choose(alike)
     if is_known(key):
         return default if complete else None
-    if isinstance(key, Join) or not complete or not entries:
+    if isinstance(key, Union) or not complete or not entries:
         return None
     if isinstance(key, Items) and key.kind == "tuple" and key.items is not None:
         entries = {one: value for one, value in entries.items() if _may_be(key.items, one)}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.module_scope import ModuleScope
-from gpulint.analysis.domain.values.base import Constant, Imported, Text, Value, known, symbol_of
+from gpulint.analysis.domain.values.base import Constant, Imported, PartialString, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Mapping
 from gpulint.analysis.domain.values.functions import Function, ModuleValue, Namespace, Partial, Traced, UserClass
 from gpulint.analysis.engine import dicts, imports
@@ -38,7 +38,7 @@ def of_namespace(machine: Machine, names: Namespace, key: Value) -> Value | None
     return of_module(machine, names.scope, key, MIN_KNOWN if own else 0)
 
 
-def module_of(machine: Machine, dotted: Text, site: Site) -> Value | None:
+def module_of(machine: Machine, dotted: PartialString, site: Site) -> Value | None:
     """One of the modules of a package: `import_module("nets." + name)`; None where the package is not known."""
     project, importer = machine.project, machine.frame.module.path
     package, _, beginning = (dotted.parts[0] or "").rpartition(".")
@@ -47,7 +47,7 @@ def module_of(machine: Machine, dotted: Text, site: Site) -> Value | None:
         return None
     modules = {name: f"{package}.{name}{dot}{below}" for name in project.names_in(package, 0, importer)}
     names = [name for name, module in modules.items() if project.find(module, importer) is not None]
-    rest = Text((beginning, *dotted.parts[1:-1], ending or None), ("rest", dotted.symbol))
+    rest = PartialString((beginning, *dotted.parts[1:-1], ending or None), ("rest", dotted.symbol))
     return _one_of(machine, rest, names, 0, lambda one: imports.loaded(machine, modules[one], site))
 
 
@@ -61,7 +61,7 @@ def of_object(machine: Machine, owner: Object, name: Value, read: Callable[[str]
 
 def evaluated(machine: Machine, text: Value, load: Callable[[str], Value]) -> Value | None:
     """What `eval` of a name gives: `eval("make_" + kind)`, `eval(f"nets.{name}")`."""
-    first, *rest = text.parts if isinstance(text, Text) else (known(text),)
+    first, *rest = text.parts if isinstance(text, PartialString) else (known(text),)
     if not isinstance(first, str):
         return of_module(machine, machine.frame.module, text, MIN_KNOWN)
     home, _, beginning = first.rpartition(".")
@@ -74,13 +74,13 @@ def evaluated(machine: Machine, text: Value, load: Callable[[str], Value]) -> Va
         return None
     if not rest:
         return imports.module_attribute(machine, module, beginning)
-    return of_module(machine, module.scope, Text((beginning, *rest), ("rest", symbol_of(text))))
+    return of_module(machine, module.scope, PartialString((beginning, *rest), ("rest", symbol_of(text))))
 
 
 def _one_of(
     machine: Machine, name: Value, names: Iterable[str], least: int, read: Callable[[str], Value]
 ) -> Value | None:
-    parts = name.parts if isinstance(name, Text) else (None,)
+    parts = name.parts if isinstance(name, PartialString) else (None,)
     if sum(len(part) for part in parts if part is not None) < least:
         return None
     meant = [one for one in dict.fromkeys(names) if not one.startswith("_") and _has_parts(one, parts)]

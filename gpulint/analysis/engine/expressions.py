@@ -15,7 +15,16 @@ from gpulint.analysis.domain.store import MISSING, alternatives, join
 from gpulint.analysis.domain.symbolic import Symbol
 from gpulint.analysis.domain.traversal import as_now, data_in, datasets_over
 from gpulint.analysis.domain.truth import compare, negate, truth
-from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Join, Text, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.base import (
+    NONE,
+    Arguments,
+    Constant,
+    PartialString,
+    Union,
+    Unknown,
+    Value,
+    symbol_of,
+)
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import Bound, Function
 from gpulint.analysis.domain.values.instances import Instance
@@ -97,12 +106,12 @@ def string_of(parts: tuple[str | None, ...], values: list[Value], node: ir.Node,
     """A string of these parts: a constant when all are known."""
     if None not in parts:
         return strings.string(parts, machine.site(node), strings.names_of(values))
-    return Text(parts, ("text", parts, tuple(named for value in values for named in _symbols(value))))
+    return PartialString(parts, ("text", parts, tuple(named for value in values for named in _symbols(value))))
 
 
 def _symbols(value: Value) -> Iterator[Symbol]:
     """The symbol of a value; of one that conditions choose, those of what it can be and of the conditions."""
-    if isinstance(value, Join):
+    if isinstance(value, Union):
         for guard, option in value.alternatives:
             yield symbol_of(option)
             yield from (one.condition.subject for one in guard if isinstance(one.condition.subject, Symbol))
@@ -112,7 +121,7 @@ def _symbols(value: Value) -> Iterator[Symbol]:
 
 def eval_attribute(machine: Machine, node: ir.Attribute) -> Value:
     receiver = machine.library.as_array(_filled_in(machine, node.value, machine.evaluate(node.value)))
-    if type(receiver) is not Join:
+    if type(receiver) is not Union:
         return attribute_lookup.attribute(machine, receiver, node.name, node)
     return machine.each(
         receiver,
@@ -131,7 +140,7 @@ def eval_subscript(machine: Machine, node: ir.Subscript) -> Value:
         return machine.each(container, lambda option: subscripts.sliced(machine, option, bounds, node), node)
     index = machine.evaluate(node.index)
     machine.library.value_used(index, machine.site(node))
-    if type(container) is not Join and type(index) is not Join:
+    if type(container) is not Union and type(index) is not Union:
         return subscripts.item(machine, container, index, node)
     return machine.each(
         container,
@@ -155,7 +164,7 @@ def arguments(machine: Machine, nodes: tuple[ir.Argument, ...]) -> Arguments:
     for node in nodes:
         value = machine.choose(machine.evaluate(node.value))
         if node.star == "*":
-            several = [one for _, one in value.alternatives] if isinstance(value, Join) else [value]
+            several = [one for _, one in value.alternatives] if isinstance(value, Union) else [value]
             able = [one for one in several if not isinstance(one, Constant) or isinstance(one.value, str)]
             items = able[0].items if len(able) == 1 and isinstance(able[0], Items) else None
             if items is None:
@@ -194,7 +203,7 @@ def eval_call(machine: Machine, node: ir.Call) -> Value:
     function = _filled_in(machine, node.function, machine.evaluate(node.function))
     passed = arguments(machine, node.arguments)
     site = machine.site(node)
-    if type(function) is not Join:
+    if type(function) is not Union:
         return machine.call(function, passed, site)
     return machine.each(
         argument_binding.of_those_that_fit(function, passed),
@@ -232,7 +241,7 @@ def _signed(machine: Machine, operand: Value, node: ir.Unary) -> Value:
 def eval_binary(machine: Machine, node: ir.Binary) -> Value:
     left = machine.choose(machine.evaluate(node.left))
     right = machine.choose(machine.evaluate(node.right))
-    if type(left) is not Join and type(right) is not Join:
+    if type(left) is not Union and type(right) is not Union:
         return operate(machine, left, node.operator, right, node)
     return machine.each(
         left,
@@ -254,12 +263,12 @@ def operate(machine: Machine, left: Value, sign: str, right: Value, node: ir.Nod
     if sign == "+":
         if isinstance(left, Items) and isinstance(right, Items):
             return sequences.concatenate(left, right)
-        if isinstance(left, (Text, Constant)) and isinstance(right, (Text, Constant)):
+        if isinstance(left, (PartialString, Constant)) and isinstance(right, (PartialString, Constant)):
             return _concatenate_text(machine, left, right, node)
         for known, other, first in ((left, right, True), (right, left, False)):
             if isinstance(known, Constant) and isinstance(known.value, str) and isinstance(other, Unknown):
                 parts = (known.value, None) if first else (None, known.value)
-                return Text(parts, ("text", parts, symbol_of(other)))
+                return PartialString(parts, ("text", parts, symbol_of(other)))
     if sign == "*" and isinstance(left, Items) and isinstance(right, Constant):
         return sequences.repeat(left, right.value)
     return Unknown(("binary", sign, symbol_of(left), symbol_of(right)))
@@ -286,13 +295,13 @@ def _fold(machine: Machine, left: Constant, sign: str, right: Constant, node: ir
 def _concatenate_text(machine: Machine, left: Value, right: Value, node: ir.Node) -> Value:
     parts: list[str | None] = []
     for side in (left, right):
-        if isinstance(side, Text):
+        if isinstance(side, PartialString):
             parts += side.parts
         elif isinstance(side, Constant) and isinstance(side.value, str):
             parts.append(side.value)
         else:
             parts.append(None)
-    return Text(tuple(parts), ("text", tuple(parts), symbol_of(left), symbol_of(right)))
+    return PartialString(tuple(parts), ("text", tuple(parts), symbol_of(left), symbol_of(right)))
 
 
 def eval_boolean(machine: Machine, node: ir.Boolean) -> Value:
@@ -374,7 +383,7 @@ def _compared(
         array = machine.library.compare(a, sign, b, node) if of_values else None
         return array if array is not None else compare(a, sign, b)
 
-    if type(left) is not Join and type(right) is not Join:
+    if type(left) is not Union and type(right) is not Union:
         value = compared(left, right)
     else:
         value = machine.each(left, lambda a: machine.each(right, lambda b: compared(a, b), node), node)

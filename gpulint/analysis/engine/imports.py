@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpulint.analysis.domain.completion import NORMAL
 from gpulint.analysis.domain.store import MISSING
-from gpulint.analysis.domain.values.base import Constant, External, Folder, Imported, Unknown, Value
+from gpulint.analysis.domain.values.base import Constant, Folder, Imported, LibraryName, Unknown, Value
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.functions import ModuleValue, Namespace
 from gpulint.analysis.engine.machine import Machine
@@ -27,7 +27,7 @@ def exec_import(machine: Machine, node: ir.Import) -> int:
             if dotted != top:
                 module(machine, dotted, machine.site(node))
             present = machine.frame.locals.get(top)
-            if not isinstance(present, (External, Folder, ModuleValue)) or dotted == top:
+            if not isinstance(present, (LibraryName, Folder, ModuleValue)) or dotted == top:
                 _bind(machine, top, _outermost(machine, dotted, machine.site(node)))
     return NORMAL
 
@@ -36,7 +36,7 @@ def _outermost(machine: Machine, dotted: str, site: Site) -> Value:
     """What `import a.b.c` binds: `a`."""
     top = dotted.partition(".")[0]
     found = module(machine, top, site)
-    is_folder = isinstance(found, External) and machine.project.find(dotted, machine.frame.module.path) is not None
+    is_folder = isinstance(found, LibraryName) and machine.project.find(dotted, machine.frame.module.path) is not None
     return Folder(top) if is_folder else found
 
 
@@ -44,7 +44,7 @@ def folder_attribute(machine: Machine, folder: Folder, name: str, site: Site) ->
     """A module in a package that is a folder, or a folder in it."""
     dotted = f"{folder.dotted}.{name}"
     found = loaded(machine, dotted, site)
-    if isinstance(found, External):
+    if isinstance(found, LibraryName):
         return Folder(dotted) if machine.project.names_in(dotted, 0, machine.frame.module.path) else found
     return found
 

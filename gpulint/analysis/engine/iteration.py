@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.path_conditions import Path
 from gpulint.analysis.domain.store import join
-from gpulint.analysis.domain.values.base import Constant, Join, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.base import Constant, Union, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.engine import special_methods
 from gpulint.analysis.engine.machine import Machine
@@ -33,7 +33,7 @@ def iterate(machine: Machine, iterable: Value, node: ir.Node) -> tuple[list[Valu
         return [Constant(key) for key in iterable.entries], True
     if (row := machine.library.iterate(iterable, node)) is not None:
         return [row], False
-    if isinstance(iterable, Join):
+    if isinstance(iterable, Union):
         return [_any_of(machine, iterable, node)], False
     return [Unknown(("item", symbol_of(iterable), machine.site(node)))], False
 
@@ -44,7 +44,7 @@ def _are_alike(elements: Sequence[Value]) -> bool:
     return not isinstance(first, Constant) and all(type(one) is type(first) for one in elements)
 
 
-def _any_of(machine: Machine, iterable: Join, node: ir.Node) -> Value:
+def _any_of(machine: Machine, iterable: Union, node: ir.Node) -> Value:
     """What stands for the elements of whichever of several values a loop goes over: none of an empty one."""
     unknown = Unknown(("item", symbol_of(iterable), machine.site(node)))
     ways: list[tuple[Path, Value]] = []

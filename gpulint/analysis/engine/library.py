@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.path_conditions import Path
-from gpulint.analysis.domain.values.base import Arguments, External, Value
+from gpulint.analysis.domain.values.base import Arguments, LibraryName, Value
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import Traced, UserClass
 from gpulint.analysis.domain.values.managers import Manager
@@ -28,12 +28,12 @@ class LibrarySemantics(ABC):
     # ------------------------------------------------------------------------- values
 
     @abstractmethod
-    def name(self, dotted: str, package: str = "") -> External:
+    def name(self, dotted: str, package: str = "") -> LibraryName:
         """A name of a library by its canonical dotted name; `package` is the one that the program has it from, by
         default the outermost of `dotted`."""
 
     @abstractmethod
-    def call_name(self, function: External, arguments: Arguments, site: Site) -> Value:
+    def call_name(self, function: LibraryName, arguments: Arguments, site: Site) -> Value:
         """Result of calling a library's function or class."""
 
     @abstractmethod
@@ -53,7 +53,7 @@ class LibrarySemantics(ABC):
         """Instance of a class of the program, which may derive from one of a library."""
 
     @abstractmethod
-    def instance_of(self, cls: External, site: Site) -> Value | None:
+    def instance_of(self, cls: LibraryName, site: Site) -> Value | None:
         """What stands for an instance of a library's class that was created elsewhere."""
 
     @abstractmethod
@@ -137,7 +137,7 @@ class LibrarySemantics(ABC):
         """Whether the targeted releases still have a dotted name."""
 
     @abstractmethod
-    def any_member(self, module: External) -> External | None:
+    def any_member(self, module: LibraryName) -> LibraryName | None:
         """What stands for whichever member of a module the program picks at run time."""
 
     @abstractmethod

@@ -19,7 +19,7 @@ from gpulint.analysis.domain.module_scope import ModuleScope
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, Condition, Path, compatible, one_of
 from gpulint.analysis.domain.store import Changes, Outcome, State, choose, common_path, join
 from gpulint.analysis.domain.truth import truth
-from gpulint.analysis.domain.values.base import Arguments, Join, Unknown, Value
+from gpulint.analysis.domain.values.base import Arguments, Union, Unknown, Value
 from gpulint.analysis.domain.values.effects import Effect
 from gpulint.analysis.domain.values.functions import (
     ContextManagerFunction,
@@ -326,7 +326,7 @@ class Machine(ABC):
 
     def choose(self, value: Value) -> Value:
         """What of a value is possible on the present path."""
-        return value if type(value) is not Join else choose(value, self.path)
+        return value if type(value) is not Union else choose(value, self.path)
 
     def assume(self, guard: Path) -> None:
         """Remember what holds wherever the loop goes on, unless an exception is caught inside it."""
@@ -417,9 +417,9 @@ class Machine(ABC):
 
         Raises Halts when it ends every path.
         """
-        if type(value) is Join:
+        if type(value) is Union:
             value = choose(value, self.path)
-        if type(value) is not Join:
+        if type(value) is not Union:
             return use(value)
         ways = list(value.alternatives)
         if all(same(option, ways[0][1]) for _, option in ways):
@@ -476,7 +476,7 @@ def _are_of_one_kind(one: Value, other: Value) -> bool:
     return one.is_like(other) or same(one, other)
 
 
-def _grouped(value: Join, are_alike: Callable[[Value, Value], bool]) -> list[tuple[Path, Value]]:
+def _grouped(value: Union, are_alike: Callable[[Value, Value], bool]) -> list[tuple[Path, Value]]:
     """The alternatives of a value, those that are alike as one."""
     groups: list[tuple[list[Path], Value]] = []
     for path, option in value.alternatives:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 
 from gpulint.analysis.domain.store import MISSING
-from gpulint.analysis.domain.values.base import Constant, External, Imported, Unknown, Value
+from gpulint.analysis.domain.values.base import Constant, Imported, LibraryName, Unknown, Value
 from gpulint.analysis.engine import imports
 from gpulint.analysis.engine.machine import Machine
 from gpulint.syntax import ir
@@ -36,7 +36,7 @@ def load(machine: Machine, name: str, node: ir.Node) -> Value:
     if (starred := imports.from_star(machine, name)) is not None:
         return starred
     if name in _BUILTINS:
-        return External(f"builtins.{name}")
+        return LibraryName(f"builtins.{name}")
     return Unknown(("name", frame.module.path, name))
 
 

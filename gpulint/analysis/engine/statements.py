@@ -12,7 +12,7 @@ from gpulint.analysis.domain.path_conditions import EVERYWHERE, Condition, Liter
 from gpulint.analysis.domain.store import Outcome, in_turn
 from gpulint.analysis.domain.traversal import as_now, rebuilt
 from gpulint.analysis.domain.truth import compare, truth
-from gpulint.analysis.domain.values.base import NONE, Join, Unknown, Value
+from gpulint.analysis.domain.values.base import NONE, Union, Unknown, Value
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import Function
 from gpulint.analysis.engine import (
@@ -300,8 +300,8 @@ def _of_turn(machine: Machine, element: Value, turn: int) -> Value:
     def made(value: Value) -> Value:
         return rebuilt(value, change, lambda items, parts: Items(items.kind, parts))
 
-    if isinstance(element, Join):
-        return Join(tuple((guard, made(option)) for guard, option in element.alternatives))
+    if isinstance(element, Union):
+        return Union(tuple((guard, made(option)) for guard, option in element.alternatives))
     return made(element)
 
 
@@ -409,12 +409,12 @@ def _narrow(machine: Machine, test: ir.Expr) -> None:
         return
     for name in dict.fromkeys(node.id for node in below if isinstance(node, ir.Name)):
         scope = machine.frame.declared.get(name, machine.frame.locals)
-        if not isinstance(value := scope.get(name), Join):
+        if not isinstance(value := scope.get(name), Union):
             continue
         ends = [guard for guard, holds in truth(machine.evaluate(test), machine.path) if holds is not True]
         left = tuple(one for one in value.alternatives if any(compatible(one[0], guard) for guard in ends))
         if 0 < len(left) < len(value.alternatives):
-            machine.state.write(scope, name, Join(left) if len(left) > 1 else left[0][1])
+            machine.state.write(scope, name, Union(left) if len(left) > 1 else left[0][1])
 
 
 def _is_after_error(path: Path) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from gpulint.analysis.domain.values.base import Arguments, Constant, Text, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.base import Arguments, Constant, PartialString, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.engine.machine import Machine
 from gpulint.places import Site
@@ -98,7 +98,7 @@ def string(parts: Iterable[str | None], site: Site, named: tuple[str, ...] = ())
 def _joined(parts: Sequence[str | None], site: Site, values: Iterable[Value], symbol: Any) -> Value:
     if None not in parts:
         return string(parts, site, names_of(values))
-    return Text(tuple(parts), ("text", tuple(parts), symbol))
+    return PartialString(tuple(parts), ("text", tuple(parts), symbol))
 
 
 def of_string(machine: Machine, receiver: Constant, name: str, arguments: Arguments, site: Site) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpulint.analysis.domain.values.base import Constant, External, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.base import Constant, LibraryName, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import Namespace, UserClass
 from gpulint.analysis.engine import dicts, dynamic_lookup, special_methods
@@ -39,7 +39,7 @@ def item(machine: Machine, container: Value, key: Value, node: ir.Node) -> Value
     elif isinstance(container, Constant) and isinstance(container.value, str) and isinstance(index, int):
         if -len(container.value) <= index < len(container.value):
             return Constant(container.value[index])
-    elif isinstance(container, UserClass) or (isinstance(container, External) and _is_class(container.name)):
+    elif isinstance(container, UserClass) or (isinstance(container, LibraryName) and _is_class(container.name)):
         return container  # a subscripted generic class
     elif (
         made := special_methods.call_special(machine, container, "__getitem__", (key,), machine.site(node))

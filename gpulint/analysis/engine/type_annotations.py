@@ -4,7 +4,7 @@ of calls that are not followed."""
 from __future__ import annotations
 
 from gpulint.analysis.domain.module_scope import ModuleScope
-from gpulint.analysis.domain.values.base import External, Imported, Value
+from gpulint.analysis.domain.values.base import Imported, LibraryName, Value
 from gpulint.analysis.domain.values.functions import ModuleValue, UserClass
 from gpulint.analysis.engine import imports
 from gpulint.analysis.engine.machine import Machine
@@ -27,7 +27,7 @@ def parameter(machine: Machine, annotation: ir.Expr | None, module: ModuleScope,
 
 
 def _instance(machine: Machine, meant: Value | None, site: Site) -> Value | None:
-    return machine.library.instance_of(meant, site) if isinstance(meant, External) else None
+    return machine.library.instance_of(meant, site) if isinstance(meant, LibraryName) else None
 
 
 def _meant(machine: Machine, annotation: ir.Expr | None, module: ModuleScope) -> Value | None:
@@ -47,10 +47,10 @@ def _named(machine: Machine, names: list[str], module: ModuleScope) -> Value | N
     if isinstance(found, Imported):
         found = imports.module_attribute(machine, ModuleValue(module), first)
     for name in rest:
-        if isinstance(found, External):
+        if isinstance(found, LibraryName):
             found = machine.library.name(f"{found.name}.{name}", found.package)
         elif isinstance(found, ModuleValue):
             found = imports.module_attribute(machine, found, name)
         else:
             return None
-    return found if isinstance(found, (External, UserClass)) else None
+    return found if isinstance(found, (LibraryName, UserClass)) else None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.path_conditions import Path
 from gpulint.analysis.domain.symbolic import symbol
-from gpulint.analysis.domain.values.base import Arguments, Constant, External, Join, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.base import Arguments, Constant, LibraryName, Union, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.datasets import Dataset
 from gpulint.analysis.domain.values.devices import DeviceList, ListedDevice
@@ -52,10 +52,10 @@ class Libraries(LibrarySemantics):
 
     # ------------------------------------------------------------------------- values
 
-    def name(self, dotted: str, package: str = "") -> External:
-        return External(canonical(dotted), package or package_of(dotted))
+    def name(self, dotted: str, package: str = "") -> LibraryName:
+        return LibraryName(canonical(dotted), package or package_of(dotted))
 
-    def call_name(self, function: External, arguments: Arguments, site: Site) -> Value:
+    def call_name(self, function: LibraryName, arguments: Arguments, site: Site) -> Value:
         return library_calls.call_name(self._machine, function, arguments, site)
 
     def call_method(self, receiver: Value, name: str, arguments: Arguments, site: Site) -> Value:
@@ -74,7 +74,7 @@ class Libraries(LibrarySemantics):
     def instantiate(self, cls: UserClass, arguments: Arguments, site: Site) -> Value:
         return object_calls.instantiate(self._machine, cls, arguments, site)
 
-    def instance_of(self, cls: External, site: Site) -> Value | None:
+    def instance_of(self, cls: LibraryName, site: Site) -> Value | None:
         return foreign_objects.instance_of(self._machine, cls, site)
 
     def is_instance(self, value: Object, kind: Value) -> bool | None:
@@ -109,7 +109,7 @@ class Libraries(LibrarySemantics):
             return tensors.item(self._machine, container, key, node)
         if isinstance(container, PerReplica):
             return PerReplica(container.site, container.strategy, Tensor(self._machine.site(node)))
-        if isinstance(container, External) and container.name == "os.environ":
+        if isinstance(container, LibraryName) and container.name == "os.environ":
             return environment_read(self._machine, key)
         return None
 
@@ -121,7 +121,7 @@ class Libraries(LibrarySemantics):
         return None
 
     def set_item(self, container: Value, key: Value, value: Value, site: Site) -> Value | None:
-        if isinstance(container, External) and container.name == "os.environ":
+        if isinstance(container, LibraryName) and container.name == "os.environ":
             environment_set(self._machine, key, value, site)
             return None
         if isinstance(container, PerReplica):
@@ -142,7 +142,7 @@ class Libraries(LibrarySemantics):
         return value if tf_data.is_several(value) else None
 
     def iterate(self, iterable: Value, node: ir.Node) -> Value | None:
-        if isinstance(iterable, Join):
+        if isinstance(iterable, Union):
             return gradients.element(iterable) or tf_data.element_of_any(self._machine, iterable, node)
         if isinstance(iterable, DeviceList):
             return ListedDevice(iterable, None)
@@ -157,7 +157,7 @@ class Libraries(LibrarySemantics):
             return tensors.element_of(self._machine, value, ir.Pass(site.node))
         if isinstance(value, DeviceList):
             return ListedDevice(value, None)
-        if isinstance(value, Join):
+        if isinstance(value, Union):
             return gradients.element(value)
         return value if isinstance(value, (Tensor, PerReplica)) else None
 
@@ -222,7 +222,7 @@ class Libraries(LibrarySemantics):
     def has_name(self, dotted: str, package: str) -> bool:
         return not api_removals.is_gone(self._machine, dotted, package)
 
-    def any_member(self, module: External) -> External | None:
+    def any_member(self, module: LibraryName) -> LibraryName | None:
         return classes.any_member(module)
 
     def from_star(self, modules: Sequence[str], name: str) -> Value | None:
@@ -269,7 +269,7 @@ class Libraries(LibrarySemantics):
             value.is_persistent = False
 
     def value_read(self, value: Value, how: str, place: ir.Node | Site) -> None:
-        if isinstance(value, (Join, PerReplica, Tensor, Variable)):
+        if isinstance(value, (Union, PerReplica, Tensor, Variable)):
             site = place if isinstance(place, Site) else self._machine.site(place)
             tensors.read_at(self._machine, value, how, site)
 

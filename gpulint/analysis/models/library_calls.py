@@ -15,9 +15,9 @@ from gpulint.analysis.domain.values.base import (
     NONE,
     Arguments,
     Constant,
-    External,
-    Join,
-    Text,
+    LibraryName,
+    PartialString,
+    Union,
     Unknown,
     Value,
     known,
@@ -62,7 +62,7 @@ from gpulint.places import Site
 Handler = Callable[[Machine, Arguments, Site], Value]
 
 
-def call_name(machine: Machine, function: External, arguments: Arguments, site: Site) -> Value:
+def call_name(machine: Machine, function: LibraryName, arguments: Arguments, site: Site) -> Value:
     """Result of calling a library's function or class."""
     api_removals.check_call(machine, function.name, function.package, site)
     api_removals.check_arguments(machine, function, arguments, site)
@@ -131,7 +131,7 @@ def _unknown(machine: Machine, name: str, arguments: Arguments, site: Site) -> V
 
 def _symbol(value: Value) -> Symbol:
     """What a value is called; of one of a few, what each of them is."""
-    if isinstance(value, Join) and len(value.alternatives) <= MAX_NAMED:
+    if isinstance(value, Union) and len(value.alternatives) <= MAX_NAMED:
         return symbol(("value", value.serial, *(symbol_of(option) for _, option in value.alternatives)))
     return symbol_of(value)
 
@@ -293,7 +293,7 @@ def _loss(machine: Machine, name: str, known: Fact, arguments: Arguments, site: 
         reduction = "" if not arguments.open else None
     elif isinstance(given, Constant):
         reduction = given.value.lower() if isinstance(given.value, str) else "none"
-    elif isinstance(given, External):
+    elif isinstance(given, LibraryName):
         reduction = given.name.rpartition(".")[2].lower()
     return Loss(site, machine.where(), name, reduction)
 
@@ -393,7 +393,7 @@ def use_device_name(machine: Machine, value: Value, consumer: str, site: Site) -
         device = parse_device(value.value)
         tell(value.value, device)
         return device, bool(value.named)
-    if isinstance(value, Text):
+    if isinstance(value, PartialString):
         template = "".join("0" if part is None else part for part in value.parts)
         device = parse_device(template)
         if device is None and template.startswith("/physical_device:"):
@@ -407,7 +407,7 @@ def use_device_name(machine: Machine, value: Value, consumer: str, site: Site) -
 def _device(machine: Machine, arguments: Arguments, site: Site) -> Value:
     given = arguments.get("device_name", 0) or arguments.get("device", 0) or Unknown(("device", site))
 
-    several = isinstance(machine.choose(given), Join)
+    several = isinstance(machine.choose(given), Union)
 
     def manager(option: Value) -> Value:
         device, chosen = use_device_name(machine, option, "tensorflow.device", site)
@@ -425,7 +425,7 @@ def _device_spec(machine: Machine, arguments: Arguments, site: Site) -> Value:
     if isinstance(kind, Constant) and isinstance(kind.value, str):
         if isinstance(index, Constant) and isinstance(index.value, int):
             return Constant(f"/device:{kind.value}:{index.value}", site, index.named)
-        return Text((f"/device:{kind.value}:", None), ("text", site))
+        return PartialString((f"/device:{kind.value}:", None), ("text", site))
     return Unknown(("device", site))
 
 
@@ -441,7 +441,7 @@ def _function(machine: Machine, arguments: Arguments, site: Site) -> Value:
     signed = signature is not None and not (isinstance(signature, Constant) and signature.value is None)
     function = arguments.get("func", 0)
     if function is None or isinstance(function, Constant):
-        return Partial(External("tensorflow.function"), arguments._replace(sites={"": site}))
+        return Partial(LibraryName("tensorflow.function"), arguments._replace(sites={"": site}))
     return machine.each(function, lambda option: tf_function.trace(machine, option, jit, site, signed), site)
 
 
@@ -538,13 +538,13 @@ def _transformation(method: str) -> Handler:
 
 def _import_module(machine: Machine, arguments: Arguments, site: Site) -> Value:
     name, package = arguments.get("name", 0), known(arguments.get("package", 1))
-    first, *rest = name.parts if isinstance(name, Text) else (known(name),)
+    first, *rest = name.parts if isinstance(name, PartialString) else (known(name),)
     if isinstance(first, str) and first.startswith(".") and isinstance(package, str):
         first = package + first if first[1:2] != "." else ""
     if not isinstance(first, str) or not first or first.startswith("."):
         return Unknown(("module", site))
     if name is not None and rest:
-        found = dynamic_lookup.module_of(machine, Text((first, *rest), ("module", symbol_of(name))), site)
+        found = dynamic_lookup.module_of(machine, PartialString((first, *rest), ("module", symbol_of(name))), site)
         return found or Unknown(("module", site))
     return imports.loaded(machine, first, site)
 
@@ -564,7 +564,7 @@ def _collect(machine: Machine, arguments: Arguments, site: Site) -> Value:
 def _default_dict(machine: Machine, arguments: Arguments, site: Site) -> Value:
     made = Mapping({}, False, ("dict", site))
     factory = arguments.get("default_factory", 0)
-    made.makes_lists = isinstance(factory, External) and factory.name == "builtins.list"
+    made.makes_lists = isinstance(factory, LibraryName) and factory.name == "builtins.list"
     made.around = machine.context.loops
     return made
 
@@ -632,8 +632,8 @@ SPECIAL: dict[str, Handler] = {
     "tensorflow.DeviceSpec.from_string": _device_spec_from_string,
     "tensorflow.function": _function,
     "functools.partial": _partial,
-    "functools.wraps": lambda machine, arguments, site: External("functools.wraps()"),
-    "functools.lru_cache": lambda machine, arguments, site: External("functools.lru_cache()"),
+    "functools.wraps": lambda machine, arguments, site: LibraryName("functools.wraps()"),
+    "functools.lru_cache": lambda machine, arguments, site: LibraryName("functools.lru_cache()"),
     "functools.wraps()": lambda machine, arguments, site: arguments.get("", 0) or NONE,
     "functools.lru_cache()": lambda machine, given, site: decorators.behind(given.get("", 0) or NONE, memoized=True),
     "contextlib.nullcontext": _null_context,

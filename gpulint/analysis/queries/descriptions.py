@@ -6,7 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from gpulint.analysis.domain.context import Object, Strategy
-from gpulint.analysis.domain.values.base import Constant, External, Folder, Imported, Join, Text, Unknown, Value
+from gpulint.analysis.domain.values.base import (
+    Constant,
+    Folder,
+    Imported,
+    LibraryName,
+    PartialString,
+    Union,
+    Unknown,
+    Value,
+)
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.datasets import Dataset
 from gpulint.analysis.domain.values.devices import DeviceList, ListedDevice
@@ -44,7 +53,7 @@ def describe(value: Value, depth: int = 0) -> str:
     return type(value).__name__.lower()
 
 
-def _join(value: Join, depth: int) -> str:
+def _join(value: Union, depth: int) -> str:
     options = list(dict.fromkeys(describe(option, depth + 1) for _, option in value.alternatives))
     return " | ".join(options[:MAX_PARTS] + ["…"] * (len(options) > MAX_PARTS))
 
@@ -98,12 +107,12 @@ _DESCRIPTIONS: dict[type, Callable[[Any, int], str]] = {
     Dataset: lambda value, depth: f"dataset {pipeline(value)}",
     DeviceList: _list,
     DeviceManager: lambda value, depth: f"device scope {describe(value.named, depth + 1)}",
-    External: lambda value, depth: value.name,
+    LibraryName: lambda value, depth: value.name,
     Folder: lambda value, depth: f"package {value.dotted}",
     Function: lambda value, depth: f"function {value.name}",
     Imported: lambda value, depth: f"import of {value.attribute or value.dotted}",
     Items: _items,
-    Join: _join,
+    Union: _join,
     ListedDevice: lambda value, depth: f"{value.list.type} {'of a loop' if value.index is None else value.index}",
     NullManager: lambda value, depth: "null context",
     Manager: lambda value, depth: "context manager",
@@ -116,7 +125,7 @@ _DESCRIPTIONS: dict[type, Callable[[Any, int], str]] = {
     Strategy: lambda value, depth: strategy_name(value),
     Super: lambda value, depth: f"super of {value.cls.name}",
     Tensor: _tensor,
-    Text: lambda value, depth: f"text {shown(value)!r}",
+    PartialString: lambda value, depth: f"text {shown(value)!r}",
     Traced: lambda value, depth: f"tf.function {describe(value.function, depth + 1).removeprefix('function ')}",
     Unknown: lambda value, depth: "unknown",
     UserClass: lambda value, depth: f"class {value.name}",

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from gpulint.analysis.domain.context import Context, Object, Strategy, Where, callers
 from gpulint.analysis.domain.path_conditions import Condition, Path
 from gpulint.analysis.domain.symbolic import Symbol
-from gpulint.analysis.domain.values.base import Constant, External, Text, Value
+from gpulint.analysis.domain.values.base import Constant, LibraryName, PartialString, Value
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.datasets import Dataset
 from gpulint.analysis.domain.values.functions import Function, Traced
@@ -342,9 +342,9 @@ def shown(value: Value) -> str:
     """A value as a reader would write it."""
     if isinstance(value, Constant):
         return repr(value.value)
-    if isinstance(value, Text):
+    if isinstance(value, PartialString):
         return "".join("{…}" if part is None else part for part in value.parts)
-    if isinstance(value, External):
+    if isinstance(value, LibraryName):
         return value.name
     own = getattr(value, "symbol", None)
     return written(own) if own is not None else "…"

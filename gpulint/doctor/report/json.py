@@ -1,4 +1,4 @@
-"""The doctor's report as one JSON object: docs/doctor.md tells its fields."""
+"""The doctor's report as one JSON object, described in docs/doctor.md."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpulint.doctor.report import MachineReport
 from gpulint.output.escapes import json_text
 
 VERSION = 1
-"""Version of the form; grows when a field changes its meaning or goes."""
+"""Version of the format; increases when a field is removed or changes its meaning."""
 
 
 def render(report: MachineReport, color: bool = False) -> str:
@@ -25,12 +25,12 @@ def render(report: MachineReport, color: bool = False) -> str:
                 "severity": one.severity.value,
                 "seen": one.seen,
                 "why": one.why,
-                "mend": one.mend or None,
+                "mend": one.fix or None,
                 "evidence": list(one.evidence),
             }
             for one in report.diagnoses
         ],
-        "expected": evidence.wanted or None,
+        "expected": evidence.gpu_expected or None,
         "machine": _machine(evidence),
         "python": {
             "executable": evidence.interpreter.executable,

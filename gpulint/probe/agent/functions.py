@@ -1,28 +1,26 @@
-"""Traced functions, as records."""
+"""Records of traced functions."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
 from gpulint.probe.agent.calls import Calls
+from gpulint.probe.agent.graphs import INITIALISERS
 from gpulint.probe.agent.operations import Operations
 from gpulint.probe.agent.writer import Writer
 
-_INTERNAL = frozenset({"initialize_variables"})
-"""Functions of TensorFlow's own, one for each function that makes variables."""
-
 
 class FunctionWriter:
-    """Writes functions that were run, each again when it has been traced again or its nodes have been seen."""
+    """Writes each function that ran, again after a new trace or once its nodes were seen."""
 
     def __init__(self, writer: Writer, calls: Calls) -> None:
         self._writer, self._calls = writer, calls
         self._told: dict[str, tuple[int, bool]] = {}
 
     def write(self, operations: Operations, graphs: Collection[str]) -> None:
-        """Write those of which there is news. `graphs` are the functions whose nodes were seen."""
+        """Writes functions that have changed. `graphs` holds those whose nodes were seen."""
         for name, traces in list(operations.traces.items()):
-            is_internal = name.startswith("__") or name in _INTERNAL  # `__`: the forward and backward halves of one
+            is_internal = name.startswith("__") or name in INITIALISERS  # `__`: the forward and backward halves of one
             moments = list(traces.values())
             known = len(moments), name in graphs
             before, _ = told = self._told.get(name, (0, False))

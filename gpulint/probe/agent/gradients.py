@@ -1,10 +1,11 @@
-"""Gradients that are taken eagerly: each is a training step that no function contains."""
+"""Gradients taken eagerly: training steps outside any traced function."""
 
 from __future__ import annotations
 
 import functools
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from gpulint.probe.agent.guard import Fault, guarded
@@ -13,26 +14,32 @@ from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.steps import OnStep
 
 EAGER_STEP = "GradientTape.gradient"
-"""Stands for the name of the function in records of such steps."""
+"""The function name in records of such steps."""
 
 
 class Gradients:
-    """Stands before `GradientTape.gradient` and tells of the calls outside traced functions."""
+    """Stands before `GradientTape.gradient`, tells of the calls outside traced functions as steps, and of the graph of
+    those inside one (`on_traced`)."""
 
-    def __init__(self, places: Places, hooks: Hooks, fault: Fault, on_step: OnStep) -> None:
+    def __init__(
+        self, places: Places, hooks: Hooks, fault: Fault, on_step: OnStep, on_traced: Callable[[Any], None]
+    ) -> None:
         self._places, self._hooks, self._on_step = places, hooks, on_step
+        self._traced = guarded("training steps", fault, on_traced)
         self._note = guarded("eager steps", fault, self._step)
         self._last: dict[Place | None, float] = {}
 
     def watch(self, tensorflow: Any) -> None:
-        """Raises AttributeError where there is no such method."""
+        """Raises AttributeError if the method does not exist."""
         gradient = tensorflow.GradientTape.gradient
 
         @functools.wraps(gradient)
         def taken(*arguments: Any, **keywords: Any) -> Any:
             found = gradient(*arguments, **keywords)
-            # Replicas run in threads of their own that have a number: the first counts for all.
-            if not tensorflow.inside_function() and not getattr(threading.current_thread(), "replica_id", 0):
+            # Replicas run in numbered threads of their own: the first counts for all.
+            if tensorflow.inside_function():
+                self._traced(tensorflow.compat.v1.get_default_graph())
+            elif not getattr(threading.current_thread(), "replica_id", 0):
                 self._note()
             return found
 

@@ -1,125 +1,199 @@
-"""Everything of TensorFlow that is no public API, found or given up here.
+"""All private API of TensorFlow that the agent uses, looked up here or given up.
 
-Seen working on 2.16 and 2.21: `op_callbacks` (there since 2.4), `context.enable_run_metadata` and
-`export_run_metadata`, which gives each graph once, when it has run for the first time; `context.device_name`,
-`tf_stack.extract_stack`, the registries of kernels and operations, the classes of eager tensors and iterators. Graphs
-are kept until both `disable_run_metadata` and `disable_graph_collection` are called. `IteratorGetModelProto` is in 2.21
-and not in 2.16. What a TensorFlow has not is in `lost`.
+Tested on 2.16 and 2.21: `op_callbacks` (since 2.4), `context.enable_run_metadata` and `export_run_metadata`, which
+returns each graph once, after its first execution; `context.device_name`, `tf_stack.extract_stack`, the registries of
+kernels and operations, the classes of eager tensors and iterators. Graphs are kept until both `disable_run_metadata`
+and `disable_graph_collection` are called. `IteratorGetModelProto` exists in 2.21, not in 2.16. `lost` lists what a
+release lacks.
 """
 
 from __future__ import annotations
 
-import functools
 import importlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
+
+from gpulint.probe.capture.evidence import (
+    DISTRIBUTED_WAITS,
+    END,
+    FIT_WAITS,
+    GRAPHS,
+    KERNELS,
+    LINES,
+    OPERATIONS,
+    PACE,
+    READS,
+    REPLICAS,
+    REQUESTED,
+    RUNTIME,
+    WAITS,
+)
+
+
+class Private(NamedTuple):
+    """Something of TensorFlow that is no public API. `name` may call a function on its way: `context().config`."""
+
+    module: str
+    name: str
+    evidence: str
+    """What is not seen without it."""
+
+
+_CONTEXT = "tensorflow.python.eager.context"
+_OPS = "tensorflow.python.framework.ops"
+
+PRIVATE = {
+    "watch": Private("tensorflow.python.framework.op_callbacks", "add_op_callback", OPERATIONS),
+    "forget": Private("tensorflow.python.framework.op_callbacks", "remove_op_callback", END),
+    "callbacks": Private(_CONTEXT, "context().op_callbacks", END),
+    "handle": Private(_CONTEXT, "context()._context_handle", RUNTIME),
+    "device": Private(_CONTEXT, "context().device_name", REQUESTED),
+    "keep": Private(_CONTEXT, "enable_run_metadata", GRAPHS),
+    "export": Private(_CONTEXT, "export_run_metadata", GRAPHS),
+    "drop": Private(_CONTEXT, "context().disable_run_metadata", END),
+    "drop_graphs": Private(_CONTEXT, "context().disable_graph_collection", END),
+    "stack": Private("tensorflow.python.util.tf_stack", "extract_stack", LINES),
+    "kernels": Private("tensorflow.python.framework.kernels", "get_registered_kernels_for_op", KERNELS),
+    "definitions": Private("tensorflow.python.framework.op_def_registry", "get", KERNELS),
+    "tensor": Private(_OPS, "_EagerTensorBase", READS),
+    "read": Private(_OPS, "_EagerTensorBase._numpy", READS),
+    "dtype": Private(_OPS, "EagerTensor._datatype_enum", ""),
+    "value": Private(_OPS, "EagerTensor._numpy_internal", ""),
+    "owned": Private("tensorflow.python.data.ops.iterator_ops", "OwnedIterator", WAITS),
+    "owned_next": Private("tensorflow.python.data.ops.iterator_ops", "OwnedIterator.__next__", WAITS),
+    "distributed": Private("tensorflow.python.distribute.input_lib", "DistributedIteratorBase", DISTRIBUTED_WAITS),
+    "distributed_next": Private(
+        "tensorflow.python.distribute.input_lib", "DistributedIteratorBase.__next__", DISTRIBUTED_WAITS
+    ),
+    "per_replica": Private("tensorflow.python.distribute.values", "PerReplica", REPLICAS),
+    "function": Private("tensorflow.python.eager.polymorphic_function.polymorphic_function", "Function.__call__", PACE),
+    # Not `tensorflow.raw_ops`: its path is a second module, which would replace the program's.
+    "model": Private("tensorflow.python.ops.gen_experimental_dataset_ops", "IteratorGetModelProto", FIT_WAITS),
+    "model_form": Private("tensorflow.core.framework.model_pb2", "ModelProto", FIT_WAITS),
+}
+"""All of it, each looked up by itself. Where "" is lost, something public takes its place, more slowly."""
 
 _PER_DEVICE = "PerDeviceGenerator"
-"""End of the names of the datasets that stand for the part of one replica: what reads them is a buffer, not a step."""
+"""Suffix of datasets that hold one replica's shard: they are read by a buffer, not by a step."""
+
+
+def look_up(private: Private) -> Any:
+    """What the TensorFlow that is loaded has. Raises ImportError or AttributeError."""
+    found: Any = importlib.import_module(private.module)
+    for part in private.name.split("."):
+        found = getattr(found, part.removesuffix("()"))
+        found = found() if part.endswith("()") else found
+    return found
+
+
+def _no_context() -> Any:
+    raise AttributeError("TensorFlow has no context")
 
 
 class Internals:
-    """The private parts of the TensorFlow that is loaded."""
+    """The private parts of the loaded TensorFlow."""
 
-    def __init__(self, told: Callable[[Any], None] | None = None) -> None:
-        """`told` puts a graph into the terms of the program, where the runtime's are others."""
-        self._told = told
+    def __init__(self, translate: Callable[[Any], None] | None = None) -> None:
+        """`translate` translates a graph's device names from the runtime's to the program's."""
+        self._translate = translate
         self.lost: list[tuple[str, str]] = []
-        """(evidence, reason) for what this TensorFlow does not give."""
-        self._callbacks = self._found("operations", "tensorflow.python.framework.op_callbacks", "add_op_callback")
-        self._context = self._found("runtime state", "tensorflow.python.eager.context", "context")
-        self._stack = self._found("lines of traced code", "tensorflow.python.util.tf_stack", "extract_stack")
-        kernels = self._found("kernels", "tensorflow.python.framework.kernels", "get_registered_kernels_for_op")
-        definitions = self._found("kernels", "tensorflow.python.framework.op_def_registry", "get")
-        self._kernels = kernels if definitions is not None else None
-        self._definitions = definitions
-        tensors = self._found("reads by the host", "tensorflow.python.framework.ops", "_EagerTensorBase._numpy")
-        self.eager_tensor: Any = tensors._EagerTensorBase if tensors is not None else None
-        """The class of eager tensors, whose `_numpy` every read by Python goes through."""
-        owned = self._found("waits for input", "tensorflow.python.data.ops.iterator_ops", "OwnedIterator.__next__")
-        distributed = self._found(
-            "waits for distributed input", "tensorflow.python.distribute.input_lib", "DistributedIteratorBase.__next__"
-        )
-        self.owned_iterator: Any = owned.OwnedIterator if owned is not None else None
-        """The class of iterators that `iter(dataset)` gives."""
-        self.iterators: list[Any] = [
-            *([owned.OwnedIterator] if owned is not None else []),
-            *([distributed.DistributedIteratorBase] if distributed is not None else []),
-        ]
-        """The classes of iterators that are read with `next()`."""
-        module = "tensorflow.python.eager.polymorphic_function.polymorphic_function"
-        functions = self._found("times inside of steps", module, "Function.__call__")
-        self.function: Any = functions.Function if functions is not None else None
-        """The class of what `tf.function` makes."""
-        # Not by `tensorflow.raw_ops`: that path is a second module, which would take the place of the program's.
-        raw_ops = "tensorflow.python.ops.gen_experimental_dataset_ops"
-        model = self._found("waits for input of `fit`", raw_ops, "IteratorGetModelProto")
-        form = self._found("waits for input of `fit`", "tensorflow.core.framework.model_pb2", "ModelProto")
-        self._model_of = (model, form) if model is not None and form is not None else None
+        """(evidence, reason) for what this TensorFlow does not provide."""
+        self._found: dict[str, Any] = {}
+        for key, private in PRIVATE.items():
+            try:
+                self._found[key] = look_up(private)
+            except (ImportError, AttributeError) as error:
+                if private.evidence:
+                    self.lost.append((private.evidence, f"{private.module}.{private.name}: {error}"))
+        self._context: Callable[[], Any] = getattr(importlib.import_module(_CONTEXT), "context", _no_context)
+        self._has_dtype, self._has_device = "dtype" in self._found, "device" in self._found
+        self._has_callbacks = "callbacks" in self._found
+        self._model_of = self._both("model", "model_form")
+        self._read: Any = self._found.get("read")
+        self.eager_tensor: Any = self._found.get("tensor") if "read" in self._found else None
+        """The class of eager tensors; every read by Python goes through its `_numpy`."""
+        self.owned_iterator: Any = self._found.get("owned") if "owned_next" in self._found else None
+        """The class of iterators returned by `iter(dataset)`."""
+        distributed = self._found.get("distributed") if "distributed_next" in self._found else None
+        self.iterators: list[Any] = [one for one in (self.owned_iterator, distributed) if one is not None]
+        """Classes of iterators that are read with `next()`."""
 
-    def _found(self, evidence: str, module: str, name: str) -> Any:
-        try:
-            found = importlib.import_module(module)
-            functools.reduce(getattr, name.split("."), found)
-        except (ImportError, AttributeError) as error:
-            self.lost.append((evidence, f"{module}.{name}: {error}"))
+    def _both(self, first: str, second: str) -> tuple[Any, Any] | None:
+        if first in self._found and second in self._found:
+            return self._found[first], self._found[second]
+        return None
+
+    @property
+    def function(self) -> Any:
+        """The class of objects that `tf.function` returns."""
+        if "function" not in self._found:
             return None
-        return found
+        return importlib.import_module(PRIVATE["function"].module).Function
 
     @property
     def extract_stack(self) -> Any:
-        return self._stack.extract_stack if self._stack is not None else None
+        return self._found.get("stack")
+
+    @property
+    def tells_operations(self) -> bool:
+        """Whether operations can be watched."""
+        return "watch" in self._found
 
     def watch_operations(self, callback: Callable[..., None]) -> bool:
-        """Call back for every operation of this thread from now on; whether that is possible."""
-        if self._callbacks is None:
+        """Registers a callback for every operation of this thread. Returns whether that worked."""
+        if "watch" not in self._found:
             return False
-        self._callbacks.add_op_callback(callback)
+        self._found["watch"](callback)
         return True
 
     def forget_operations(self, callback: Callable[..., None]) -> None:
-        """Call back no more for the operations of this thread; those of other threads cannot be reached."""
-        if self._callbacks is not None and callback in self._context.context().op_callbacks:
-            self._callbacks.remove_op_callback(callback)
+        """Removes the callback from this thread; other threads cannot be reached."""
+        if self._has_callbacks and "forget" in self._found and callback in self._context().op_callbacks:
+            self._found["forget"](callback)
 
     @property
     def calls_others_back(self) -> bool:
-        """Whether TensorFlow calls others back, too, as `tf.debugging.enable_check_numerics` has it. For the nodes of
-        graphs each of them is given, as the outputs, what the one before has returned (2.16, 2.21)."""
-        return len(self._context.context().op_callbacks) > 1
+        """Whether other callbacks are registered, as by `tf.debugging.enable_check_numerics`. For graph nodes each
+        callback gets the return value of the previous one as outputs (2.16, 2.21)."""
+        return self._has_callbacks and len(self._context().op_callbacks) > 1
 
     @property
-    def is_live(self) -> bool:
-        """Whether the runtime is initialised: what was configured before cannot be changed any more."""
-        return self._context is not None and self._context.context()._context_handle is not None
+    def is_live(self) -> bool | None:
+        """Whether the runtime is initialised: what was configured before cannot be changed any more. None where that
+        cannot be asked."""
+        if "handle" not in self._found:
+            return None
+        return self._context()._context_handle is not None
 
     @property
     def growth(self) -> bool | None:
-        """Whether the runtime was told to take the memory of GPUs as it needs it: `set_memory_growth` is dropped where
-        anything is split into logical devices. None where the configuration cannot be read."""
+        """Whether memory growth is in force for GPUs: the runtime drops `set_memory_growth` if any device is split
+        into logical ones. None if the configuration cannot be read."""
         try:
-            return bool(self._context.context().config.gpu_options.allow_growth)
-        except (AttributeError, ValueError):
+            return bool(self._context().config.gpu_options.allow_growth)
+        except (AttributeError, TypeError, ValueError):
             return None
 
     @property
     def requested_device(self) -> str:
-        """The device that `tf.device` asks for at this moment, "" for none."""
-        return (self._context.context().device_name or "") if self._context is not None else ""
+        """The device currently requested by `tf.device`, "" for none."""
+        return (self._context().device_name or "") if self._has_device else ""
 
-    @staticmethod
-    def dtype_of(tensor: Any) -> int:
-        """The number of an eager tensor's dtype (`types.proto`), 0 of what is none."""
-        return int(tensor._datatype_enum()) if hasattr(tensor, "_datatype_enum") else 0
+    def dtype_of(self, tensor: Any) -> int:
+        """Number of an eager tensor's dtype (`types.proto`), 0 for other values."""
+        if self._has_dtype:
+            return int(tensor._datatype_enum()) if hasattr(tensor, "_datatype_enum") else 0
+        return int(getattr(getattr(tensor, "dtype", None), "as_datatype_enum", 0))
 
-    @staticmethod
-    def value_of(tensor: Any) -> Any:
-        """The value of an eager tensor, read without counting as a read of the program."""
-        return tensor._numpy_internal()
+    def value_of(self, tensor: Any) -> Any:
+        """An eager tensor's value, not counted as a read by the program."""
+        if "value" in self._found:
+            return tensor._numpy_internal()
+        return self._read(tensor) if self._read is not None else tensor.numpy()
 
     @staticmethod
     def is_of_replica(dataset: Any) -> bool:
-        """Whether a dataset gives one replica its part of another."""
+        """Whether a dataset is one replica's shard of another."""
         while dataset is not None:
             if type(dataset).__name__.endswith(_PER_DEVICE):
                 return True
@@ -127,53 +201,50 @@ class Internals:
         return False
 
     def keep_graphs(self) -> bool:
-        """Keep the graphs of functions that are run from now on; whether that is possible. Initialises the runtime."""
-        try:
-            self._context.enable_run_metadata()
-        except AttributeError as error:
-            self.lost.append(("graphs", f"enable_run_metadata: {error}"))
+        """Starts collecting graphs of functions. Returns whether that worked. Initialises the runtime."""
+        if self._both("keep", "export") is None:
             return False
+        self._found["keep"]()
         return True
 
     def drop_graphs(self) -> None:
-        """Keep no more graphs, and none of those that were not asked for."""
-        context = self._context.context()
-        context.disable_run_metadata()
-        context.disable_graph_collection()
-        context.export_run_metadata()
+        """Stops collecting graphs and discards those not taken."""
+        for key in ("drop", "drop_graphs", "export"):
+            if key in self._found:
+                self._found[key]()
 
     def graphs(self) -> list[Any]:
-        """The graphs that were run since the last call: `pre_optimization_graph` and `partition_graphs` of each."""
-        metadata = self._context.export_run_metadata()
+        """Graphs executed since the last call, each with `pre_optimization_graph` and `partition_graphs`."""
+        metadata = self._found["export"]()
         graphs = list(metadata.function_graphs) if metadata is not None else []
-        if self._told is not None:
+        if self._translate is not None:
             for graph in graphs:
-                self._told(graph)
+                self._translate(graph)
         return graphs
 
     def kernels_of(self, op: str) -> list[Any] | None:
-        """The kernels of an operation (`KernelDef`), for all devices; None where there is no registry."""
-        return list(self._kernels.get_registered_kernels_for_op(op).kernel) if self._kernels is not None else None
+        """The kernels of an operation (`KernelDef`) for all devices; None without a registry."""
+        return list(self._found["kernels"](op).kernel) if self._both("kernels", "definitions") is not None else None
 
     def first_input_of(self, op: str) -> Any:
-        """The `ArgDef` of an operation's first input, None for none."""
-        definition = self._definitions.get(op) if self._definitions is not None else None
+        """The `ArgDef` of an operation's first input, or None."""
+        definition = self._found["definitions"](op) if "definitions" in self._found else None
         return definition.input_arg[0] if definition is not None and definition.input_arg else None
 
     @property
     def reads_models(self) -> bool:
-        """Whether iterators can be asked how they were used."""
+        """Whether iterators report their performance model."""
         return self._model_of is not None
 
     def iterator_gaps(self, iterator: Any) -> tuple[int, list[int]] | None:
-        """How many elements an iterator has given, and the last gaps between requests in µs (`ModelProto`); None for
-        one that does not say. Runs an operation."""
+        """Number of elements an iterator has produced, and the last gaps between requests in µs (`ModelProto`); None
+        if it does not report. Runs an operation."""
         if self._model_of is None:
             return None
-        raw_ops, form = self._model_of
+        get, form = self._model_of
         try:
-            text = raw_ops.IteratorGetModelProto(iterator=iterator._iterator_resource)
-            model = form.ModelProto.FromString(self.value_of(text))
+            text = get(iterator=iterator._iterator_resource)
+            model = form.FromString(self.value_of(text))
             return int(model.nodes[model.output].num_elements), list(model.gap_times)
-        except Exception:  # an iterator without a model, of several devices, or one that has ended
+        except Exception:  # an iterator without a model, one over several devices, or one that has ended
             return None

@@ -1,4 +1,4 @@
-"""What is recorded of operations: nodes that were built, eager operations that ran, transfers between devices."""
+"""Records of operations: nodes created, eager operations run, transfers between devices."""
 
 from __future__ import annotations
 
@@ -15,34 +15,38 @@ EAGER_COPY = "EagerCopy"
 
 @lru_cache(maxsize=4096)
 def graph_of(function: str) -> str | None:
-    """The name of the graph that a trace was made of: `step` of `__inference_step_31`; None for other names."""
+    """The graph that a trace belongs to: `step` of `__inference_step_31`; None for other names."""
     found = _FUNCTION.match(function)
     return found[1] if found else None
 
 
 class Created(NamedTuple):
-    """A node of a graph that was built: its kind, the line that built it or its forward operation, and the bytes of
-    its first output, None where they are not known or there is nowhere to copy them to."""
+    """A graph node: its kind, the line that created it or its forward operation, and bytes of its first output, None
+    if unknown or if there is only one device. `part` is the part of a strategy's own work that it belongs to, "" for
+    none."""
 
     op: str
     place: Place | None
     size: int | None = None
+    part: str = ""
 
 
 class Ran(NamedTuple):
-    """Eager operations of one kind at one place."""
+    """Eager operations of one kind on one line; `part` as in `Created`."""
 
     place: Place | None
     op: str
     requested: str
     device: str
     dtype: int
+    part: str = ""
 
 
 class Copied(NamedTuple):
-    """Transfers between devices for an operation at one place, `op` being what needs them. `kind` is that of the node,
-    `EAGER_COPY` outside graphs. `in_step`: in the graph of a training step. `mixed`: it also reads what was computed on
-    another device than this."""
+    """Transfers between devices for an operation on one line; `op` is the operation that needs them, `kind` the kind
+    of node, `EAGER_COPY` outside graphs. `in_step`: in the graph of a training step. `mixed`: the operation also
+    reads tensors computed on a device other than the source. `reduces`: part of a strategy's reduction,
+    which keeps mirrored values equal."""
 
     place: Place | None
     kind: str
@@ -53,3 +57,4 @@ class Copied(NamedTuple):
     size: int | None
     in_step: bool
     mixed: bool
+    reduces: bool = False

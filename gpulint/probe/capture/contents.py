@@ -26,6 +26,7 @@ from gpulint.probe.capture.records import (
     ReplicaRun,
     Sample,
     SourceText,
+    Split,
     Stated,
     Steps,
     Strategy,
@@ -82,6 +83,8 @@ class Capture:
     strategies: list[Strategy] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     executions: Counter[Execution] = field(default_factory=Counter)
+    running: Counter[Execution] = field(default_factory=Counter)
+    """Those that were run after the first training step had ended."""
     nodes: Counter[Node] = field(default_factory=Counter)
     copies: Counter[Copy] = field(default_factory=Counter)
     variables: list[Variable] = field(default_factory=list)
@@ -107,6 +110,7 @@ class Capture:
     inner_devices: set[InnerDevice] = field(default_factory=set)
     runs: Counter[ReplicaRun] = field(default_factory=Counter)
     batches: list[Batch] = field(default_factory=list)
+    splits: Counter[Split] = field(default_factory=Counter)
     waits: dict[Where | None, Wait] = field(default_factory=dict)
     reads: Counter[Read] = field(default_factory=Counter)
     model_calls: dict[ModelCall, tuple[int, float]] = field(default_factory=dict)

@@ -34,7 +34,7 @@ def localised(capture: Capture) -> Capture:
 
 def _own_only(by_device: dict[str, _Told]) -> dict[str, _Told]:
     """Without other workers' devices, which every process reports for simulated GPUs."""
-    return {device: told for device, told in by_device.items() if not _PREFIX.match(device)}
+    return {device: values for device, values in by_device.items() if not _PREFIX.match(device)}
 
 
 def qualified(capture: Capture, prefix: str) -> Capture:

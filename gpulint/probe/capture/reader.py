@@ -29,6 +29,7 @@ from gpulint.probe.capture.records import (
     ReplicaRun,
     Sample,
     SourceText,
+    Split,
     Stated,
     Steps,
     Strategy,
@@ -102,9 +103,9 @@ def _place(files: _Files, file: int | None, row: int) -> Where | None:
 
 
 def _lost(capture: Capture, record: dict[str, Any], files: _Files) -> None:
-    told = record["evidence"], record["reason"]
-    if told not in capture.lost:
-        capture.lost.append(told)
+    lost = record["evidence"], record["reason"]
+    if lost not in capture.lost:
+        capture.lost.append(lost)
 
 
 def _fault(capture: Capture, record: dict[str, Any], files: _Files) -> None:
@@ -145,12 +146,14 @@ def _call(capture: Capture, record: dict[str, Any], files: _Files) -> None:
 
 
 def _ops(capture: Capture, record: dict[str, Any], files: _Files) -> None:
-    for (file, row, op, requested, device, count), dtype in zip(
-        record["rows"], _beside(record, "dtypes", ""), strict=True
-    ):
-        ran = Execution(_place(files, file, row), op, requested, device, dtype)
+    beside = (_beside(record, name, "") for name in ("dtypes", "parts"))
+    for (file, row, op, requested, device, count), *more in zip(record["rows"], *beside, strict=True):
+        ran = Execution(_place(files, file, row), op, requested, device, *more)
         capture.executions[ran] += count
-        capture.eager[capture.phase, op] += count
+        if not ran.part:
+            capture.eager[capture.phase, op] += count
+        if capture.taken:
+            capture.running[ran] += count
 
 
 def _nodes(capture: Capture, record: dict[str, Any], files: _Files) -> None:
@@ -194,6 +197,11 @@ def _runs(capture: Capture, record: dict[str, Any], files: _Files) -> None:
 
 def _batch(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.batches.append(Batch(_where(record["where"]), record["size"]))
+
+
+def _splits(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, sizes, count in record["rows"]:
+        capture.splits[Split(_place(files, file, row), tuple(map(int, sizes)))] += count
 
 
 def _input(capture: Capture, record: dict[str, Any], files: _Files) -> None:
@@ -373,6 +381,7 @@ _HANDLERS = {
     "inner": _inner,
     "runs": _runs,
     "batch": _batch,
+    "splits": _splits,
     "input": _input,
     "reads": _reads,
     "models": _models,

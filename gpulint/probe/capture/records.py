@@ -16,19 +16,22 @@ class Where(NamedTuple):
 
 
 class Execution(NamedTuple):
-    """An eager operation and the line that ran it. `requested` is "" without an explicit device; `dtype` is that of
-    the first input, "" if there is none or it was not recorded."""
+    """An eager operation and the line that ran it. `requested` is "" without an explicit device; `dtype` is that of the
+    first input, "" if there is none or it was not recorded. `part` is "tf.data" where a strategy divides its input,
+    "reduction" where it keeps mirrored values equal, or ""."""
 
     where: Where | None
     op: str
     requested: str
     device: str
     dtype: str = ""
+    part: str = ""
 
 
 class Node(NamedTuple):
     """A node of an executed graph and the line that created it. `part` is "step" in a function that takes gradients,
-    "tf.data" in one that a pipeline calls, or ""; `replica` is the strategy's replica that runs it, from 0."""
+    "tf.data" in one that a pipeline calls, "initialisation" in one that initialises variables, or ""; `replica` is the
+    strategy's replica that runs it, from 0."""
 
     where: Where | None
     op: str
@@ -45,7 +48,8 @@ class Copy(NamedTuple):
 
     `consumer` is the operation at `where` that needed the tensor, and `requested` its explicit device. `bytes` is None
     if the shape is unknown. `in_step`: in the graph of a training step, once per step. `mixed`: the consumer also reads
-    tensors computed on a device other than the source.
+    tensors computed on a device other than the source. `reduces`: part of a strategy's reduction, which keeps mirrored
+    values equal; None if not recorded.
     """
 
     op: str
@@ -57,6 +61,7 @@ class Copy(NamedTuple):
     bytes: int | None = None
     in_step: bool = False
     mixed: bool = False
+    reduces: bool | None = None
 
 
 class Kernel(NamedTuple):
@@ -315,6 +320,13 @@ class Batch(NamedTuple):
 
     where: Where | None
     size: int
+
+
+class Split(NamedTuple):
+    """A batch of a distributed dataset, at the loop that reads it: the elements of each replica of this process."""
+
+    where: Where | None
+    sizes: tuple[int, ...]
 
 
 class Wait(NamedTuple):

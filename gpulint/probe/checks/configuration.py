@@ -1,4 +1,4 @@
-"""Calls that configure devices do what they ask for."""
+"""Calls that configure devices take effect."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _EXPECTED = "takes effect"
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """Every configuration call that was made, by the error that it raised."""
+    """Each configuration call, by its error."""
     for call in run.capture.calls:
         subject = f"{call.name}({', '.join(_argument(name, text) for name, text in call.arguments.items())})"
         if not call.error:

@@ -1,4 +1,4 @@
-"""Memory growth, where a program sets it, holds for all GPUs that it uses."""
+"""Memory growth, if set, covers all GPUs that the program uses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ _ID = "growth-set"
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """The GPUs for which growth was set, against those that TensorFlow uses. What raised is told of elsewhere."""
+    """The GPUs with growth enabled, compared with those that TensorFlow uses. The configuration check reports
+    errors."""
     capture = run.capture
     gpus = [name for name in capture.visible if name.startswith("GPU")] if has_gpu(capture) else []
     calls = [call for call in capture.calls if call.name == SET_GROWTH]

@@ -1,4 +1,4 @@
-"""Every worker of a cluster sets the growth of its GPUs' memory as the others do."""
+"""All workers of a cluster set memory growth in the same way."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _VARIABLE = "TF_FORCE_GPU_ALLOW_GROWTH"
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """The calls of each worker and its environment; nothing where no worker asks for growth."""
-    told = {task: _growth(capture) for task, capture in run.capture.trainers if capture.logical}
-    if len(told) < 2 or set(told.values()) == {""}:
+    """The calls and environment of each worker; nothing if no worker sets growth."""
+    growths = {task: _growth(capture) for task, capture in run.capture.trainers if capture.logical}
+    if len(growths) < 2 or set(growths.values()) == {""}:
         return
-    observed = by_value({task: growth or "not set" for task, growth in told.items()})
-    if len(set(told.values())) == 1:
+    observed = by_value({task: growth or "not set" for task, growth in growths.items()})
+    if len(set(growths.values())) == 1:
         yield held(_ID, _SUBJECT, _EXPECTED, observed)
     else:
         fix = "set it for every worker, or for none: whoever has it not takes its whole card beforehand"

@@ -1,4 +1,4 @@
-"""What the program states of its own values and blocks (`gpulint.expect`)."""
+"""Expectations of values and blocks stated in the program (`gpulint.expect`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ON, _TRACES, _COPIES = "expect-on", "expect-traces", "expect-copies"
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """Each expectation of the program, but for expressions."""
+    """Each expectation of the program that is not an expression."""
     for stated in run.capture.stated.values():
         if stated.form == "on":
             yield _on(run, stated)
@@ -57,7 +57,7 @@ def _on(run: Run, stated: Stated) -> Expectation:
 
 
 def _in_lines(capture: Capture, stated: Stated) -> Counter[tuple[str, str]]:
-    """(op, device) of what the lines of a function ran or built."""
+    """(op, device) of what a function's lines ran or built."""
     found: Counter[tuple[str, str]] = Counter()
     if stated.lines is None:
         return found

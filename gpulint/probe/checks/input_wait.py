@@ -13,7 +13,7 @@ _EXPECTED = f"less than {HIGH:.0%} of the time"
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """Each loop over a dataset in which steps were taken, by the share of its time that `next()` took."""
+    """Each loop over a dataset with training steps, by the share of time spent in `next()`."""
     capture = run.capture
     steps = sum(one.taken for one in capture.steps.values())
     judged = {where: wait_share(wait) for where, wait in capture.waits.items() if wait.steps}
@@ -30,6 +30,8 @@ def check(run: Run) -> Iterator[Expectation]:
                 fix="give the pipeline `num_parallel_calls`, `cache` and `prefetch`, or do less for each element",
                 level=Level.WARN,
             )
+        elif one.is_noise:
+            yield undecided(_ID, Status.INCONCLUSIVE, _SUBJECT, _EXPECTED, one.text)
         else:
             yield held(_ID, _SUBJECT, _EXPECTED, one.text, where=where)
     if steps and not any(one.enough for one in judged.values()):

@@ -1,4 +1,4 @@
-"""Memory: what grows, what is uneven, how near the limit it comes, and who else is on the card."""
+"""Memory: growth, imbalance, headroom, and other programs on the card."""
 
 from __future__ import annotations
 
@@ -8,20 +8,24 @@ from collections.abc import Iterator
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Kept
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, held, undecided, violated
-from gpulint.probe.measures import leaks, memory, memory_limits
+from gpulint.probe.measures import leaks, memory, memory_limits, out_of_memory
+from gpulint.probe.measures.sizes import in_words
+from gpulint.probe.measures.work import work
 
 _LEAK, _HOST, _BALANCE, _HEADROOM = "mem-leak", "host-growth", "mem-balance", "mem-headroom"
 _IDLE, _TAKEN, _FOREIGN = "gpu-idle-held", "mem-preallocated", "mem-foreign"
+_OUT = "out-of-memory"
 
 SHOWN = 3
-"""Lines that are named as evidence."""
+"""Lines named as evidence."""
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """Every detector of memory that has something to look at."""
+    """Every memory detector that applies."""
     capture = run.capture
     places = memory_limits.places(message for log in capture.logs.values() for message in log.messages)
     limits = {device: place.limit for device, place in places.items() if place.limit}
+    yield from _out_of_memory(capture)
     yield from _growths(run, limits)
     yield from _balances(run)
     operations = capture.operations
@@ -47,14 +51,21 @@ def _growths(run: Run, limits: dict[str, int]) -> Iterator[Expectation]:
         limits = {**limits, **dict.fromkeys(cpus, machine["CPU"])}
     # Logical CPUs share one allocator and its numbers.
     growths = [one for one in leaks.leaks(capture.memory, limits, steps, share) if one.subject not in cpus[1:]]
+    done = work(capture)
     for growth in growths:
-        if growth.verdict != "inconclusive" or (growth.samples and growth.subject not in cpus):
+        is_unused = done.steps and not done.unseen and not done.by_device[growth.subject]
+        if growth.verdict == "pass" and growth.subject not in cpus and is_unused:
+            reason = "no training step used it"
+            yield undecided(_LEAK, Status.SKIP, f"memory of {growth.subject} over the steps", "does not grow", reason)
+        elif capture.simulated and growth.subject in cpus:
+            continue  # its allocator also holds the tensors of the simulated GPUs
+        elif growth.verdict != "inconclusive" or (growth.samples and growth.subject not in cpus):
             yield _of_growth(growth, capture)
     since = leaks.steps_began(capture.memory)
-    if since is None or any(one.verdict == "fail" and one.subject in cpus for one in growths):
-        return  # what the CPU's allocator keeps is memory of the host
+    if since is None or any(one.verdict in ("fail", "warn") and one.subject in cpus for one in growths):
+        return  # memory kept by the CPU's allocator is host memory
     host = leaks.host_growth(capture.resident, machine.get("host"), since, steps, share)
-    if host.verdict != "inconclusive":  # nobody expects a short run to say anything of the host
+    if host.verdict != "inconclusive" and host.limit is not None:  # short runs need not report on the host
         yield _of_host(host)
 
 
@@ -64,19 +75,23 @@ def _place(kept: Kept) -> str:
 
 def _of_growth(growth: leaks.Growth, capture: Capture) -> Expectation:
     subject, expected, observed = f"memory of {growth.subject} over the steps", "does not grow", _grown(growth)
-    if growth.verdict == "fail":
+    if growth.verdict in ("fail", "warn"):
+        level = Level.ERROR if growth.verdict == "fail" else Level.WARN
         fix = "keep no tensor of a step longer than the step"
         kept = leaks.explained(growth, capture.kept)
         where = kept[0].where if kept else None
         evidence = tuple(f"{_place(one)} outlives its step: {leaks.each_step(one)}" for one in kept[:SHOWN])
-        return violated(_LEAK, subject, expected, observed, code="GPU307", where=where, evidence=evidence, fix=fix)
+        return violated(
+            _LEAK, subject, expected, observed, code="GPU307", where=where, evidence=evidence, fix=fix, level=level
+        )
     if growth.verdict == "inconclusive":
         return undecided(_LEAK, Status.INCONCLUSIVE, subject, expected, growth.reason)
     return held(_LEAK, subject, expected, observed)
 
 
 def _of_host(growth: leaks.Growth) -> Expectation:
-    subject, expected = "memory of the program on the host over the steps", "does not grow"
+    subject = "memory of the program on the host over the steps"
+    expected = f"grows by at most {growth.share:.0%} of the machine's memory"
     if growth.verdict == "fail":
         fix = "let go of what each step adds: results that are kept, histories, functions that are traced again"
         return violated(_HOST, subject, expected, _grown(growth), fix=fix, level=Level.WARN)
@@ -84,7 +99,34 @@ def _of_host(growth: leaks.Growth) -> Expectation:
 
 
 def _grown(growth: leaks.Growth) -> str:
-    return f"{growth.growth / 2**20:+.1f} MiB over {growth.samples} samples"
+    told = f"{growth.growth / 2**20:+.1f} MiB over {growth.samples} samples"
+    if growth.steady and growth.per_step is not None:
+        told += f", {in_words(growth.per_step)} a step"
+    if growth.steady and growth.full_after is not None:
+        told += f": full in {_time(growth.full_after)}"
+    return told
+
+
+def _time(seconds: float) -> str:
+    for size, name in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:,.0f} {name}"
+    return f"{seconds:.0f} seconds"
+
+
+def _out_of_memory(capture: Capture) -> Iterator[Expectation]:
+    """The error that ended the program. TensorFlow also logs failed allocations that it retries or does without."""
+    expected = "every allocation succeeds"
+    if (failed := out_of_memory.refused(capture)) is not None:
+        told = f"{in_words(failed.size)} were refused" if failed.size is not None else "a tensor was refused"
+        peak = max((max(one.devices.get(failed.device, (0, 0))) for one in capture.memory), default=0)
+        in_use = f", with {in_words(peak)} in use at most before" if peak else ""
+        subject = f"memory of {failed.device or 'the device'}"
+        fix = "use a smaller batch or model, or spread it over more GPUs"
+        yield violated(_OUT, subject, expected, told + in_use, where=capture.error_at, fix=fix)
+    elif count := out_of_memory.retried(capture):
+        told = f"{count} failed, each of which TensorFlow retries for 10 s"
+        yield violated(_OUT, "memory of the GPUs", expected, told, fix="use a smaller batch", level=Level.WARN)
 
 
 def _balances(run: Run) -> Iterator[Expectation]:
@@ -126,7 +168,7 @@ def _of_held(idle: memory.Held) -> Expectation:
 
 
 def _of_preallocation(taken: memory.Preallocation) -> Expectation:
-    """Told and never broken: it is what TensorFlow does unless memory growth or a limit is set."""
+    """Reported, never a violation: TensorFlow's default without memory growth or a limit."""
     subject, expected = f"memory of its card taken for {taken.device}", "for information"
     if taken.verdict == "inconclusive":
         return undecided(_TAKEN, Status.SKIP, subject, expected, taken.reason)

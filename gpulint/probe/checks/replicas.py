@@ -1,21 +1,23 @@
-"""Each replica is given a part of the batch, and its own."""
+"""Each replica gets its own shard of the batch."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import ReplicaRun, Strategy, Where
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, held, violated
+from gpulint.probe.measures.splits import shares, splits_by_loop
 from gpulint.probe.verdicts.evidence import MANY
 
 _INPUTS, _BATCH = "replica-inputs", "replica-batch"
 SMALLEST = 2
-"""Elements of a replica's batch below which its device has next to nothing to do at once."""
+"""Elements of a replica's batch below which its device has almost no parallel work."""
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """What `strategy.run` was given, by line, and what each replica gets of datasets that were divided."""
+    """Arguments of `strategy.run`, by line, and the shards of distributed datasets."""
     capture = run.capture
     trained = bool(capture.steps)
     lines: dict[Where | None, ReplicaRun] = {}
@@ -46,26 +48,46 @@ def check(run: Run) -> Iterator[Expectation]:
 
 
 def _only(capture: Capture) -> Strategy | None:
-    """The strategy with several replicas, where there is one only."""
+    """The strategy with several replicas, if there is exactly one."""
     several = [one for one in capture.strategies if one.replicas > 1]
     return several[0] if len(several) == 1 else None
 
 
 def _batches(capture: Capture, strategy: Strategy) -> Iterator[Expectation]:
+    """Shards of the batches that a loop read; if none were seen, the batch size by replicas."""
+    expected = f"at least {SMALLEST} elements for each"
+    seen = set()
+    for where, splits in splits_by_loop(capture).items():
+        seen |= {sum(sizes) for sizes in splits}
+        yield _of_loop(where, splits, f"batches for {strategy.replicas} replicas", expected)
     for batch in sorted({one for one in capture.batches if one.size > 0}, key=str):
+        if batch.size in seen:
+            continue
         each = batch.size / strategy.replicas
-        subject, expected = f"batches for {strategy.replicas} replicas", f"at least {SMALLEST} elements for each"
+        subject = f"batches for {strategy.replicas} replicas"
         observed = f"{each:g} of {batch.size} for each"
         if each < SMALLEST:
-            yield violated(
-                _BATCH,
-                subject,
-                expected,
-                observed,
-                code="GPU209",
-                where=batch.where,
-                fix="multiply the batch by `strategy.num_replicas_in_sync`",
-                level=Level.WARN,
-            )
+            yield _too_small(subject, expected, observed, batch.where)
         else:
             yield held(_BATCH, subject, expected, observed, where=batch.where)
+
+
+def _of_loop(where: Where | None, splits: Counter[tuple[int, ...]], subject: str, expected: str) -> Expectation:
+    total = splits.total()
+    for sizes, count in splits.most_common():
+        if 0 in sizes:
+            empty = f"replica {sizes.index(0)} got 0 of {sum(sizes)} in {count} of {total} steps"
+            fix = "pass `drop_remainder=True` to `batch`: means over nothing are NaN"
+            return violated(_BATCH, subject, expected, empty, where=where, fix=fix, level=Level.WARN)
+    ((usual, times),) = splits.most_common(1)
+    observed = shares(usual)
+    if min(usual) < SMALLEST:
+        return _too_small(subject, expected, observed, where)
+    if times < total:
+        observed += f" in {times} of {total} steps"
+    return held(_BATCH, subject, expected, observed, where=where)
+
+
+def _too_small(subject: str, expected: str, observed: str, where: Where | None) -> Expectation:
+    fix = "multiply the batch by `strategy.num_replicas_in_sync`"
+    return violated(_BATCH, subject, expected, observed, code="GPU209", where=where, fix=fix, level=Level.WARN)

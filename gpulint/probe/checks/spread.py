@@ -7,8 +7,10 @@ from collections.abc import Iterator
 
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Strategy
+from gpulint.probe.checks.copies import between_replicas, is_unsure
 from gpulint.probe.expectations.expectation import Expectation, Run, Status, held, undecided, violated
 from gpulint.probe.measures.variable_balance import variable_balance
+from gpulint.probe.measures.work import work
 
 _SPREAD = "strategy-spread"
 _MIRRORED = "variables-mirrored"
@@ -17,16 +19,16 @@ MIXED = (
     "must only be passed a variable created in this",
     'Need to be inside "with strategy.scope()"',
 )
-"""What TensorFlow and Keras raise for a variable that a strategy has not made."""
+"""Errors of TensorFlow and Keras for a variable that was created outside the strategy."""
 
 _READS = ("ReadVariableOp", "ResourceGather")
 
 SHOWN = 3
-"""Variables that are named as evidence."""
+"""Variables named as evidence."""
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """For each strategy with several replicas whose devices are there: variables and operations on them."""
+    """For each strategy with several replicas on existing devices: variables and operations by device."""
     for strategy in run.capture.strategies:
         devices = tuple(dict.fromkeys(strategy.devices))
         is_there = not run.capture.logical or set(devices) <= set(run.capture.logical)
@@ -43,10 +45,14 @@ def check(run: Run) -> Iterator[Expectation]:
 
 def _spread(capture: Capture, strategy: Strategy, devices: tuple[str, ...], subject: str) -> Iterator[Expectation]:
     expected = f"work on {', '.join(devices)}"
-    operations = capture.operations
-    idle = [device for device in devices if not operations[device]]
-    observed = ", ".join(f"{device}: {operations[device]} operations" for device in devices)
-    if idle:
+    done = work(capture)
+    idle = [device for device in devices if not done.by_device[device]]
+    observed = ", ".join(f"{device}: {done.by_device[device]} operations" for device in devices)
+    observed += " in training steps" if done.steps else ""
+    if idle and (done.unseen or not (done.steps or done.by_device)):
+        reason = f"no graph was seen of {', '.join(done.unseen)}" if done.unseen else "no training step was seen"
+        yield undecided(_SPREAD, Status.INCONCLUSIVE, subject, expected, reason)
+    elif idle:
         code = "GPU203" if len(idle) == len(devices) else "GPU201"
         yield violated(
             _SPREAD,
@@ -65,7 +71,7 @@ def _mirrored(capture: Capture, strategy: Strategy, subject: str) -> Iterator[Ex
     found = variable_balance(strategy, capture.variables)
     if found is None:
         return
-    expected = "the same bytes of variables on each device"
+    expected = "each replica has the variables that it uses"
     observed = ", ".join(f"{device}: {size:,} bytes" for device, size in found.sizes.items())
     if found.verdict == "inconclusive":
         yield undecided(_MIRRORED, Status.INCONCLUSIVE, subject, expected, found.reason)
@@ -74,10 +80,12 @@ def _mirrored(capture: Capture, strategy: Strategy, subject: str) -> Iterator[Ex
         yield held(_MIRRORED, subject, expected, observed, where=strategy.where)
         return
     uneven = sorted(found.uneven, key=lambda variable: -variable.bytes)
-    reached = _reached(capture, strategy)
+    reached = (*_reached(capture, strategy), *_copied(capture, strategy))
     if not reached and not any(text in capture.error for text in MIXED):
         told = f"{observed}; no replica was seen to use what is on one device only"
-        if any(node.replica and node.op in _READS for node in capture.nodes):
+        if is_unsure(capture, strategy):
+            yield undecided(_MIRRORED, Status.INCONCLUSIVE, subject, expected, observed)
+        elif any(node.replica and node.op in _READS for node in capture.nodes):
             yield held(_MIRRORED, subject, expected, told, where=strategy.where)
         else:
             yield undecided(_MIRRORED, Status.INCONCLUSIVE, subject, expected, told)
@@ -94,8 +102,16 @@ def _mirrored(capture: Capture, strategy: Strategy, subject: str) -> Iterator[Ex
     )
 
 
+def _copied(capture: Capture, strategy: Strategy) -> tuple[str, ...]:
+    """What each replica's device receives from another at a time."""
+    sizes = Counter[tuple[str, str]]()
+    for one, count in between_replicas(capture, strategy).items():
+        sizes[one.source, one.target] += (one.bytes or 0) * count
+    return tuple(f"{size:,} bytes from {source} to {target} each time" for (source, target), size in sizes.items())
+
+
 def _reached(capture: Capture, strategy: Strategy) -> tuple[str, ...]:
-    """What replicas other than the first read or change on devices that are not theirs, by device."""
+    """What replicas other than the first read or change on devices of others, by device."""
     devices = set(strategy.devices)
     counts = Counter[tuple[int, str]]()
     for node, count in capture.nodes.items():

@@ -1,4 +1,4 @@
-"""What the user states in expressions: in the program (`gpulint.expect.that`), in the settings, with `--expect`."""
+"""Expressions of the user: in the program (`gpulint.expect.that`), in the settings, with `--expect`."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _ORDER: tuple[Source, ...] = ("program", "settings", "--expect")
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """Each expression. Where two sources speak of one side of the same metric, the first of `Source` counts."""
+    """Each expression. If two sources bound the same side of a metric, the first of `Source` wins."""
     deciding: dict[tuple[str, Bound], UserExpectation] = {}
     for one in sorted(_all_stated(run), key=lambda each: _ORDER.index(each.source)):
         try:
             expression = parse(one.text)
-        except ExpressionError as error:  # those of the settings and the command line were read before the run
+        except ExpressionError as error:  # those of the settings and the command line were parsed before the run
             yield violated(_ID, one.text, "an expectation", str(error), where=one.where)
             continue
         first = deciding.setdefault((expression.subject, expression.bound), one)
@@ -59,7 +59,7 @@ def _measured(run: Run, expression: Expression, where: Where | None) -> Expectat
     without_gpu = is_of_gpu(expression) and lacks_gpu(run.capture)
     if without_gpu and run.settings.probe_without_gpu == "skip":
         return undecided(_ID, Status.SKIP, subject, limit, NO_GPU)
-    found = expression.metric.measure(run.capture, expression.argument)
+    found = expression.metric.of(run.capture, expression.argument)
     if isinstance(found, Unknown):
         return Expectation(_ID, Status.INCONCLUSIVE, Level.ERROR, subject, limit, found.reason, where=where)
     observed = shown(expression.metric.kind, found.value)
@@ -73,12 +73,12 @@ NO_GPU = "TensorFlow has no GPU on this machine"
 
 
 def lacks_gpu(capture: Capture) -> bool:
-    """Whether TensorFlow said which devices it has, and no GPU was among them."""
+    """Whether TensorFlow listed its devices without a GPU."""
     devices = (*capture.physical, *capture.logical)
     return bool(devices) and not any(name.rpartition("/")[2].startswith("GPU") for name in devices)
 
 
 def is_of_gpu(expression: Expression) -> bool:
-    """Whether an expression speaks of GPUs."""
+    """Whether an expression is about GPUs."""
     device = parse_device(expression.argument) if expression.metric.argument == "DEVICE" else None
     return (device is not None and device.is_gpu) or "gpu" in expression.metric.name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 
 from gpulint.probe.capture.records import Where
@@ -13,12 +13,14 @@ from gpulint.probe.checks import (
     eager,
     fallback,
     growth,
+    idle,
     inline,
     input_wait,
     memory,
     placement,
     predictions,
     replicas,
+    sight,
     simulated,
     sources,
     spread,
@@ -26,10 +28,12 @@ from gpulint.probe.checks import (
     traces,
     xla,
 )
+from gpulint.probe.checks.needs import with_evidence
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status
 from gpulint.probe.expectations.levels import with_levels
 
 CHECKS = (
+    sight.check,
     inline.check,
     stated.check,
     predictions.check,
@@ -37,6 +41,7 @@ CHECKS = (
     growth.check,
     devices.check,
     spread.check,
+    idle.check,
     replicas.check,
     placement.check,
     fallback.check,
@@ -62,6 +67,12 @@ OUTSIDE = frozenset({"GPU201", "GPU202", "GPU213"})
 EAGERLY = frozenset({"GPU506", "GPU508"})
 """Rules about steps that are run eagerly: any of them explains that Python runs many operations in each."""
 
+IDLE = frozenset({"GPU101", "GPU203", "GPU206", "GPU211"})
+"""Rules about work that stays on one of several GPUs: any of them explains that others are idle."""
+
+BY_USER = frozenset({"expect", "expect-on", "expect-copies", "expect-traces"})
+"""Checks of what the user states: without evidence it is not as stated."""
+
 _ORDER = tuple(Status)
 
 
@@ -78,7 +89,7 @@ def verify(run: Run, checks: Iterable[Check] = CHECKS) -> list[Expectation]:
     found = [
         one
         for check in checks
-        for one in check(run)
+        for one in with_evidence(check(run), run.capture)
         if not run.capture.simulated or one.id not in simulated.UNSAID or one.status is Status.SKIP
     ]
     broken = {(one.code, one.where) for one in found if one.code and one.status is Status.FAIL}
@@ -88,14 +99,15 @@ def verify(run: Run, checks: Iterable[Check] = CHECKS) -> list[Expectation]:
     }
     codes = {code for code, _ in confirmed}
     codes = codes.union(*(alike for alike in (OUTSIDE, EAGERLY) if codes & alike))
-    kept = [
-        one
-        for one in found
-        if one.id == "prediction"
-        or not one.code
-        or not ((one.code, one.where) in confirmed or (one.id in WHOLE and one.code in codes))
-    ]
+    kept = [one for one in found if one.id == "prediction" or not _is_predicted(one, confirmed, codes)]
     return in_order(with_levels(kept, run.settings))
+
+
+def _is_predicted(one: Expectation, confirmed: Container[tuple[str, Where | None]], codes: Set[str]) -> bool:
+    """Whether a confirmed finding says what a check has found."""
+    if one.id == "gpu-idle" and one.status in (Status.FAIL, Status.WARN):
+        return bool(codes & IDLE)
+    return bool(one.code) and ((one.code, one.where) in confirmed or (one.id in WHOLE and one.code in codes))
 
 
 def in_order(expectations: Iterable[Expectation]) -> list[Expectation]:
@@ -110,15 +122,21 @@ def _as_broken(predicted: Expectation, broken: Container[tuple[str, Where | None
     return predicted
 
 
-def exit_status(expectations: list[Expectation], end: dict[str, object], strict: bool) -> int:
-    """The probe's own status: 0 all well, 1 an expectation of level error is broken, 3 something is inconclusive
-    (`strict`), 4 the program failed and nothing else did, 124 it was stopped because it hung or ran too long."""
+def exit_status(
+    expectations: list[Expectation], end: dict[str, object], strict: bool, faults: Sequence[str] = ()
+) -> int:
+    """The probe's own status: 0 all well, 1 an expectation of level error is broken, 2 something went wrong in the
+    probe itself, 3 what the user stated is inconclusive, or anything is (`strict`), 4 the program failed and nothing
+    else did, 124 it was stopped because it hung or ran too long."""
     if end.get("reason") in ("timeout", "hang"):
         return 124
     if any(one.status is Status.FAIL and one.level is Level.ERROR for one in expectations):
         return 1
     if end.get("status") != 0:
         return 4
-    if strict and any(one.status is Status.INCONCLUSIVE for one in expectations):
+    if faults:
+        return 2
+    undecided = {one.id for one in expectations if one.status is Status.INCONCLUSIVE}
+    if undecided & BY_USER or (strict and undecided):
         return 3
     return 0

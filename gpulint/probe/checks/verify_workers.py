@@ -1,4 +1,4 @@
-"""Holding what several workers did against what is expected of each of them, and of all of them together."""
+"""Verifies several workers: each one, and all together."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ CHECKS = (
     replica_balance.check,
     stragglers.check,
 )
-"""The checks of a cluster, in the order of the report."""
+"""The checks of a cluster, in report order."""
 
 
 def verify_all(
     capture: Capture, findings: Sequence[Finding], requested: Sequence[UserExpectation], settings: Settings
 ) -> list[Expectation]:
-    """All expectations of a joined capture: of the cluster, then of its workers, told once where they say the same."""
+    """All expectations of a joined capture: those of the cluster, then those of its workers, with equal ones merged."""
     of_cluster = verify(Run(capture, findings, (), settings), CHECKS)
     of_workers = [(task, verify(Run(one, findings, requested, settings))) for task, one in capture.trainers]
     return in_order([*of_cluster, *merged(of_workers)])
 
 
 def merged(of_workers: Sequence[tuple[Task, Iterable[Expectation]]]) -> list[Expectation]:
-    """What the workers' expectations say together: one that holds, or is broken, on all of them is told once."""
+    """Merges the workers' expectations: equal results of all workers appear once."""
     groups: dict[Expectation, dict[Task, list[Expectation]]] = {}
     for task, expectations in of_workers:
         for one in expectations:

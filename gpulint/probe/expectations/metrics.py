@@ -15,11 +15,13 @@ from gpulint.probe.agent.gradients import EAGER_STEP
 from gpulint.probe.agent.operation_records import EAGER_COPY
 from gpulint.probe.agent.session import BEFORE
 from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.evidence import COPIES, EAGER_STEPS, FUNCTIONS, GRAPHS, OPERATIONS
 from gpulint.probe.capture.reader import MEASURED
 from gpulint.probe.capture.records import Copy
 from gpulint.probe.expectations.expectation import SIMULATED
 from gpulint.probe.measures import memory, memory_limits
-from gpulint.probe.measures.reasons import is_bookkeeping, is_bound
+from gpulint.probe.measures.reasons import PIPELINE, is_bookkeeping, is_bound
+from gpulint.probe.measures.work import work
 
 Kind = Literal["share", "bytes", "seconds", "number"]
 """Unit of a metric."""
@@ -52,6 +54,13 @@ class Metric:
     measure: Callable[[Capture, str], Measured | Unknown]
     argument: Literal["", "DEVICE", "FUNCTION"] = ""
     optional: bool = False
+    needs: frozenset[str] = frozenset()
+    """Evidence without which it is not known."""
+
+    def of(self, capture: Capture, argument: str) -> Measured | Unknown:
+        """What a run has of it, where its evidence is there."""
+        lost = next((f"{what} ({why})" for what, why in capture.lost if what in self.needs), "")
+        return Unknown(f"not seen: {lost}") if lost else self.measure(capture, argument)
 
     @property
     def form(self) -> str:
@@ -85,7 +94,7 @@ def _operations(capture: Capture, argument: str) -> Measured | Unknown:
     leaves_bound = device is not None and device.is_gpu
     counted: Counter[tuple[str, str]] = Counter()
     for one, count in placed.items():
-        if one.device and not is_bookkeeping(one.op) and not (one.is_bound and leaves_bound):
+        if one.device and not one.is_feed and not is_bookkeeping(one.op) and not (one.is_bound and leaves_bound):
             counted[one.op, one.device] += count
     total = counted.total()
     if not total:
@@ -95,25 +104,26 @@ def _operations(capture: Capture, argument: str) -> Measured | Unknown:
     return Measured(there / total, (f"{there} of {total} there", *most_frequent(elsewhere)))
 
 
-class _Placed(NamedTuple):
-    """An operation with its device; `is_bound`: it has to be on the host."""
+class _Put(NamedTuple):
+    """Something that ran; `is_bound`: on the host, where it has to be; `is_feed`: a strategy divides its input so."""
 
     op: str
     device: str
     is_bound: bool
+    is_feed: bool = False
 
 
-def _placed(capture: Capture) -> Counter[_Placed] | Unknown:
+def _placed(capture: Capture) -> Counter[_Put] | Unknown:
     """All operations. A function that XLA compiles counts as one. If another function has no graph, the total is
     unknown."""
-    counts: Counter[_Placed] = Counter()
+    counts: Counter[_Put] = Counter()
     for ran, count in capture.executions.items():
-        counts[_Placed(ran.op, ran.device, is_bound(ran, capture))] += count
+        counts[_Put(ran.op, ran.device, is_bound(ran, capture), ran.part == PIPELINE)] += count
     for node, count in capture.nodes.items():
-        counts[_Placed(node.op, node.assigned, is_bound(node, capture))] += count
+        counts[_Put(node.op, node.assigned, is_bound(node, capture))] += count
     for function in capture.functions.values():
         if function.jit and not function.graph:
-            counts[_Placed(f"`{function.name}`, compiled by XLA", function.device, False)] += 1
+            counts[_Put(f"`{function.name}`, compiled by XLA", function.device, False)] += 1
     unseen = [function.name for function in capture.functions.values() if not (function.jit or function.graph)]
     return Unknown(_no_graph(unseen)) if unseen else counts or _logged(capture)
 
@@ -122,11 +132,11 @@ def _no_graph(functions: list[str]) -> str:
     return f"no graph was seen of `{'`, `'.join(sorted(functions)[:SHOWN])}`"
 
 
-def _logged(capture: Capture) -> Counter[_Placed]:
+def _logged(capture: Capture) -> Counter[_Put]:
     """Totals of the placement log, as a fallback: of one stream, as most lines are printed on both."""
     streams = [log.placed + log.ran for log in capture.logs.values()]
     most = max(streams, key=lambda one: one.total(), default=Counter())
-    return Counter({_Placed(op, device, False): count for (op, device), count in most.items()})
+    return Counter({_Put(op, device, False): count for (op, device), count in most.items()})
 
 
 def _variables(capture: Capture, argument: str) -> Measured | Unknown:
@@ -293,13 +303,15 @@ def _devices(kind: str) -> Callable[[Capture, str], Measured | Unknown]:
 def _idle(capture: Capture, _: str) -> Measured | Unknown:
     if not capture.logical:
         return Unknown("TensorFlow's devices were not seen")
-    counts = _placed(capture)
-    if isinstance(counts, Unknown):
-        return counts
-    if not counts:
-        return Unknown("no operation was seen")
-    busy = {one.device for one in counts}
-    idle = [device for device in capture.logical if is_on(device, "GPU") and device not in busy]
+    gpus = [device for device in capture.logical if is_on(device, "GPU")]
+    if not gpus:
+        return Unknown("TensorFlow has no GPU")
+    done = work(capture)
+    idle = [device for device in gpus if not done.by_device[device]]
+    if idle and done.unseen:
+        return Unknown(_no_graph(list(done.unseen)))
+    if not done.steps and not done.by_device:
+        return Unknown("no training step was seen")
     return Measured(len(idle), (", ".join(idle),) if idle else ())
 
 
@@ -309,29 +321,41 @@ def _of(
     return lambda capture, _: measure(capture, kind)
 
 
+_OPS = frozenset({OPERATIONS})
+_TRACED = _OPS | {FUNCTIONS}
+_PLACED = _TRACED | {GRAPHS}
+_COPIED = _PLACED | {COPIES}
+_STEPPED = _TRACED | {EAGER_STEPS}
+_PLACED_IN_STEPS = _PLACED | _STEPPED
+
 METRICS = (
-    Metric("ops.on", "share", "Share of the operations that could be elsewhere.", _operations, "DEVICE"),
-    Metric("ops.on_gpu", "share", "The same as `ops.on[GPU]`.", _of("GPU", _operations)),
-    Metric("ops.on_cpu", "share", "The same as `ops.on[CPU]`.", _of("CPU", _operations)),
-    Metric("variables.on", "share", "Share of the bytes of variables.", _variables, "DEVICE"),
-    Metric("variables.on_gpu", "share", "The same as `variables.on[GPU]`.", _of("GPU", _variables)),
-    Metric("variables.on_cpu", "share", "The same as `variables.on[CPU]`.", _of("CPU", _variables)),
+    Metric("ops.on", "share", "Share of the operations that could be elsewhere.", _operations, "DEVICE", needs=_PLACED),
+    Metric("ops.on_gpu", "share", "The same as `ops.on[GPU]`.", _of("GPU", _operations), needs=_PLACED),
+    Metric("ops.on_cpu", "share", "The same as `ops.on[CPU]`.", _of("CPU", _operations), needs=_PLACED),
+    Metric("variables.on", "share", "Share of the bytes of variables.", _variables, "DEVICE", needs=_OPS),
+    Metric("variables.on_gpu", "share", "The same as `variables.on[GPU]`.", _of("GPU", _variables), needs=_OPS),
+    Metric("variables.on_cpu", "share", "The same as `variables.on[CPU]`.", _of("CPU", _variables), needs=_OPS),
     Metric("memory.peak", "bytes", "Most that TensorFlow had in use on a device.", _peak, "DEVICE", optional=True),
     Metric("memory.host.peak", "bytes", "Most memory of the program and its children.", _host),
     Metric("utilisation", "share", "Mean utilisation of the card during the steps.", _utilisation, "DEVICE"),
-    Metric("traces", "number", "How often a `tf.function` was traced.", _traces, "FUNCTION"),
-    Metric("traces.max", "number", "How often the function that was traced most was traced.", _of("", _traces)),
-    Metric("copies.in_graphs", "number", "Transfers between devices in the graphs that were run.", _copies),
-    Metric("copies.per_step", "number", "Those of them that a training step makes, in the mean.", _copies_per_step),
-    Metric("eager_ops", "number", "Operations that ran one by one, bookkeeping left out.", _eager),
-    Metric("eager_ops.per_step", "number", "The same for each training step after the warm-up.", _eager_per_step),
+    Metric("traces", "number", "How often a `tf.function` was traced.", _traces, "FUNCTION", needs=_TRACED),
+    Metric("traces.max", "number", "How often the function that was traced most was traced.",
+           _of("", _traces), needs=_TRACED),
+    Metric("copies.in_graphs", "number", "Transfers between devices in the graphs that were run.",
+           _copies, needs=_COPIED),
+    Metric("copies.per_step", "number", "Those of them that a training step makes, in the mean.",
+           _copies_per_step, needs=_COPIED),
+    Metric("eager_ops", "number", "Operations that ran one by one, bookkeeping left out.", _eager, needs=_OPS),
+    Metric("eager_ops.per_step", "number", "The same for each training step after the warm-up.",
+           _eager_per_step, needs=_STEPPED),
     Metric("replicas", "number", "Replicas of the largest strategy; 1 without one.", _replicas),
-    Metric("steps", "number", "Training steps, those of the warm-up with them.", _steps),
-    Metric("step.mean", "seconds", "Mean time from one training step to the next.", _step_mean),
+    Metric("steps", "number", "Training steps, those of the warm-up with them.", _steps, needs=_STEPPED),
+    Metric("step.mean", "seconds", "Mean time from one training step to the next.", _step_mean, needs=_STEPPED),
     Metric("seconds", "seconds", "How long the program ran.", _seconds),
     Metric("devices.gpu", "number", "GPUs that TensorFlow has.", _devices("GPU")),
     Metric("devices.cpu", "number", "CPUs that TensorFlow has: logical ones count.", _devices("CPU")),
-    Metric("devices.gpu.idle", "number", "GPUs that TensorFlow has and on which no operation ran.", _idle),
+    Metric("devices.gpu.idle", "number", "GPUs that TensorFlow has and that did nothing in training steps.",
+           _idle, needs=_PLACED_IN_STEPS),
 )  # fmt: skip
 
 BY_NAME = {metric.name: metric for metric in METRICS}

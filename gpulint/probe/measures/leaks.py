@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from gpulint.probe.capture.reader import MEASURED
 from gpulint.probe.capture.records import Kept, Sample
-from gpulint.probe.measures.memory import Verdict
+from gpulint.probe.measures.memory import Outcome
 from gpulint.probe.measures.trend import NEEDED, Trend, trend
 
 LEAK = 0.05
@@ -26,7 +26,7 @@ class Growth:
     """Memory in use over the steps, of a device or of the program."""
 
     subject: str
-    verdict: Verdict
+    verdict: Outcome
     reason: str
     """Why it is inconclusive, else ""."""
     samples: int
@@ -113,16 +113,14 @@ def _growth(
 ) -> Growth:
     seen = trend(curve)
     in_use = max(curve)[1] if curve else 0
-    verdict: Verdict = "pass"
+    verdict: Outcome = "pass"
     reason = ""
     if seen is None:
         verdict, reason = "inconclusive", f"{len(curve)} samples after warm-up, {NEEDED} are needed"
         if len(curve) >= NEEDED:
             reason = "all samples are of the same moment"
-    elif seen.steady and limit is None:
-        verdict, reason = "inconclusive", "it grows, and its limit is not known"
-    elif seen.steady and limit is not None and seen.growth > share * limit:
-        verdict = "fail"
+    elif seen.steady:
+        verdict = "fail" if limit is not None and seen.growth > share * limit else "warn"
     return Growth(subject, verdict, reason, len(curve), seen, steps, limit, in_use, share)
 
 

@@ -20,7 +20,7 @@ from gpulint.probe.capture.reader import MEASURED
 from gpulint.probe.capture.records import Card, Sample, Strategy
 from gpulint.probe.measures.cards import on_bus
 
-Verdict = Literal["pass", "fail", "warn", "info", "inconclusive"]
+Outcome = Literal["pass", "fail", "warn", "info", "inconclusive"]
 
 
 UNEVEN = 1.2
@@ -53,7 +53,7 @@ class Balance:
     """Peaks of a strategy's devices."""
 
     strategy: Strategy
-    verdict: Verdict
+    verdict: Outcome
     reason: str
     peaks: dict[str, int]
     threshold: float = UNEVEN
@@ -92,7 +92,7 @@ class Headroom:
     """Peak use of a device relative to its limit, with the utilisation of its card."""
 
     device: str
-    verdict: Verdict
+    verdict: Outcome
     reason: str
     kinds: tuple[Kind, ...]
     peak: int
@@ -123,7 +123,7 @@ def headroom(
         kinds.append("memory-limited")
     if idle and peak <= ROOMY * limit:
         kinds.append("batch too small")
-    verdict: Verdict = "warn" if kinds else "pass"
+    verdict: Outcome = "warn" if kinds else "pass"
     reason = ""
     asked = not _is_cpu(device) and not ROOMY * limit < peak <= FULL * limit
     if not kinds and asked and busy is None:
@@ -137,7 +137,7 @@ class Preallocation:
     """Memory that a program reserved on its card, compared with its use."""
 
     device: str
-    verdict: Verdict
+    verdict: Outcome
     reason: str
     taken: int
     peak: int
@@ -167,7 +167,7 @@ class Held:
     """Memory of a device on which nothing ran."""
 
     device: str
-    verdict: Verdict
+    verdict: Outcome
     reason: str
     taken: int
     """The larger of the program's memory on the card and the device's peak."""
@@ -197,7 +197,7 @@ class Foreign:
 
     bus: str
     name: str
-    verdict: Verdict
+    verdict: Outcome
     reason: str
     taken: int
     total: int
@@ -210,7 +210,7 @@ def foreign(cards: Iterable[Card]) -> list[Foreign]:
     found: list[Foreign] = []
     for bus, rows in sorted(_by_bus(cards).items()):
         taken = max(card.by_others for card in rows)
-        verdict: Verdict = "warn" if taken > FOREIGN else "pass"
+        verdict: Outcome = "warn" if taken > FOREIGN else "pass"
         reason = ""
         if taken < 0:
             verdict, reason = "inconclusive", "the driver does not say whose the memory is"

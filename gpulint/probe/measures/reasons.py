@@ -53,7 +53,7 @@ def reason(placed: Execution | Node, capture: Capture) -> str:
     device = placed.device if isinstance(placed, Execution) else placed.assigned
     if not _of_worker(device).startswith("CPU"):
         return ""
-    if is_of_pipeline(placed.op) or (isinstance(placed, Node) and placed.part == PIPELINE):
+    if is_of_pipeline(placed.op) or placed.part == PIPELINE:
         return PIPELINE
     if is_bookkeeping(placed.op):
         return BOOKKEEPING

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gpulint.probe.capture.records import Strategy, Variable
-from gpulint.probe.measures.memory import Verdict
+from gpulint.probe.measures.memory import Outcome
 
 MIRRORED = frozenset({"MirroredStrategy", "MultiWorkerMirroredStrategy", "CollectiveAllReduceStrategy"})
 """Strategies that keep a copy of each variable on every replica's device."""
@@ -21,7 +21,7 @@ class VariableBalance:
     """Bytes of variables on each device of a mirrored strategy, which must be equal."""
 
     strategy: Strategy
-    verdict: Verdict
+    verdict: Outcome
     reason: str
     sizes: dict[str, int]
     uneven: tuple[Variable, ...]
@@ -48,13 +48,15 @@ def variable_balance(strategy: Strategy, variables: Iterable[Variable]) -> Varia
 
 
 def uneven(variables: Iterable[Variable], devices: Sequence[str]) -> list[Variable]:
-    """One of each variable, scalars excluded, that a device lacks or has in another size or number."""
-    groups: defaultdict[str, list[Variable]] = defaultdict(list)
+    """One of each variable, scalars excluded, that a device lacks or has in another number. Variables without a name of
+    their own share one: their sizes tell them apart."""
+    groups: defaultdict[tuple[str, int], list[Variable]] = defaultdict(list)
     for variable in variables:
-        groups[_REPLICA.sub("", variable.name)].append(variable)
+        if variable.shape:
+            groups[_REPLICA.sub("", variable.name), variable.bytes].append(variable)
     found: list[Variable] = []
     for group in groups.values():
-        by_device = [Counter(one.bytes for one in group if one.device == device) for device in devices]
-        if group[0].shape and any(counts != by_device[0] for counts in by_device):
+        on = Counter(one.device for one in group)
+        if any(on[device] != on[devices[0]] for device in devices):
             found.append(group[0])
     return found

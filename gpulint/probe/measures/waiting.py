@@ -14,9 +14,8 @@ HIGH, MODERATE = 0.2, 0.05
 NEEDED = 50
 """Elements and training steps needed."""
 
-SHORT = 0.005
-"""Seconds per element that `next()` itself may take: for a distributed dataset it runs a dozen operations, which
-weigh in loops of tiny steps."""
+NOISE = 0.0005
+"""Seconds per element that `next()` takes for an element that is ready: a few eager operations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +31,20 @@ class WaitShare:
     @property
     def is_high(self) -> bool:
         """Whether the loop is input-bound."""
-        return self.enough and self.share >= HIGH and self.each >= SHORT
+        return self.enough and self.share >= HIGH and self.each >= NOISE
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether a large share of the time is only the overhead of `next()`."""
+        return self.enough and self.share >= HIGH and self.each < NOISE
 
     @property
     def text(self) -> str:
         """The observation in words."""
         degree = ", moderate" if MODERATE <= self.share < HIGH else ""
         share = int(self.share * 100 + 1e-6)  # rounding up could show the threshold it is below
-        return f"{share}% of the time{degree}, {self.each * 1e3:.1f} ms for each of {self.elements} elements"
+        text = f"{share}% of the time{degree}, {self.each * 1e3:.1f} ms for each of {self.elements} elements"
+        return f"{text}: about what `next()` takes of itself, so steps are too short to tell" if self.is_noise else text
 
 
 def wait_share(wait: Wait) -> WaitShare:

@@ -93,9 +93,9 @@ def _driver(capture: Capture) -> Iterator[str]:
 def missing_kernels(capture: Capture) -> Iterator[str]:
     """Operations that would fall back to the CPU on real GPUs, as observed in a simulation."""
     if counts := fallbacks(capture):
-        told = ", ".join(f"{op} ({count:,})" for op, count in counts.most_common(MAX_MISSING))
+        names = ", ".join(f"{op} ({count:,})" for op, count in counts.most_common(MAX_MISSING))
         more = f" and {len(counts) - MAX_MISSING} others" if len(counts) > MAX_MISSING else ""
-        yield f"no kernel for GPUs, would run on the CPU: {told}{more}"
+        yield f"no kernel for GPUs, would run on the CPU: {names}{more}"
 
 
 def verdict(report: RunReport) -> str:

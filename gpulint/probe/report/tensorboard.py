@@ -115,7 +115,7 @@ def scalars(capture: Capture) -> Iterator[Point]:
                 step = taken[bisect_right(times, one.t)]
                 yield Point(f"step time/{one.what.name}", one.t, step, one.seconds / one.number, "In seconds.")
     for metric in METRICS:
-        measured = metric.measure(capture, "") if not metric.argument or metric.optional else None
+        measured = metric.of(capture, "") if not metric.argument or metric.optional else None
         if isinstance(measured, Measured):
             unit = {"share": "From 0 to 1.", "bytes": "In bytes.", "seconds": "In seconds."}.get(metric.kind, "")
             tag, said = _tag(capture, f"run/{metric.name}"), f"{metric.help} {unit}".strip()

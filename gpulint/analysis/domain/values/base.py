@@ -108,7 +108,7 @@ TRUE = Constant(True)
 FALSE = Constant(False)
 
 
-class Text(Value):
+class PartialString(Value):
     """A string of which only some parts are known (an f-string, a concatenation): None for the others, and for a string
     of more than MAX_PARTS."""
 
@@ -125,7 +125,7 @@ MAX_PARTS = 100
 """Most parts of a string that are kept."""
 
 
-class Join(Value):
+class Union(Value):
     """One of several values, each with the path on which it is the one."""
 
     __slots__ = ("alternatives", "chosen")
@@ -136,7 +136,7 @@ class Join(Value):
         """What of it is possible on paths that were asked for, None for all of it."""
 
 
-class External(Value):
+class LibraryName(Value):
     """A name of a library, by its canonical dotted name: a module, class, function or constant. `package` is the one
     that the program had it from (Keras stands under TensorFlow, whichever it is imported from)."""
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from gpulint.analysis.domain.module_scope import ModuleScope
 from gpulint.analysis.domain.symbolic import symbol
-from gpulint.analysis.domain.values.base import Arguments, Constant, External, Unknown, Value
+from gpulint.analysis.domain.values.base import Arguments, Constant, LibraryName, Unknown, Value
 from gpulint.places import Site
 from gpulint.syntax import ir
 
@@ -171,17 +171,17 @@ class UserClass(Value):
 
     def libraries(self) -> list[str]:
         """Canonical names of the library classes that it inherits from, at any remove."""
-        return [one.name for one in self.lineage if isinstance(one, External)]
+        return [one.name for one in self.lineage if isinstance(one, LibraryName)]
 
     @property
     def is_private(self) -> bool:
         """Whether it inherits from a class of TensorFlow's private copy of Keras 2."""
-        return any(one.is_private for one in self.lineage if isinstance(one, External))
+        return any(one.is_private for one in self.lineage if isinstance(one, LibraryName))
 
     @property
     def is_open(self) -> bool:
         """Whether a base is unknown, so that attributes may come from there."""
-        return not all(isinstance(one, (UserClass, External)) for one in self.lineage)
+        return not all(isinstance(one, (UserClass, LibraryName)) for one in self.lineage)
 
 
 MAX_CLASS_DEPTH = 12
@@ -235,5 +235,5 @@ def same(a: Any, b: Any) -> bool:
             return a.receiver is b.receiver and same(a.method, b.method)
         if isinstance(a, Traced):
             return a.site == b.site and same(a.function, b.function) and same(a.jit, b.jit)
-        return isinstance(a, External) and bool(a.name == b.name)
+        return isinstance(a, LibraryName) and bool(a.name == b.name)
     return bool(a == b)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpulint.analysis.domain.symbolic import Symbol
-from gpulint.analysis.domain.values.base import Arguments, Constant, External, Unknown, Value
+from gpulint.analysis.domain.values.base import Arguments, Constant, LibraryName, Unknown, Value
 from gpulint.analysis.engine.machine import Machine
 
 _NUMBERS = {"builtins.int": "int", "builtins.float": "float"}
@@ -19,7 +19,7 @@ def add_option(machine: Machine, arguments: Arguments) -> None:
     name = arguments.keywords.get("dest")
     long = next((flag for flag in flags if flag.startswith("--")), flags[0])
     dest = name.value if isinstance(name, Constant) else long.lstrip("-").replace("-", "_")
-    machine.library_state.options[dest] = _NUMBERS.get(kind.name) if isinstance(kind, External) else None
+    machine.library_state.options[dest] = _NUMBERS.get(kind.name) if isinstance(kind, LibraryName) else None
 
 
 def number_type(machine: Machine, value: Value) -> str | None:

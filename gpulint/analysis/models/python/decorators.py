@@ -6,7 +6,7 @@ import sys
 
 from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.symbolic import symbol
-from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, External, Value, symbol_of
+from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, LibraryName, Value, symbol_of
 from gpulint.analysis.domain.values.functions import (
     Bound,
     ContextManagerFunction,
@@ -32,7 +32,10 @@ def decorate(machine: Machine, decorator: Value, function: Value, node: ir.Expr)
         return function
     if origin in _INJECTING:
         return behind(function, injected=True)
-    if isinstance(decorator, External) and (made := _by_library(machine, decorator.name, function, site)) is not None:
+    if (
+        isinstance(decorator, LibraryName)
+        and (made := _by_library(machine, decorator.name, function, site)) is not None
+    ):
         return made
     if origin in _NOT_TRACING:
         return function
@@ -159,7 +162,7 @@ def behind(function: Value, *, opaque: bool = False, memoized: bool = False, inj
 def _decorate_class(machine: Machine, decorator: Value, cls: UserClass, node: ir.Expr) -> Value:
     """What a decorator makes of a class. `dataclass` gives a constructor; one of the program's own may register the
     class, or give another one."""
-    if isinstance(decorator, External) and decorator.name in (
+    if isinstance(decorator, LibraryName) and decorator.name in (
         "dataclasses.dataclass",
         "attr.s",
         "attrs.define",
@@ -168,7 +171,7 @@ def _decorate_class(machine: Machine, decorator: Value, cls: UserClass, node: ir
     elif _library_of(decorator) in _INJECTING:
         if "__init__" in cls.namespace:
             cls.namespace["__init__"] = behind(cls.namespace["__init__"], injected=True)
-    elif isinstance(decorator, Partial) and isinstance(decorator.function, External):
+    elif isinstance(decorator, Partial) and isinstance(decorator.function, LibraryName):
         return _decorate_class(machine, decorator.function, cls, node)
     elif _is_of_program(decorator):
         result = machine.choose(machine.call(decorator, Arguments((cls,)), machine.site(node)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpulint.analysis.domain.context import Object, Strategy
 from gpulint.analysis.domain.symbolic import Symbol, symbol
-from gpulint.analysis.domain.values.base import Arguments, External, Value, symbol_of
+from gpulint.analysis.domain.values.base import Arguments, LibraryName, Value, symbol_of
 from gpulint.analysis.domain.values.datasets import Dataset
 from gpulint.analysis.domain.values.functions import Function, UserClass
 from gpulint.analysis.domain.values.objects import Layer, Model, Optimizer
@@ -159,7 +159,7 @@ def arguments(machine: Machine, receiver: Object, function: str, given: Argument
             machine.emit(RemovedNameUsed(place, machine.where(), f"{function}({name})", gone, None, True))
 
 
-def check_arguments(machine: Machine, function: External, given: Arguments, site: Site) -> None:
+def check_arguments(machine: Machine, function: LibraryName, given: Arguments, site: Site) -> None:
     """A function or class of the library is called: arguments by keyword that it does not take any more."""
     if is_of_keras_2(function.package) or function.name.startswith(LEGACY_OPTIMIZERS):
         return

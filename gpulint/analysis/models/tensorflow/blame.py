@@ -6,7 +6,7 @@ from typing import Any
 
 from gpulint.analysis.domain.context import Strategy
 from gpulint.analysis.domain.path_conditions import Path, compatible
-from gpulint.analysis.domain.values.base import Join
+from gpulint.analysis.domain.values.base import Union
 from gpulint.analysis.domain.values.functions import Function
 from gpulint.analysis.domain.values.instances import Instance
 from gpulint.analysis.engine.machine import Frame, Machine
@@ -59,7 +59,7 @@ def _got(machine: Machine, value: Any) -> Strategy | None:
 
 def _strategy_in(value: Any, path: Path, depth: int) -> Strategy | None:
     """A multi-replica strategy that a value is, can be, or keeps as an attribute."""
-    if isinstance(value, Join):
+    if isinstance(value, Union):
         parts = [option for guard, option in value.alternatives if compatible(path, guard)]
     elif isinstance(value, Instance) and depth:
         parts, depth = list(value.attributes.values()), depth - 1

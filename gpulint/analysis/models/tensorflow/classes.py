@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from gpulint.analysis.domain.context import Object
-from gpulint.analysis.domain.values.base import External, Value
+from gpulint.analysis.domain.values.base import LibraryName, Value
 from gpulint.analysis.domain.values.functions import UserClass
 from gpulint.analysis.domain.values.objects import Layer, Metric, Model, Optimizer
 from gpulint.knowledge import LEGACY_OPTIMIZERS, canonical, fact
@@ -17,7 +17,7 @@ def is_instance(value: Object, kind: Value) -> bool | None:
     """Whether a library's object is of a class; None where that is not known."""
     if isinstance(kind, UserClass):
         return False if _is_exact(value.library) else None
-    if isinstance(kind, External) and value.library and not value.library.startswith(LEGACY_OPTIMIZERS):
+    if isinstance(kind, LibraryName) and value.library and not value.library.startswith(LEGACY_OPTIMIZERS):
         is_base = kind.name in _BASES and isinstance(value, _BASES[kind.name])
         return True if is_base or value.library == kind.name else None
     return None
@@ -44,9 +44,9 @@ _BASES: dict[str, type[Object]] = {
 """Classes of the library of which others are derived, in the program perhaps, and what stands for their objects."""
 
 
-def any_member(module: External) -> External | None:
+def any_member(module: LibraryName) -> LibraryName | None:
     """What stands for whichever member of a module the program picks at run time."""
-    return External(_ALIKE[module.name], module.package) if module.name in _ALIKE else None
+    return LibraryName(_ALIKE[module.name], module.package) if module.name in _ALIKE else None
 
 
 _ALIKE = {
@@ -56,15 +56,15 @@ _ALIKE = {
 """Modules → a name that stands for any of theirs: those that programs choose by an option are all of one kind."""
 
 
-def from_star(modules: Sequence[str], name: str) -> External | None:
+def from_star(modules: Sequence[str], name: str) -> LibraryName | None:
     """What a name is that star imports of these modules may have bound: one that a library is known to have, or any
     has."""
     for module in modules:
         dotted = canonical(f"{module}.{name}")
         if fact(dotted) is not None:
-            return External(dotted)
+            return LibraryName(dotted)
     if any(module.partition(".")[0] not in sys.stdlib_module_names for module in modules):
-        return External(_USUAL[name]) if name in _USUAL else None
+        return LibraryName(_USUAL[name]) if name in _USUAL else None
     return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.analysis.domain.values.base import Constant, Text, Value
+from gpulint.analysis.domain.values.base import Constant, PartialString, Value
 from gpulint.analysis.domain.values.devices import DeviceList, ListedDevice
 
 
@@ -26,4 +26,4 @@ def name_of(device: ListedDevice) -> Value:
     """`device.name`: a logical device is called what `tf.device` takes, a physical one is not."""
     if device.list.listing == "logical":
         return device
-    return Text(("/physical_device:", None), ("attribute", device.symbol, "name"))
+    return PartialString(("/physical_device:", None), ("attribute", device.symbol, "name"))

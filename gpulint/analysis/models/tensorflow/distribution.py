@@ -6,7 +6,7 @@ from functools import partial
 
 from gpulint.analysis.domain.context import Replica, Strategy
 from gpulint.analysis.domain.traversal import like, rebuilt
-from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, External, Unknown, Value
+from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, LibraryName, Unknown, Value
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.datasets import Dataset
 from gpulint.analysis.domain.values.functions import Bound, Function
@@ -53,7 +53,7 @@ def strategy_method(machine: Machine, strategy: Strategy, name: str, arguments: 
 
 
 def _operation(value: Value | None) -> str:
-    if isinstance(value, External):
+    if isinstance(value, LibraryName):
         return value.name.rpartition(".")[2].lower()
     if isinstance(value, Constant) and isinstance(value.value, str):
         return value.value.lower()

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.traversal import leaves_on
-from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, External, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, LibraryName, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.objects import Layer, Model
 from gpulint.analysis.domain.values.tensors import Tensor
@@ -45,7 +45,7 @@ def policy_of(machine: Machine, arguments: Arguments) -> Value:
     given = arguments.get("dtype")
     if given is None or (isinstance(given, Constant) and given.value is None):
         return Unknown(("policy",)) if arguments.open else machine.choose(machine.library_state.policy["global"])
-    if isinstance(given, External):
+    if isinstance(given, LibraryName):
         return Constant(given.name.rpartition(".")[2])
     return given
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpulint.analysis.domain.context import Object, Strategy
-from gpulint.analysis.domain.values.base import Join, Value
+from gpulint.analysis.domain.values.base import Union, Value
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import Bound, Partial
 from gpulint.analysis.domain.values.instances import Instance
@@ -49,7 +49,7 @@ def _within(value: Any) -> Iterator[Any]:
             continue
         depths[id(one)] = depth
         yield one
-        if isinstance(one, Join):
+        if isinstance(one, Union):
             pending += [(option, depth) for _, option in reversed(one.alternatives)]
         elif depth < MAX_ESCAPE_DEPTH:
             pending += [(part, depth + 1) for part in reversed(_parts(one))]

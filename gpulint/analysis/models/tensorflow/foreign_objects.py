@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpulint.analysis.domain.context import Context, Object, Where
-from gpulint.analysis.domain.values.base import External, Value
+from gpulint.analysis.domain.values.base import LibraryName, Value
 from gpulint.analysis.domain.values.objects import Model, Optimizer
 from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.analysis.engine.machine import Machine
@@ -13,7 +13,7 @@ from gpulint.knowledge.names import PRIVATE
 from gpulint.places import Site
 
 
-def instance_of(machine: Machine, meant: External, site: Site) -> Value | None:
+def instance_of(machine: Machine, meant: LibraryName, site: Site) -> Value | None:
     """What stands for an instance of a library's class; None where nothing of use is known of it."""
     if meant.name == "tensorflow.Tensor":
         return Tensor(site)

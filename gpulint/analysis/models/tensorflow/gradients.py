@@ -6,7 +6,7 @@ from gpulint.analysis.domain.path_conditions import EVERYWHERE, Path
 from gpulint.analysis.domain.store import join
 from gpulint.analysis.domain.symbolic import Symbol, symbol
 from gpulint.analysis.domain.traversal import leaves_on
-from gpulint.analysis.domain.values.base import NONE, Join, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.base import NONE, Union, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.objects import Tape, Variable
 from gpulint.analysis.domain.values.tensors import NOTHING_SUMMED, Gradient, Summand, Tensor
@@ -171,7 +171,7 @@ def gradients_given(machine: Machine, value: Value | None) -> tuple[Tensor, ...]
     return found
 
 
-def element(lists: Join) -> Value | None:
+def element(lists: Union) -> Value | None:
     """What stands for the elements of one of several lists of gradients, of zeros that they are added to, or of rows
     with them."""
     firsts: list[tuple[Path, Value]] = []

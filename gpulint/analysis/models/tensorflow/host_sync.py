@@ -10,7 +10,7 @@ from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, Path
 from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.symbolic import HOST_READ, Symbol, symbol
-from gpulint.analysis.domain.values.base import Arguments, Join, Unknown, Value, known, symbol_of
+from gpulint.analysis.domain.values.base import Arguments, Union, Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.tensors import Gradient, Tensor
 from gpulint.analysis.engine.machine import Machine
@@ -123,7 +123,7 @@ def _sides(value: Value, path: Path) -> Iterator[Symbol]:
 
 def as_array(value: Value) -> Value:
     """What a comparison gives where the program asks it for what only an array has: no bool, but an array of them."""
-    if type(value) is Join and all(isinstance(known(option), bool) for _, option in value.alternatives):
+    if type(value) is Union and all(isinstance(known(option), bool) for _, option in value.alternatives):
         return Unknown(_content(value)) if _options_read(value) else value
     return value
 
@@ -141,7 +141,7 @@ def pass_host_values(machine: Machine, name: str, arguments: Arguments, site: Si
 
 def use_host_value(machine: Machine, value: Value, site: Site) -> None:
     """A value decides what the host does next (an index)."""
-    if not machine.context.loops or machine.context.traced is not None or type(value) not in (Unknown, Join):
+    if not machine.context.loops or machine.context.traced is not None or type(value) not in (Unknown, Union):
         return
     found = tuple(dict.fromkeys(place for side in _sides(value, machine.path) for place in reads_in(side)))
     if found:
@@ -191,14 +191,14 @@ def _content(value: Value) -> Symbol:
     if isinstance(value, Items) and value.items is None and value.element is not None:
         found = _options_read(value.element)
         return Symbol(("list", found)) if found else symbol_of(value)
-    if type(value) is Join and (found := _options_read(value)):
+    if type(value) is Union and (found := _options_read(value)):
         return symbol(("value", value.serial, *found))
     return symbol_of(value)
 
 
 def _options_read(value: Value) -> tuple[Symbol, ...]:
     """What a value may be, or says something about, that was computed of what was read from tensors."""
-    sides = _sides(value, EVERYWHERE) if type(value) is Join else (symbol_of(value),)
+    sides = _sides(value, EVERYWHERE) if type(value) is Union else (symbol_of(value),)
     return tuple(dict.fromkeys(side for side in sides if HOST_READ in side.words))
 
 

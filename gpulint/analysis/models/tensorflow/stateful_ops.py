@@ -6,7 +6,7 @@ from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.path_conditions import Literal, Path
 from gpulint.analysis.domain.symbolic import Symbol
 from gpulint.analysis.domain.traversal import leaves_on
-from gpulint.analysis.domain.values.base import NONE, Arguments, External, Value, symbol_of
+from gpulint.analysis.domain.values.base import NONE, Arguments, LibraryName, Value, symbol_of
 from gpulint.analysis.domain.values.effects import Effect
 from gpulint.analysis.domain.values.functions import function_of
 from gpulint.analysis.domain.values.objects import Layer, Model
@@ -50,7 +50,7 @@ def note_op(machine: Machine, name: str, arguments: Arguments, site: Site) -> No
     kind = effect_of(name)
     if kind == "python":
         types = leaves_on(machine.path, arguments.get("Tout", 2) or NONE)
-        named = [one.name if isinstance(one, External) else "" for one in types]
+        named = [one.name if isinstance(one, LibraryName) else "" for one in types]
         given = machine.choose(arguments.get("func", 0) or NONE)
         kind = "names" if give_names(named) else "array" if _is_of_arrays(given) else kind
     if kind is not None:

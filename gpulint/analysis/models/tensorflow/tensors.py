@@ -10,7 +10,16 @@ from gpulint.analysis.domain.path_conditions import EVERYWHERE, compatible
 from gpulint.analysis.domain.symbolic import ROWS, Symbol, is_one_row, symbol
 from gpulint.analysis.domain.symbolic_patterns import are_next, is_batch, is_single
 from gpulint.analysis.domain.traversal import leaves, leaves_on, like, rebuilt
-from gpulint.analysis.domain.values.base import Arguments, Constant, External, Join, Unknown, Value, known, symbol_of
+from gpulint.analysis.domain.values.base import (
+    Arguments,
+    Constant,
+    LibraryName,
+    Union,
+    Unknown,
+    Value,
+    known,
+    symbol_of,
+)
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.datasets import Dataset
 from gpulint.analysis.domain.values.objects import Loss, Variable
@@ -79,7 +88,7 @@ _ON_HOST = (
 
 def read_at(machine: Machine, value: Value, how: str, site: Site) -> None:
     """The program looks at the content of a value on the host."""
-    if isinstance(value, Join):
+    if isinstance(value, Union):
         path = machine.path
         for guard, option in value.alternatives:
             if compatible(path, guard):
@@ -110,7 +119,7 @@ def dtype_of(value: Value | None) -> str | None:
 
 def named_dtype(value: Value | None) -> str | None:
     """The dtype that `tf.int32`, `np.float64` or `"float16"` names."""
-    if isinstance(value, External):
+    if isinstance(value, LibraryName):
         return value.name.rpartition(".")[2].rstrip("_")
     if isinstance(value, Constant) and isinstance(value.value, str):
         return value.value
@@ -454,8 +463,8 @@ def result_of_traced(value: Value, site: Site, passed: Iterable[Value] = ()) -> 
     def change(one: Value) -> Value:
         return one if type(one) is Unknown and one.symbol in kept else _given(one, site)
 
-    if isinstance(value, Join):
-        return Join(tuple((guard, result_of_traced(option, site, passed)) for guard, option in value.alternatives))
+    if isinstance(value, Union):
+        return Union(tuple((guard, result_of_traced(option, site, passed)) for guard, option in value.alternatives))
     if not any(type(leaf) is Unknown for leaf in leaves_on(EVERYWHERE, value)):
         return value
     if isinstance(value, (Items, Mapping)):
@@ -682,7 +691,7 @@ def _adds_axis(key: Value) -> bool:
     first = key.items[0] if isinstance(key, Items) and key.items else key
     if type(first) is Unknown and first.symbol.parts[0] == ROWS:
         return is_one_row(*first.symbol.parts[2:])
-    if isinstance(first, External):
+    if isinstance(first, LibraryName):
         return first.name.endswith(".newaxis")
     return isinstance(first, Constant) and first.value is None
 

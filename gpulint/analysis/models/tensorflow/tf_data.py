@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpulint.analysis.domain.context import Caller, Loop, Object
 from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.traversal import leaves_on
-from gpulint.analysis.domain.values.base import NONE, Arguments, External, Join, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.base import NONE, Arguments, LibraryName, Union, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.datasets import Batch, Dataset, Step, Transformation
 from gpulint.analysis.domain.values.effects import Effect, effects_within
@@ -143,7 +143,7 @@ _OF_DATASETS = (".zip", ".sample_from_datasets", ".choose_from_datasets")
 """Sources that go over other datasets and keep their batches."""
 
 
-def element_of_any(machine: Machine, options: Join, node: ir.Node) -> Value | None:
+def element_of_any(machine: Machine, options: Union, node: ir.Node) -> Value | None:
     """What stands for the elements of one of several pipelines that are distributed alike; None for other values."""
     datasets = [option for _, option in options.alternatives if isinstance(option, Dataset)]
     alike = {id(one.distributed) for one in datasets}
@@ -222,10 +222,10 @@ def _run_mapped(machine: Machine, arguments: Arguments, site: Site) -> tuple[Eff
     mark = len(machine.effects)
     if isinstance(function, (Layer, Model)) and function.cls is None:
         note_layer(machine, function, site)
-    elif isinstance(function, (Function, Traced, Partial, Bound, Object, External)):
+    elif isinstance(function, (Function, Traced, Partial, Bound, Object, LibraryName)):
         here = machine.context._replace(devices=(), scopes=(), replica=None, traced=site, mapped=site, loops=())
         with machine.within(here):
-            element = (Tensor(site),) if isinstance(function, External) else (Tensor(site), Tensor(site))
+            element = (Tensor(site),) if isinstance(function, LibraryName) else (Tensor(site), Tensor(site))
             machine.call(function, Arguments(element), site)
     found = effects_within(machine.effects[mark:], machine.path)
     del machine.effects[mark:]

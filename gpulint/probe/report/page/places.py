@@ -84,4 +84,4 @@ def broken(expectations: Sequence[Expectation]) -> list[Expectation]:
 
 
 def _weight(rows: Iterable[RowNotes]) -> int:
-    return sum(1000 * len(broken(told.expectations)) + len(told.placements) for told in rows)
+    return sum(1000 * len(broken(notes.expectations)) + len(notes.placements) for notes in rows)

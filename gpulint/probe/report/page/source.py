@@ -41,7 +41,7 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
         top = Where(path, 0, cell)
         body: Child
         if file.rows is None:
-            body = [_unseen(places, top._replace(row=row), told) for row, told in sorted(rows.items())]
+            body = [_unseen(places, top._replace(row=row), notes) for row, notes in sorted(rows.items())]
         else:
             lines = [
                 _row(places, top._replace(row=number), children, rows.get(number))
@@ -63,43 +63,43 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
 
 
 def _sum(rows: Collection[RowNotes]) -> Element:
-    operations = sum(sum(told.devices.values()) for told in rows)
-    worst = [one for told in rows for one in broken(told.expectations)]
+    operations = sum(sum(notes.devices.values()) for notes in rows)
+    worst = [one for notes in rows for one in broken(notes.expectations)]
     said = f"{operations:,} operations and nodes"
     if worst:
         said += f", {len(worst)} to look at"
     return tag("span", said, class_="aside")
 
 
-def _row(places: Places, where: Where, children: list[Child], told: RowNotes | None) -> list[Element]:
+def _row(places: Places, where: Where, children: list[Child], notes: RowNotes | None) -> list[Element]:
     anchor = places.anchor(where)
     cells = [
         tag("span", str(where.row), class_="number"),
-        tag("span", _chips(told) if told else None, class_="gutter"),
+        tag("span", _chips(notes) if notes else None, class_="gutter"),
         tag("span", children or "\n", class_="code"),
     ]
-    if told is None:
+    if notes is None:
         return [tag("div", cells, class_="row", id=anchor)]
-    if told.placements:
-        summary = tag("summary", cells, class_="row", title=_title(told))
-        row = tag("details", summary, _operations(told), class_="ops", id=anchor)
+    if notes.placements:
+        summary = tag("summary", cells, class_="row", title=_title(notes))
+        row = tag("details", summary, _operations(notes), class_="ops", id=anchor)
     else:
         row = tag("div", cells, class_="row", id=anchor)
-    return [row, *(_annotation(one) for one in told.expectations if one.status is not Status.PASS)]
+    return [row, *(_annotation(one) for one in notes.expectations if one.status is not Status.PASS)]
 
 
-def _unseen(places: Places, where: Where, told: RowNotes) -> list[Element]:
+def _unseen(places: Places, where: Where, notes: RowNotes) -> list[Element]:
     """A row whose text is unavailable."""
-    return _row(places, where, [tag("i", "(no text)")], told)
+    return _row(places, where, [tag("i", "(no text)")], notes)
 
 
-def _chips(told: RowNotes) -> Iterator[Child]:
-    devices = told.devices.most_common()
+def _chips(notes: RowNotes) -> Iterator[Child]:
+    devices = notes.devices.most_common()
     for device, count in devices[:CHIPS]:
         yield chip(device, _short(count))
     if len(devices) > CHIPS:
         yield tag("span", f"+{len(devices) - CHIPS}", class_="chip")
-    if told.placements and not devices:
+    if notes.placements and not devices:
         yield tag("span", "bookkeeping", class_="chip quiet")
 
 
@@ -111,9 +111,9 @@ def _short(count: int) -> str:
     return str(count)
 
 
-def _title(told: RowNotes) -> str:
+def _title(notes: RowNotes) -> str:
     """Tooltip of the row."""
-    ordered = sorted(told.placements, key=lambda one: -int(one["count"]))
+    ordered = sorted(notes.placements, key=lambda one: -int(one["count"]))
     lines = [f"{one['count']:,} × {one['op']}: {_way(one)}" for one in ordered]
     return "\n".join([*lines[:10], f"… and {len(lines) - 10} more"] if len(lines) > 10 else lines)
 
@@ -123,8 +123,8 @@ def _way(one: Mapping[str, Any]) -> str:
     return f"asked for {one['requested'] or 'no device'}, on {one['assigned'] or 'an unknown one'}{reason}"
 
 
-def _operations(told: RowNotes) -> Element:
-    ordered = sorted(told.placements, key=lambda one: (-int(one["count"]), one["op"]))
+def _operations(notes: RowNotes) -> Element:
+    ordered = sorted(notes.placements, key=lambda one: (-int(one["count"]), one["op"]))
     has_reason = any(one.get("reason") for one in ordered)
     names = ["operation", "asked for", "on", "number", *(["why"] if has_reason else []), "in"]
     return table(

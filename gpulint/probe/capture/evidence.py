@@ -1,0 +1,22 @@
+"""What the probe sees of a program, as records of what is lost name it."""
+
+from __future__ import annotations
+
+OPERATIONS = "operations"
+RUNTIME = "runtime state"
+REQUESTED = "requested devices"
+COPIES = "copies"
+GRAPHS = "graphs"
+FUNCTIONS = "functions"
+STEPS = "training steps of functions"
+EAGER_STEPS = "eager steps"
+REPLICAS = "replicas"
+WAITS = "waits for input"
+DISTRIBUTED_WAITS = "waits for distributed input"
+FIT_WAITS = "waits for input of `fit`"
+READS = "reads by the host"
+PACE = "times inside of steps"
+KERNELS = "kernels"
+LINES = "lines of traced code"
+GRADIENT_LINES = "lines of gradients"
+END = "the end of the watching"

@@ -1,0 +1,59 @@
+"""Which verdicts need what of the evidence: where it is lost they are inconclusive, whatever the rest of it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.evidence import (
+    COPIES,
+    DISTRIBUTED_WAITS,
+    EAGER_STEPS,
+    FUNCTIONS,
+    GRAPHS,
+    OPERATIONS,
+    REPLICAS,
+    REQUESTED,
+    RUNTIME,
+    WAITS,
+)
+from gpulint.probe.expectations.expectation import Expectation, Level, Status
+
+_STEPS = frozenset({"eager-hot-loop", "gpu-idle", "host-growth", "input-wait", "mem-leak", "strategy-spread"})
+_PLACED = frozenset({"copies", "expect-copies", "expect-on", "gpu-idle", "no-cpu-fallback", "scope-placement"})
+_GRAPHS = _PLACED | {"strategy-spread", "variables-mirrored"}
+
+NEEDED = {
+    OPERATIONS: _STEPS | _GRAPHS | {"expect-traces", "gpu-idle-held", "retrace", "replica-batch"},
+    RUNTIME: frozenset({"growth-set"}),
+    REQUESTED: frozenset({"copies", "scope-placement", "variables-mirrored"}),
+    COPIES: frozenset({"copies", "expect-copies", "variables-mirrored"}),
+    GRAPHS: _GRAPHS,
+    FUNCTIONS: _STEPS | _GRAPHS | {"expect-traces", "retrace"},
+    EAGER_STEPS: _STEPS,
+    REPLICAS: frozenset({"replica-batch", "replica-inputs"}),
+    WAITS: frozenset({"input-wait"}),
+    DISTRIBUTED_WAITS: frozenset({"input-wait", "replica-batch"}),
+}
+"""Evidence → the checks that need it."""
+
+_OF_ABSENCE = frozenset({"gpu-idle", "gpu-idle-held", "strategy-spread"})
+"""Checks that are broken where nothing is seen: without their evidence they cannot be."""
+
+
+def lost_for(id: str, capture: Capture) -> str:
+    """What is lost of the evidence that a check needs, "" where nothing is."""
+    return next((f"not seen: {what} ({why})" for what, why in capture.lost if id in NEEDED.get(what, ())), "")
+
+
+def with_evidence(found: Iterable[Expectation], capture: Capture) -> list[Expectation]:
+    """What passed, or failed for want of something, without its evidence is inconclusive."""
+    return [_judged(one, capture) for one in found]
+
+
+def _judged(one: Expectation, capture: Capture) -> Expectation:
+    if one.status is Status.PASS or (one.id in _OF_ABSENCE and one.status in (Status.FAIL, Status.WARN)):
+        if reason := lost_for(one.id, capture):
+            return replace(one, status=Status.INCONCLUSIVE, level=Level.WARN, observed=reason, evidence=(), fix="")
+    return one
