@@ -1,8 +1,8 @@
 """The programs of `tests/mdtest`: Markdown files with Python that says what gpulint is to make of it.
 
 A heading starts a test; its code blocks are one program. Where a heading has others below it, its blocks begin each of
-their programs. A block after a line such as `` `helpers.py`: `` is that file, the others are parts of `main.py`. Comments
-say what to expect:
+their programs. A block after a line such as `` `helpers.py`: `` is that file, the others are parts of `main.py`.
+Comments say what to expect:
 
 * `reveal_value(x)  # revealed: 1 | 2`: what `x` stands for there, as `gpulint.analysis.queries.descriptions` words it;
   where the row is reached several times with different values, they are separated by `, then `;
