@@ -215,8 +215,7 @@ def _is_exact(a: Path, b: Path) -> bool:
 
 
 def _fewer(flat: list[tuple[Path, Any]]) -> list[tuple[Path, Any]]:
-    """Merge equal alternatives, each on the common part of its paths. Stops as soon as more than `MAX_ALTERNATIVES` are
-    left."""
+    """Merge equal alternatives, each on the common part of its paths. Stops early beyond `MAX_ALTERNATIVES`."""
     merged: list[tuple[Path, Any]] = []
     for path, value in flat:
         for index, (other, present) in enumerate(merged):

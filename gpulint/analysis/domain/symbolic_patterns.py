@@ -237,7 +237,7 @@ _KEEPS_ARRAY = frozenset({"astype", "copy"})
 _ARRAYS = frozenset(
     f"numpy.{name}" for name in ("array", "asarray", "concatenate", "hstack", "ones", "stack", "vstack", "zeros")
 )
-"""NumPy functions that create arrays, from arguments that are not constants."""
+"""NumPy functions whose result counts as an array unless all arguments are constants."""
 
 
 def _adds_axis(key: Any) -> bool:
