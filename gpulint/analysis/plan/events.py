@@ -337,7 +337,8 @@ class StateUpdated(Event):
     """A variable or metric is updated by `method`: `assign`, `assign_add`, `update_state` and so on.
 
     `gradient` is the gradient passed for a variable, if it is one. `by_number`: the argument is a number spelled out in
-    the program, in eager code or in a function that is called more than once.
+    the program, by eager code or
+    unconditionally in a function.
     """
 
     target: Variable | Metric
