@@ -337,8 +337,7 @@ class StateUpdated(Event):
     """A variable or metric is updated by `method`: `assign`, `assign_add`, `update_state` and so on.
 
     `gradient` is the gradient passed for a variable, if it is one. `by_number`: the argument is a number spelled out in
-    the program, by eager code or
-    unconditionally in a function.
+    the program, and eager code or a function unconditionally makes the update.
     """
 
     target: Variable | Metric

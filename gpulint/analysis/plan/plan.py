@@ -63,8 +63,8 @@ class Plan:
     """Managers of the `with` statements that were reached."""
 
     is_passed_by: Callable[[Site | None], bool] = lambda definition: False
-    """Whether a function, or the body of the file (None), has a `with` statement over an existing object (not over a call) that was
-    never reached."""
+    """Whether a function, or the body of the file (None), has a `with` statement over an existing object (not over a
+    call) that was never reached."""
 
     referenced: frozenset[str] = frozenset()
     """Every identifier in the file. A name in it may be used."""
