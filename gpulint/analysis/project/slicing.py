@@ -1,8 +1,8 @@
 """Selection of the programs and entry points to run: those in which a rule could report something.
 
-A rule names its subject (`Rule.speaks_of`, `Rule.itself`). A program is neither parsed nor run if it contains none of a
-rule's words, neither in its own text nor in the imported definitions that it reaches. An entry point is not run if it
-neither contains such a word nor leads to a function that does.
+A rule names its subject (`Rule.any_of_names`, `Rule.source_pattern`). A program is neither parsed nor run if it
+contains none of a rule's words, neither in its own text nor in the imported definitions that it reaches. An entry point
+is not run if it neither contains such a word nor leads to a function that does.
 """
 
 from __future__ import annotations
