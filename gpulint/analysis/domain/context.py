@@ -83,7 +83,7 @@ class Context(NamedTuple):
     maybe_traced: bool = False
     """Inside a function with an unknown decorator, which may trace it."""
     decorated: Site | None = None
-    """Site of the innermost function with such a decorator."""
+    """Definition of the innermost function with such a decorator."""
     maybe_scoped: bool = False
     """Inside an unknown context manager, which may be a strategy's scope."""
     loops: tuple[Loop, ...] = ()
@@ -115,7 +115,7 @@ class Context(NamedTuple):
 
     @property
     def is_outside(self) -> bool:
-        """Whether certainly no strategy is in force."""
+        """Whether no strategy can be in force."""
         return self.strategy is None and not self.maybe_scoped
 
     @property

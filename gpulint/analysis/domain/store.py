@@ -237,7 +237,7 @@ def _is_undecided(flat: list[tuple[Path, Any]]) -> bool:
 
 
 def _weakest(values: list[Any]) -> Any:
-    """Joined state that is no `Value` (contents of containers, flags): what all branches agree on, else None."""
+    """Joined state other than values (contents of containers, flags): what all branches agree on, else None."""
     first = values[0]
     return first if all(same(first, other) for other in values[1:]) else None
 

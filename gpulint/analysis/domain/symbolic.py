@@ -105,8 +105,8 @@ def is_one_row(lower: Symbol, upper: Symbol, step: Symbol) -> bool:
 
 
 def distance(first: Symbol, second: Symbol) -> int | None:
-    """Second number minus the first: 32 for `32 * i` and `32 * (i + 1)`. None if the difference depends on the unknown
-    numbers of which both are sums and products."""
+    """Second number minus the first: 32 for `32 * i` and `32 * (i + 1)`. None if the difference depends on the
+    unknown numbers in them."""
     terms = _terms(second)
     for name, times in _terms(first).items():
         terms[name] = terms.get(name, 0) - times

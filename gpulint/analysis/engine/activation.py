@@ -159,7 +159,7 @@ def _as_before(machine: Machine, run: CallSummary | None) -> Value | None:
 
 
 def _is_idle(machine: Machine, history: FunctionProfile, function: Function, arguments: Arguments) -> bool:
-    """Whether running a function again has no use.
+    """Whether a further run of a function would add nothing.
 
     This is so if its last runs had no effect of interest, its body names nothing that is tracked, and none of its
     arguments could change that. Constructors are always run.

@@ -151,7 +151,7 @@ class LibrarySemantics(ABC):
 
     @abstractmethod
     def enter_unknown(self, manager: Value, site: Site) -> Value:
-        """The same as `enter` for a value that is no known manager."""
+        """The same as `enter` for a value that is not a known manager."""
 
     @abstractmethod
     def leave(self, manager: Manager) -> None:

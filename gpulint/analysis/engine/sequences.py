@@ -79,7 +79,7 @@ def loops_since(before: tuple[Loop, ...], present: tuple[Loop, ...]) -> tuple[Lo
 
 
 def _blur(machine: Machine, receiver: Items, value: Value | None) -> None:
-    """Let a list hold an unknown number of elements from now on, each like `value` if they are of one kind."""
+    """Reduce a list to an unknown number of elements, each like `value` if they are of one kind."""
     before = receiver.element if receiver.items is None else (receiver.items[0] if receiver.items else value)
     alike = before is not None and value is not None and type(before) is type(value)
     if alike and isinstance(before, Constant) and isinstance(value, Constant):

@@ -337,7 +337,8 @@ class StateUpdated(Event):
     """A variable or metric is updated by `method`: `assign`, `assign_add`, `update_state` and so on.
 
     `gradient` is the gradient passed for a variable, if it is one. `by_number`: the argument is a number spelled out in
-    the program, and eager code or a function unconditionally makes the update.
+    the program, and the update is
+    in eager code or unconditional in its function.
     """
 
     target: Variable | Metric

@@ -44,7 +44,7 @@ class Gradient(NamedTuple):
     accumulated: bool
     scaled: bool
     summands: frozenset[Summand] = NOTHING_SUMMED
-    """Gradients that it is the sum of; empty if it is no sum or the summands are unknown."""
+    """Gradients that it is the sum of; empty if it is not a sum or its summands are unknown."""
 
 
 class Tensor(Value):
@@ -127,7 +127,7 @@ class Tensor(Value):
         self.shape_of = shape_of
         """Whether it was read from the shape of another tensor, so that it is a per-replica size."""
         self.static = static
-        """Whether it is no tensor but Python numbers: the static shape of another tensor."""
+        """Whether it consists of Python numbers rather than being a tensor: the static shape of another tensor."""
         self.from_data = from_data
         """Whether it is an element of a dataset that is not distributed."""
 
