@@ -121,14 +121,14 @@ class Examiner:
             self._note_unparsable(part, source, error)
             return
         raised = reports_of(plan, selection.rules_of(source.file), self._files.read)
-        for site in {*(one.report.site for one in raised), *plan.borrowed}:
+        for site in {*(one.report.site for one in raised), *plan.called_elsewhere}:
             reached = self._files.read(site.path)
             part.reached.add(reached.file if reached is not None else site.path)
         reports += [(part, one) for one in raised]
         part.stopped |= self._stopped(plan.bounds)
         if not is_test(source.file):
-            part.called |= plan.followed
-            if plan.followed:
+            part.called |= plan.completed
+            if plan.completed:
                 part.passed |= {event.site for event in plan.events if event.site.path != plan.path}
         plan.release()
 

@@ -84,7 +84,7 @@ class HorovodUnpinned(Rule):
             if event.name.startswith("horovod.") and event.name.endswith(".init") and is_run_by_program(event.where)
         ]
         elsewhere = ("CUDA_VISIBLE_DEVICES", "visible_device_list", "gpu_options", "HIP_VISIBLE_DEVICES")
-        if not started or plan.may_hide("set_visible_devices") or any(plan.mentions(word) for word in elsewhere):
+        if not started or plan.may_have_missed("set_visible_devices") or any(plan.mentions(word) for word in elsewhere):
             return
         if any(
             event.what == "visible_devices" and is_run_by_program(event.where)

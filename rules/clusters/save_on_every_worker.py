@@ -174,7 +174,7 @@ def _directory(event: events.LibraryCalled) -> values.Value | None:
 
 def _chosen(where: Where) -> Path:
     """The conditions that a place is under, but for those without which each worker has ended with an error."""
-    demanded = frozenset(one for one in where.demanded if _spoken(one).isdisjoint(_RANKS))
+    demanded = frozenset(one for one in where.required if _spoken(one).isdisjoint(_RANKS))
     return where.path - demanded
 
 

@@ -103,7 +103,7 @@ class ModelInLoop(Rule):
         ]
         library_calls = [*self.all(events.LibraryCalled)] if built else []
         is_eager = any(event.name in RUNS_EAGERLY and switched(event) is True for event in library_calls)
-        if not built or is_eager or plan.may_hide("clear_session(", "collect(", "Process(", "Pool("):
+        if not built or is_eager or plan.may_have_missed("clear_session(", "collect(", "Process(", "Pool("):
             return
         kept_models = {id(event.model) for event in self.all(events.ModelKept)}
         kept = {_in_loop(event) for event in built if id(event.model) in kept_models}

@@ -22,10 +22,10 @@ from gpulint.api import (
     confidence,
     events,
     goes_over_data,
-    gone_over,
     in_every_turn,
     is_endless,
     is_rare,
+    iterated_sources,
     length_of,
     loop_around,
     step_loops,
@@ -115,7 +115,7 @@ class TensorsKept(Rule):
     instead = "keep a metric on the device, or read the values once per epoch and clear the list"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        if plan.may_hide(".clear(", ".pop(", ".popleft("):
+        if plan.may_have_missed(".clear(", ".pop(", ".popleft("):
             return
         kept = [*self.all(events.TensorKept)]
         loops = step_loops(plan) if kept else frozenset()
@@ -216,5 +216,5 @@ def _is_repeated(iterable: values.Value, *, trains: bool) -> bool:
     return any(
         isinstance(part, values.Dataset)
         and next((step.name for step in reversed(part.steps) if step.name in names), "") == "repeat"
-        for part in gone_over(iterable)
+        for part in iterated_sources(iterable)
     )

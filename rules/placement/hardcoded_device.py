@@ -130,7 +130,7 @@ def _is_pinned(event: events.DeviceEntered, plan: Plan) -> bool:
         is_test(event.site.path)
         or not plan.referenced.isdisjoint(PER_PROCESS)
         or event.where.context.strategy is not None
-        or any(words(name) & _OF_DEVICES for name in words_of(event.where.path | plan.demanded))
+        or any(words(name) & _OF_DEVICES for name in words_of(event.where.path | plan.required))
         or event.where.context.catches({"RuntimeError"})
     ):
         return False

@@ -20,7 +20,7 @@ from gpulint.api import (
     callers,
     confidence,
     events,
-    gone_over,
+    iterated_sources,
     leaves,
     parse_device,
     symbol_of,
@@ -135,7 +135,7 @@ def _is_of_round(device: values.Value, loop: Loop) -> bool:
 
 def _goes_over_devices(iterable: values.Value | None) -> bool:
     """Whether a loop goes over devices or their numbers, alone or beside something else."""
-    return any(map(_lists_devices, gone_over(iterable)))
+    return any(map(_lists_devices, iterated_sources(iterable)))
 
 
 def _lists_devices(iterable: values.Value | None) -> bool:

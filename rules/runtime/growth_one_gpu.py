@@ -94,7 +94,7 @@ class GrowthOneGpu(Rule):
                 continue
             several = frozenset({literal_of(Condition(">", length_of(device.list.symbol), 1), True)})
             alone = device.list.part is not None or not compatible(event.where.path, several)
-            hidden = plan.may_hide("set_memory_growth", seen=1) or plan.may_hide(*_MOOT)
+            hidden = plan.may_have_missed("set_memory_growth", seen=1) or plan.may_have_missed(*_MOOT)
             if not alone and not hidden and not any(together(event.where, other.where) for other in moot):
                 yield Report(
                     event.site,

@@ -134,7 +134,7 @@ class EagerLeftOn(Rule):
                 other > index and together(settings[other][0].where, chosen.where)
                 for other in reversed(of_model[chosen.model.serial])
             )
-            if later or is_chosen or plan.may_hide("run_eagerly", seen=1):
+            if later or is_chosen or plan.may_have_missed("run_eagerly", seen=1):
                 continue
             if index < fitted.get(chosen.model.serial, 0):
                 yield Report(

@@ -127,7 +127,7 @@ def _may_be_kept(where: Where, loop: Loop) -> bool:
         literal.condition.operator not in (">", ">=", "completes")
         and not mentions(frozenset({literal}), "%")
         and not (_is_mode(literal) and is_local)
-        for literal in where.path - loop.start - where.assured
+        for literal in where.path - loop.start - where.assumed
     )
 
 

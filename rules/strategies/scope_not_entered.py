@@ -79,8 +79,8 @@ class ScopeNotEntered(Rule):
             dropped.setdefault(lost.site, lost)
         left: list[events.ScopeMade | events.ScopeDropped] = []
         if plan.is_complete:
-            is_passed_by = cache(plan.is_passed_by)
-            left += [one for site, one in made.items() if site not in entered and not _is_passed_by(one, is_passed_by)]
+            has_unreached_with = cache(plan.has_unreached_with)
+            left += [one for site, one in made.items() if site not in entered and not _has_unreached_with(one, has_unreached_with)]
         left += [one for one in dropped.values() if one.made in entered]
         making = makers(plan) if left else frozenset()
         for event in left:
@@ -98,6 +98,6 @@ class ScopeNotEntered(Rule):
             )
 
 
-def _is_passed_by(made: events.ScopeMade, is_passed_by: Callable[[Site | None], bool]) -> bool:
+def _has_unreached_with(made: events.ScopeMade, has_unreached_with: Callable[[Site | None], bool]) -> bool:
     """Whether the functions that the scope was made for may enter it where no run has come to."""
-    return any(is_passed_by(caller.definition) for caller in callers(made.where.caller))
+    return any(has_unreached_with(caller.definition) for caller in callers(made.where.caller))

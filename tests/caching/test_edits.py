@@ -108,7 +108,7 @@ class Explains(Rule):
     code, name, severity, why, instead = "TST001", "explains", Severity.WARNING, "none", "none"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        for site in sorted(plan.borrowed):
+        for site in sorted(plan.called_elsewhere):
             yield Report(site, "explains", supersedes=(Site(plan.path, 1),))
 
 

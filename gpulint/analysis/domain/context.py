@@ -62,7 +62,7 @@ class Loop(NamedTuple):
     flags: int = 0
     handlers: int = 0
     is_traced: bool = False
-    goes_on: Sequence[tuple[int, Path]] = ()
+    continuations: Sequence[tuple[int, Path]] = ()
     """Iterations that another one may follow, each with the path on which it ended."""
 
 
@@ -160,18 +160,18 @@ class Where(NamedTuple):
     caller: Caller
     graph_mode: bool = False
     """The file is TF1 graph-mode code."""
-    assured: Path = EVERYWHERE
+    assumed: Path = EVERYWHERE
     """Conditions that hold whenever the program, or the loop, continues to this point: established by `assert` and by
     branches that raise or leave the loop."""
-    demands: frozenset[tuple[Path, Path]] = frozenset()
+    requirements: frozenset[tuple[Path, Path]] = frozenset()
     """Conditions that the program has required so far, ending with an error otherwise: pairs of a path and what was
     required on it."""
 
     @property
-    def demanded(self) -> Path:
+    def required(self) -> Path:
         """Conditions of the path without which the program would have ended with an error. None of them is a choice
         between two ways to continue."""
-        return EVERYWHERE.union(*(what for path, what in self.demands if path <= self.path and what <= self.path))
+        return EVERYWHERE.union(*(what for path, what in self.requirements if path <= self.path and what <= self.path))
 
 
 NOWHERE = Where(Context(), EVERYWHERE, Caller(None, "", None, True))

@@ -44,7 +44,7 @@ def common_path(outcomes: list[Outcome]) -> Path:
     return frozenset.intersection(*(outcome.path for outcome in outcomes))
 
 
-def in_turn(outcomes: list[Outcome], base: Path) -> list[Outcome]:
+def make_exclusive(outcomes: list[Outcome], base: Path) -> list[Outcome]:
     """Make the outcomes of a statement that started on `base` exclusive, in the order in which they are reached.
 
     Each is taken only if none before it was. This distinguishes what a loop leaves behind when it finds something from

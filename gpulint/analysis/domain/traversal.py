@@ -53,7 +53,7 @@ def _elements(value: Value) -> Iterable[Value] | None:
     return (value.element,) if value.element is not None else None
 
 
-def gone_over(value: Value | None) -> Iterator[Value]:
+def iterated_sources(value: Value | None) -> Iterator[Value]:
     """Values that a loop iterates over, on any path: the sources of `enumerate`, `zip` and generators, at any depth."""
 
     def inner(one: Value | None) -> Iterable[Value] | None:
@@ -64,17 +64,17 @@ def gone_over(value: Value | None) -> Iterator[Value]:
     return each_once(value, inner)
 
 
-def data_in(values: Iterable[Value]) -> tuple[Value, ...]:
+def dataset_iterables(values: Iterable[Value]) -> tuple[Value, ...]:
     """Those of the values that iterate over a dataset."""
-    return tuple(value for value in values if any(isinstance(one, Dataset) for one in gone_over(value)))
+    return tuple(value for value in values if any(isinstance(one, Dataset) for one in iterated_sources(value)))
 
 
-def datasets_over(iterables: Iterable[Value | None]) -> Iterator[Dataset]:
+def iterated_datasets(iterables: Iterable[Value | None]) -> Iterator[Dataset]:
     """Datasets that loops over these values iterate over."""
-    return (one for value in iterables for one in gone_over(value) if isinstance(one, Dataset))
+    return (one for value in iterables for one in iterated_sources(value) if isinstance(one, Dataset))
 
 
-def counted_in(value: Value | None) -> Iterator[Value]:
+def length_sources(value: Value | None) -> Iterator[Value]:
     """Values that determine the elements of a loop: the parts of `enumerate` and `zip` whose elements are unknown."""
 
     def inner(one: Value | None) -> Iterable[Value] | None:
@@ -85,7 +85,7 @@ def counted_in(value: Value | None) -> Iterator[Value]:
     return each_once(value, inner)
 
 
-def as_now(value: Value) -> Value:
+def snapshot(value: Value) -> Value:
     """Snapshot of what a loop iterates over when it begins: later changes to a list are undone with their path."""
     done: dict[int, Value] = {}
 
@@ -116,7 +116,7 @@ def datasets_in(dataset: Dataset) -> Iterator[Dataset]:
     return iter(seen.values())
 
 
-def like(one: Items | Mapping, parts: tuple[Value, ...], name: tuple[Any, ...]) -> Value:
+def with_elements(one: Items | Mapping, parts: tuple[Value, ...], name: tuple[Any, ...]) -> Value:
     """A list or dict like `one` with other elements; `name` is the name of a dict."""
     if isinstance(one, Items):
         return Items(one.kind, parts)

@@ -53,7 +53,7 @@ def entries(machine: Machine, scope: ModuleScope, relevant: Relevant | None) -> 
         return mentions[entry.own.name] > own
 
     candidates.sort(key=is_named)
-    return fillers_first(machine, candidates, [id(one) in wanted for one in candidates])
+    return assigners_first(machine, candidates, [id(one) in wanted for one in candidates])
 
 
 def _is_relevant(entry: Entry, scope: ModuleScope, relevant: Relevant) -> bool:
@@ -133,7 +133,7 @@ def _function_of(value: object) -> Function | None:
     return value if isinstance(value, Function) and isinstance(value.definition, ir.FunctionDef) else None
 
 
-def fillers_first(machine: Machine, entries: list[Entry], wanted: list[bool]) -> Iterator[tuple[Entry, bool]]:
+def assigners_first(machine: Machine, entries: list[Entry], wanted: list[bool]) -> Iterator[tuple[Entry, bool]]:
     """The wanted entries, each after the entries that assign what it reads but neither it nor its constructor assigns.
     Each comes with whether it assigns something for others."""
     uses = [_with_callees(machine, one) for one in entries]

@@ -59,7 +59,7 @@ def analyse(
             return Plan(source.path, target, graph_mode=True)
     plan = Plan(syntax.path, target, graph_mode=scope.graph_mode, referenced=syntax.words)
     plan.texts = cache(lambda: tuple(texts(project, source)))
-    plan.is_passed_by = lambda definition: _has_with_not_reached(project, plan, definition)
+    plan.has_unreached_with = lambda definition: _has_with_not_reached(project, plan, definition)
     machine = Interpreter(project, scope, plan, libraries, _run_module)
     plan.release = machine.release
     _run_body(machine, syntax)
@@ -68,7 +68,7 @@ def analyse(
 
 
 def _has_with_not_reached(project: Project, plan: Plan, definition: Site | None) -> bool:
-    """Implementation of `Plan.is_passed_by`."""
+    """Implementation of `Plan.has_unreached_with`."""
     path = definition.path if definition is not None else plan.path
     syntax = project.syntax_of(path)
     if syntax is None:
@@ -85,7 +85,7 @@ def _has_with_not_reached(project: Project, plan: Plan, definition: Site | None)
 def _run_body(machine: Machine, syntax: ir.Module) -> None:
     try:
         if machine.execute(syntax.body) == NORMAL:
-            machine.plan.demanded = machine.path
+            machine.plan.required = machine.path
     except Exhausted:
         machine.plan.is_complete = False
         machine.plan.reached("steps", Site(syntax.path, 0))

@@ -8,7 +8,7 @@ from typing import Any
 from gpulint.analysis.domain.completion import NORMAL, Exhausted, PathEnds
 from gpulint.analysis.domain.context import Caller, Context
 from gpulint.analysis.domain.path_conditions import compatible
-from gpulint.analysis.domain.store import common_path, in_turn, join
+from gpulint.analysis.domain.store import common_path, join, make_exclusive
 from gpulint.analysis.domain.symbolic import Symbol
 from gpulint.analysis.domain.symbolic_patterns import differ_in_numbers
 from gpulint.analysis.domain.traversal import leaves, leaves_on, rebuilt
@@ -88,10 +88,15 @@ def call_function(
     definition_site = Site(function.module.path, definition.number)
     is_borrowed = function.module.path != machine.plan.path and (caller.known or caller.depth > 0)
     if is_borrowed:
-        machine.plan.borrowed.add(definition_site)
+        machine.plan.called_elsewhere.add(definition_site)
     history.runs += 1
     base = machine.path
-    noted, happened, effects, operations = machine.noted, machine.happened, len(machine.effects), machine.operations
+    noted, happened, effects, operations = (
+        machine.event_count,
+        machine.significant_event_count,
+        len(machine.effects),
+        machine.operations,
+    )
     frame = machine.frame_for(
         function,
         Caller(
@@ -126,15 +131,15 @@ def call_function(
         if function.memoized:
             machine.context = machine.context._replace(loops=before.loops)
     if is_borrowed and not frame.is_given_up:
-        machine.plan.followed.add(definition_site)
+        machine.plan.completed.add(definition_site)
     did = effects_within(machine.effects[effects:], base)
     run = CallSummary(machine.path, result, did, machine.operations - operations, _turn(machine))
     machine.executions[key].append(run)
     is_plain = all(leaf.is_plain for leaf in leaves_on(machine.path, result))
-    did_nothing = machine.noted == noted and result.is_plain
+    did_nothing = machine.event_count == noted and result.is_plain
     history.idle += did_nothing and not machine.state.has_changed(mark, frame.locals)
     history.makes |= not is_plain or any(isinstance(value, (Function, UserClass)) for value in arguments.all())
-    history.computes &= is_plain and machine.happened == happened
+    history.computes &= is_plain and machine.significant_event_count == happened
     history.last = run
     return result
 
@@ -194,7 +199,7 @@ def run_frame(machine: Machine, frame: Frame, definition: ir.FunctionDef | ir.La
     except PathEnds:
         pass
     except Exhausted:
-        if not machine.goes_on(machine.steps - started, frame.caller.site):
+        if not machine.may_continue_after(machine.steps - started, frame.caller.site):
             raise
         machine.state.take_back(frame.mark)
         machine.path, machine.context, machine.branches, machine.diverged = base, context, frame.branches, []
@@ -213,7 +218,7 @@ def run_frame(machine: Machine, frame: Frame, definition: ir.FunctionDef | ir.La
     machine.path, machine.context = base, context
     if not frame.exits:
         raise PathEnds
-    outcomes = in_turn([outcome for outcome, _, _ in frame.exits], base)
+    outcomes = make_exclusive([outcome for outcome, _, _ in frame.exits], base)
     machine.path = common_path(outcomes)
     contexts = [_after(machine, frame, context, left) for _, _, left in frame.exits]
     if any(one != contexts[0] for one in contexts):
@@ -239,7 +244,7 @@ def _result(frame: Frame, definition: ir.FunctionDef | ir.Lambda, value: Value) 
     """Result of a call whose body returned `value`. For a generator function, this is a generator."""
     if isinstance(definition, ir.FunctionDef) and definition.is_generator:
         symbol = ("result", frame.caller.site, id(definition))
-        generator = Items("generator", None, _yielded(frame, symbol), symbol, frame.goes_over)
+        generator = Items("generator", None, _yielded(frame, symbol), symbol, frame.yield_sources)
         generator.is_endless = is_endless(definition)
         return generator
     return value

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.path_conditions import Condition
-from gpulint.analysis.domain.traversal import data_in
+from gpulint.analysis.domain.traversal import dataset_iterables
 from gpulint.analysis.domain.truth import either, length_symbol
 from gpulint.analysis.domain.values.base import (
     FALSE,
@@ -130,7 +130,7 @@ def _copy(kind: str) -> Callable[..., Value]:
             return values[0]
         if values:
             items, element = elements(machine, values[0], site)
-            made = Items(kind, items, element, (kind, symbol_of(values[0])), data_in(values[:1]))
+            made = Items(kind, items, element, (kind, symbol_of(values[0])), dataset_iterables(values[:1]))
         else:
             made = Items(kind, (), None, (kind, site))
         made.around = machine.context.loops
@@ -189,14 +189,14 @@ def _map(machine: Machine, values: list[Value], arguments: Arguments, site: Site
     )
     if given is rows:
         return Items("list", made)
-    return Items("list", None, made[0] if made else None, ("map", site), data_in(values[1:]))
+    return Items("list", None, made[0] if made else None, ("map", site), dataset_iterables(values[1:]))
 
 
 def _ordered(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
     if not values:
         return _unknown("sorted", arguments)
     _, element = elements(machine, values[0], site)
-    return Items("list", None, element, ("sorted", symbol_of(values[0])), data_in(values[:1]))
+    return Items("list", None, element, ("sorted", symbol_of(values[0])), dataset_iterables(values[:1]))
 
 
 def _sorted(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:

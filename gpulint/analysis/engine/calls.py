@@ -65,7 +65,7 @@ def call_method(machine: Machine, receiver: Value, method: Value, arguments: Arg
     return call_value(machine, method, arguments.with_receiver(receiver), site)
 
 
-def handed_on(machine: Machine, args: Value | None, kwargs: Value | None) -> Arguments:
+def arguments_from(machine: Machine, args: Value | None, kwargs: Value | None) -> Arguments:
     """Arguments of a call that is described by its `args` and `kwargs`."""
     positional = machine.choose(args or Items("tuple", ()))
     named = machine.choose(kwargs or Mapping({}, True, None))

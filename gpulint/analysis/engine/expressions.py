@@ -13,7 +13,7 @@ from gpulint.analysis.domain.context import Loop
 from gpulint.analysis.domain.path_conditions import Path
 from gpulint.analysis.domain.store import MISSING, alternatives, join
 from gpulint.analysis.domain.symbolic import Symbol
-from gpulint.analysis.domain.traversal import as_now, data_in, datasets_over
+from gpulint.analysis.domain.traversal import dataset_iterables, iterated_datasets, snapshot
 from gpulint.analysis.domain.truth import compare, negate, truth
 from gpulint.analysis.domain.values.base import (
     NONE,
@@ -513,11 +513,11 @@ def _clauses(
     iterable = machine.choose(machine.evaluate(clause.iterable))
     iterable = special_methods.iter_of(machine, iterable, machine.site(clause.iterable))
     each, exact = iterate(machine, iterable, clause)
-    data += data_in([iterable])
+    data += dataset_iterables([iterable])
     before = machine.context
     loop = Loop(
         machine.site(clause),
-        as_now(iterable),
+        snapshot(iterable),
         exact,
         tuple(name_lookup.bound_names(clause.target)),
         machine.path,
@@ -561,7 +561,9 @@ def eval_yield(machine: Machine, node: ir.Yield) -> Value:
     site = machine.site(node)
     frame = machine.frame
     around = machine.context.loops[frame.caller.loops :]
-    frame.goes_over = tuple(dict.fromkeys((*frame.goes_over, *datasets_over(loop.iterable for loop in around))))
+    frame.yield_sources = tuple(
+        dict.fromkeys((*frame.yield_sources, *iterated_datasets(loop.iterable for loop in around)))
+    )
     for part in _delegated(machine, machine.choose(value), site) if node.delegates else (value,):
         frame.yielded.append((machine.path - frame.path, part))
         machine.library.yielded(part, site)

@@ -72,7 +72,6 @@ class Frame:
         "definition",
         "enters",
         "exits",
-        "goes_over",
         "is_given_up",
         "locals",
         "mark",
@@ -82,6 +81,7 @@ class Frame:
         "path",
         "receiver",
         "returns_here",
+        "yield_sources",
         "yielded",
     )
 
@@ -116,7 +116,7 @@ class Frame:
         """Whether it has a single exit, whose state is the present one."""
         self.on_yield: Callable[[Value], None] | None = None
         self.yielded: list[tuple[Path, Value]] = []
-        self.goes_over: tuple[Value, ...] = ()
+        self.yield_sources: tuple[Value, ...] = ()
         """Datasets that the loops around its `yield` expressions iterate over."""
 
     def entry(self) -> Frame:
@@ -147,8 +147,8 @@ class Machine(ABC):
         self.library_state = LibraryState()
         self.state = State()
         self.path: Path = EVERYWHERE
-        self.assured: Path = EVERYWHERE
-        self.demands: frozenset[tuple[Path, Path]] = frozenset()
+        self.assumed: Path = EVERYWHERE
+        self.requirements: frozenset[tuple[Path, Path]] = frozenset()
         self.context = Context()
         self.steps = 0
         self.step_limit = MAX_STEPS
@@ -169,9 +169,9 @@ class Machine(ABC):
         self.imported: set[str] = set()
         self.histories: defaultdict[tuple[int, ...], FunctionProfile] = defaultdict(FunctionProfile)
         """Runs of each function definition, keyed by id."""
-        self.noted = 0
+        self.event_count = 0
         """Number of events so far, without those for functions entered or handed over."""
-        self.happened = 0
+        self.significant_event_count = 0
         """Number of these events without those for ops called and loops entered."""
         self.operations = 0
         """Number of ops called so far."""
@@ -202,14 +202,14 @@ class Machine(ABC):
 
     def where(self) -> Where:
         graph_mode = self.frame.module.graph_mode
-        return Where(self.context, self.path, self.frame.caller, graph_mode, self.assured, self.demands)
+        return Where(self.context, self.path, self.frame.caller, graph_mode, self.assumed, self.requirements)
 
     def emit(self, event: Event) -> None:
         self.plan.events.append(event)
         if type(event) not in (FunctionEntered, FunctionHandedOver):
-            self.noted += 1
+            self.event_count += 1
             self.operations += type(event) is OpCalled
-            self.happened += type(event) not in (OpCalled, LoopEntered)
+            self.significant_event_count += type(event) not in (OpCalled, LoopEntered)
 
     # --------------------------------------------------------------------- running syntax
 
@@ -251,7 +251,7 @@ class Machine(ABC):
         Its effects on the process are applied to the program if the statement that first imports it is at `site`.
         """
 
-    def goes_on(self, taken: int, site: Site | None) -> bool:
+    def may_continue_after(self, taken: int, site: Site | None) -> bool:
         """Whether the program continues after a call that took too many steps, with an unknown result.
 
         This way, a network whose construction takes many steps does not hide the loop that trains it.
@@ -336,12 +336,12 @@ class Machine(ABC):
         """Record conditions that hold wherever the loop continues, unless an exception is caught inside it."""
         loops = self.context.loops
         if guard and len(self.context.handlers) == (loops[-1].handlers if loops else 0):
-            self.assured |= guard
+            self.assumed |= guard
 
     def require(self, path: Path, guard: Path) -> None:
         """Record a condition without which the program ends with an error on a path, unless a handler may catch it."""
         if not guard <= path and not self.context.handlers:
-            self.demands |= {(path, guard - path)}
+            self.requirements |= {(path, guard - path)}
 
     def fork(self, arms: list[tuple[Path, Callable[[], int]]]) -> int:
         """Run each arm from the present state on its own path, then join the changes.

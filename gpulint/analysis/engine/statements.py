@@ -9,8 +9,8 @@ from typing import Any
 from gpulint.analysis.domain.completion import ABRUPT, NORMAL, PathEnds
 from gpulint.analysis.domain.context import Loop, Object
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, Condition, Path, compatible, literal_of
-from gpulint.analysis.domain.store import Outcome, in_turn
-from gpulint.analysis.domain.traversal import as_now, rebuilt
+from gpulint.analysis.domain.store import Outcome, make_exclusive
+from gpulint.analysis.domain.traversal import rebuilt, snapshot
 from gpulint.analysis.domain.truth import compare, truth
 from gpulint.analysis.domain.values.base import NONE, Union, Unknown, Value
 from gpulint.analysis.domain.values.containers import Items, Mapping
@@ -272,7 +272,7 @@ def exec_for(machine: Machine, node: ir.For) -> int:
     iterable = machine.choose(machine.evaluate(node.iterable))
     iterable = special_methods.iter_of(machine, iterable, machine.site(node.iterable))
     elements, exact = iterate(machine, iterable, node.iterable)
-    loop = Loop(machine.site(node), as_now(iterable), exact, tuple(name_lookup.bound_names(node.target)))
+    loop = Loop(machine.site(node), snapshot(iterable), exact, tuple(name_lookup.bound_names(node.target)))
     machine.library.iterated(iterable, "loop", machine.site(node.iterable), loop.site)
     rounds: list[Value] = elements
     if not exact:
@@ -297,7 +297,7 @@ def _of_turn(machine: Machine, element: Value, turn: int) -> Value:
     def change(one: Value) -> Value:
         if isinstance(one, Unknown):
             return Unknown(("turn", turn, one.symbol))
-        return machine.library.in_turn(one, turn)
+        return machine.library.in_iteration(one, turn)
 
     def made(value: Value) -> Value:
         return rebuilt(value, change, lambda items, parts: Items(items.kind, parts))
@@ -345,14 +345,14 @@ def _is_met(machine: Machine, test: ir.Expr, *, is_read: bool) -> bool:
 def _loop(machine: Machine, node: ir.For | ir.While, loop: Loop, rounds: list[Callable[[], bool]]) -> int:
     """Run the body once per iteration, then the `else` part, then join the exits."""
     before, base = machine.context, machine.path
-    goes_on: list[tuple[int, Path]] = []
+    continuations: list[tuple[int, Path]] = []
     loop = loop._replace(
         entry=machine.steps,
         turns=len(rounds),
         flags=len(before.flags),
         handlers=len(before.handlers),
         is_traced=before.traced is not None,
-        goes_on=goes_on,
+        continuations=continuations,
     )
     machine.context = before._replace(loops=(*before.loops, loop), guards=())
     machine.emit(LoopEntered(loop.site, machine.where(), loop))
@@ -381,7 +381,7 @@ def _loop(machine: Machine, node: ir.For | ir.While, loop: Loop, rounds: list[Ca
         ends = list(record.continues)
         if completion == NORMAL:
             ends.append(Outcome(machine.path, changes))
-        goes_on += [(turn, end.path) for end in ends]
+        continuations += [(turn, end.path) for end in ends]
         machine.path = base
         sofar = machine.state.changes_since(outermost)
         breaks += [Outcome(out.path, {**sofar, **out.changes}) for out in record.breaks]
@@ -401,7 +401,7 @@ def _loop(machine: Machine, node: ir.For | ir.While, loop: Loop, rounds: list[Ca
         changes = machine.state.take_back(outermost)
         ends = [*breaks, Outcome(machine.path, changes)] if falls else breaks
         machine.path = base
-        machine.state.join(in_turn(ends, base), base)
+        machine.state.join(make_exclusive(ends, base), base)
         return NORMAL
     return NORMAL if falls else ABRUPT
 

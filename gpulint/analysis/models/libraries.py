@@ -164,7 +164,7 @@ class Libraries(LibrarySemantics):
     def generated(self, element: Value) -> Value:
         return tensors.as_data(element)
 
-    def in_turn(self, element: Value, turn: int) -> Value:
+    def in_iteration(self, element: Value, turn: int) -> Value:
         return ListedDevice(element.list, element.index, turn) if isinstance(element, ListedDevice) else element
 
     def comprehended(self, element: Value) -> Value | None:

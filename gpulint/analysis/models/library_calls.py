@@ -10,7 +10,7 @@ from gpulint.analysis.domain.completion import PathEnds
 from gpulint.analysis.domain.context import DeviceScope, Object, Strategy, StrategyScope
 from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.symbolic import Symbol, symbol
-from gpulint.analysis.domain.traversal import data_in, leaves
+from gpulint.analysis.domain.traversal import dataset_iterables, leaves
 from gpulint.analysis.domain.values.base import (
     NONE,
     Arguments,
@@ -577,7 +577,7 @@ def _passed_on(machine: Machine, arguments: Arguments, site: Site) -> Value:
 def _sliced(machine: Machine, arguments: Arguments, site: Site) -> Value:
     """`islice(iterable, stop)`, `islice(iterable, start, stop, …)`: no more than `stop` elements."""
     iterable = arguments.get("", 0)
-    if iterable is None or not (data := data_in([iterable])):
+    if iterable is None or not (data := dataset_iterables([iterable])):
         return _unknown(machine, "itertools.islice", arguments, site)
     _, element = elements(machine, iterable, site)
     stop = builtins.call_builtin(machine, "range", Arguments(arguments.positional[1:3][-1:]), site)
@@ -586,7 +586,7 @@ def _sliced(machine: Machine, arguments: Arguments, site: Site) -> Value:
 
 def _chained(machine: Machine, arguments: Arguments, site: Site) -> Value:
     """`chain(*iterables)`, one after the other: how many elements there are in all is not known."""
-    data = data_in(arguments.positional)
+    data = dataset_iterables(arguments.positional)
     if not data:
         return _unknown(machine, "itertools.chain", arguments, site)
     _, element = elements(machine, data[0], site)

@@ -46,14 +46,14 @@ class Plan:
     is_complete: bool = True
     graph_mode: bool = False
     classes: dict[tuple[str, int], UserClass] = field(default_factory=dict)
-    demanded: Path = EVERYWHERE
+    required: Path = EVERYWHERE
     """Conditions that hold after the body of the file has run to its end. Callers of its functions have imported it, so
     they hold there too."""
 
-    borrowed: set[Site] = field(default_factory=set)
+    called_elsewhere: set[Site] = field(default_factory=set)
     """Functions of other files that the program calls."""
 
-    followed: set[Site] = field(default_factory=set)
+    completed: set[Site] = field(default_factory=set)
     """Those of `borrowed` that were run to their end at least once."""
 
     counted: dict[int, set[Site]] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Plan:
     entered: set[Site] = field(default_factory=set)
     """Managers of the `with` statements that were reached."""
 
-    is_passed_by: Callable[[Site | None], bool] = lambda definition: False
+    has_unreached_with: Callable[[Site | None], bool] = lambda definition: False
     """Whether a function, or the body of the file (None), has a `with` statement over an existing object (not over a
     call) that was never reached."""
 
@@ -102,7 +102,7 @@ class Plan:
         """Whether the program's text contains a word anywhere, including strings and comments."""
         return any(word in text for text in self.texts())
 
-    def may_hide(self, *words: str, seen: int = 0) -> bool:
+    def may_have_missed(self, *words: str, seen: int = 0) -> bool:
         """Whether an event about these names may be hidden behind a limit: the analysis is incomplete, and the
         program's text contains one of them more than `seen` times."""
         return not self.is_complete and any(sum(text.count(word) for text in self.texts()) > seen for word in words)

@@ -160,7 +160,7 @@ def left_on(
             for later, end in ends
         )
         reached = [one.where for one in before if one.name == event.name and one.site == event.site]
-        hidden = off != "" and plan.may_hide(off.rpartition(".")[2], seen=1 if same else 0)
+        hidden = off != "" and plan.may_have_missed(off.rpartition(".")[2], seen=1 if same else 0)
         if not taken_back and not hidden and _is_certain(event.where, reached, work):
             yield event
 

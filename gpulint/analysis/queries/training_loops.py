@@ -10,7 +10,7 @@ from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.path_conditions import Literal, Path, compatible, is_complete, mentions, words_of
 from gpulint.analysis.domain.symbolic import Symbol, symbol
 from gpulint.analysis.domain.symbolic_patterns import count_of
-from gpulint.analysis.domain.traversal import counted_in, gone_over, leaves
+from gpulint.analysis.domain.traversal import iterated_sources, leaves, length_sources
 from gpulint.analysis.domain.values.base import Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.datasets import Dataset
@@ -99,7 +99,7 @@ def _goes_over_gradients(loop: Loop) -> bool:
     """Whether a loop iterates over the gradients of one step and their variables."""
     return any(
         isinstance(leaf, Tensor) and leaf.gradient is not None
-        for one in counted_in(loop.iterable)
+        for one in length_sources(loop.iterable)
         if isinstance(one, Items)
         for leaf in leaves(one)
     )
@@ -124,7 +124,7 @@ def is_over_epochs(loop: Loop) -> bool:
     """Whether the variable's name says that iterations are passes over the data. With thousands of epochs, each is a
     step over all of it."""
     said = frozenset().union(*(words(name) & _PASSES for name in loop.names))
-    return bool(said) and not (said <= _EPOCHS and any(_has_many(one) for one in counted_in(loop.iterable)))
+    return bool(said) and not (said <= _EPOCHS and any(_has_many(one) for one in length_sources(loop.iterable)))
 
 
 def _has_many(iterable: Value) -> bool:
@@ -142,7 +142,7 @@ MANY = 1000
 
 def goes_over_data(iterable: Value | None) -> bool:
     """Whether a loop over this value iterates over a dataset, directly or through `enumerate`, `zip` and so on."""
-    return any(isinstance(one, Dataset) for one in gone_over(iterable))
+    return any(isinstance(one, Dataset) for one in iterated_sources(iterable))
 
 
 def is_endless(iterable: Value) -> bool:
@@ -150,7 +150,7 @@ def is_endless(iterable: Value) -> bool:
     `itertools`."""
     return all(
         one.is_endless if isinstance(one, Items) else type(one) is Unknown and one.symbol.parts[:2] in _WITHOUT_END
-        for one in counted_in(iterable)
+        for one in length_sources(iterable)
     )
 
 
@@ -164,7 +164,7 @@ FEW = 10
 
 def rounds(loop: Loop) -> int | None:
     """Maximum number of iterations of a loop; None if it is unknown."""
-    return min((count for one in counted_in(loop.iterable) if (count := _length(one)) is not None), default=None)
+    return min((count for one in length_sources(loop.iterable) if (count := _length(one)) is not None), default=None)
 
 
 def _length(iterable: Value) -> int | None:
@@ -210,7 +210,7 @@ def in_every_turn(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
         and any(
             turn == around.turn and compatible(where.path, end)
             for where, around in arrivals
-            for turn, end in loop.goes_on
+            for turn, end in loop.continuations
         )
     )
 
@@ -338,13 +338,13 @@ def _is_on_every_way(arrivals: Iterable[tuple[Where, Loop]]) -> bool:
     ways: dict[int, set[Path]] = defaultdict(set)
     assured: set[Literal] = set()
     alike = {
-        (around.entry, around.turn, where.path, where.assured, where.context.loops[-1].site): (where, around)
+        (around.entry, around.turn, where.path, where.assumed, where.context.loops[-1].site): (where, around)
         for where, around in arrivals
         if len(where.context.flags) <= around.flags
     }
     for where, around in alike.values():
         ways[around.turn].add(frozenset(one for one in _deciding(where, around) if not _leaves_out_few(one)))
-        assured.update(one for one in where.assured if one.holds and one.condition.operator == "any")
+        assured.update(one for one in where.assumed if one.holds and one.condition.operator == "any")
     return bool(ways) and all(is_complete(of_turn, frozenset(assured)) for of_turn in ways.values())
 
 
@@ -382,7 +382,7 @@ def _deciding(where: Where, loop: Loop) -> Path:
     collections = {symbol_of(one.iterable) for one in inner if one.iterable is not None}
     return frozenset(
         literal
-        for literal in where.path - loop.start - where.assured
+        for literal in where.path - loop.start - where.assumed
         if literal.condition.operator != "completes"
         and not _is_about_worker(literal)
         and not _is_element(literal.condition.subject, collections)
@@ -416,7 +416,7 @@ def is_rare(where: Where, loop: Loop) -> bool:
 
 
 def _is_seldom(where: Where, loop: Loop) -> bool:
-    inside = where.path - loop.start - where.assured
+    inside = where.path - loop.start - where.assumed
     return (
         mentions(inside, "%")
         or mentions(where.path, "tensorflow.__version__")

@@ -9,7 +9,7 @@ from gpulint.analysis.domain.completion import PathEnds
 from gpulint.analysis.domain.context import Context
 from gpulint.analysis.domain.values.base import Arguments, Unknown, Value
 from gpulint.analysis.domain.values.instances import Instance
-from gpulint.analysis.engine.calls import handed_on
+from gpulint.analysis.engine.calls import arguments_from
 from gpulint.analysis.engine.machine import Machine
 from gpulint.places import Site
 
@@ -22,7 +22,7 @@ def run_target(machine: Machine, name: str, arguments: Arguments, site: Site) ->
     function = arguments.get("target", 1)
     if function is None:
         return
-    given = handed_on(machine, arguments.get("args", 3), arguments.get("kwargs", 4))
+    given = arguments_from(machine, arguments.get("args", 3), arguments.get("kwargs", 4))
     _beside(machine, function, lambda option: machine.call(option, given, site), site, name in PROCESSES)
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from gpulint.analysis.domain.completion import PathEnds
 from gpulint.analysis.domain.path_conditions import Condition, Path, literal_of
 from gpulint.analysis.domain.symbolic import symbol
-from gpulint.analysis.domain.traversal import like, rebuilt
+from gpulint.analysis.domain.traversal import rebuilt, with_elements
 from gpulint.analysis.domain.values.base import NONE, Arguments, Unknown, Value
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.engine.machine import Machine
@@ -89,7 +89,9 @@ def map_structure(machine: Machine, arguments: Arguments, site: Site) -> Value:
             given[type(leaf)] = result or Unknown(("mapped", site))
         return given[type(leaf)]
 
-    return rebuilt(machine.choose(structures[0]), changed, partial(like, name=("mapped", site)), (Items, Mapping))
+    return rebuilt(
+        machine.choose(structures[0]), changed, partial(with_elements, name=("mapped", site)), (Items, Mapping)
+    )
 
 
 HANDLERS: dict[str, Callable[[Machine, Arguments, Site], Value]] = {

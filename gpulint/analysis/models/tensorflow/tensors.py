@@ -9,7 +9,7 @@ from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, compatible
 from gpulint.analysis.domain.symbolic import ROWS, Symbol, is_one_row, symbol
 from gpulint.analysis.domain.symbolic_patterns import are_next, is_batch, is_single
-from gpulint.analysis.domain.traversal import leaves, leaves_on, like, rebuilt
+from gpulint.analysis.domain.traversal import leaves, leaves_on, rebuilt, with_elements
 from gpulint.analysis.domain.values.base import (
     Arguments,
     Constant,
@@ -468,7 +468,7 @@ def result_of_traced(value: Value, site: Site, passed: Iterable[Value] = ()) -> 
     if not any(type(leaf) is Unknown for leaf in leaves_on(EVERYWHERE, value)):
         return value
     if isinstance(value, (Items, Mapping)):
-        return rebuilt(value, change, partial(like, name=(GIVEN, site, symbol_of(value))), (Items, Mapping))
+        return rebuilt(value, change, partial(with_elements, name=(GIVEN, site, symbol_of(value))), (Items, Mapping))
     return _given(value, site)
 
 
