@@ -207,7 +207,7 @@ def _chosen(devices: Value) -> tuple[int, ...] | str | None:
 
 
 def _belong_together(first: Path, second: Path) -> bool:
-    """Whether one of two settings is made wherever the other is, so that they are not behind independent conditions."""
+    """Whether one of two settings applies wherever the other does: they are not behind independent conditions."""
     own = [frozenset(one for one in path if one.condition.operator not in _OF_TRIES) for path in (first, second)]
     return own[0] <= own[1] or own[1] <= own[0]
 

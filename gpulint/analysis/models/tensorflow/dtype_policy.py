@@ -90,8 +90,7 @@ def heads(machine: Machine, model: Model) -> tuple[Layer | None, ...]:
 
 
 def hands_on(machine: Machine, layer: Layer, given: Value) -> None:
-    """Record that a layer is called with a tensor or follows another layer. A reshaping layer passes on the layer
-    before."""
+    """Record the layer before a layer that only reshapes, and so passes on what the layer before computed."""
     before = given.layer if isinstance(given, Tensor) else given
     if layer.hands_on and isinstance(before, Layer) and symbol_of(before.policy) == symbol_of(layer.policy):
         machine.state.write(layer.attributes, BEFORE, before)

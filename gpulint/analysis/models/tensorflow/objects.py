@@ -104,7 +104,7 @@ def has_shape(value: Value) -> bool:
 
 
 def is_first_call(model: Model, method: Value) -> bool:
-    """Whether this is the first call of a model, made through its own method `call`."""
+    """Whether this is the first call of a model, through its own method `call`."""
     return BUILT not in model.attributes and isinstance(method, Function) and method.name == "call"
 
 

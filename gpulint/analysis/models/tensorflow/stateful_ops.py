@@ -23,7 +23,7 @@ def note_effect(machine: Machine, kind: str, name: str, site: Site) -> None:
 
 
 def of_options(path: Path) -> Path:
-    """Conditions of a path in a traced function that decide what is traced. Both branches of a test of a tensor are."""
+    """Conditions of a path that decide what is traced. Of a test of a tensor, both branches are traced."""
     return frozenset(literal for literal in path if _is_of_option(literal))
 
 
