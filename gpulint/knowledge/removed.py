@@ -94,7 +94,7 @@ def parameters_since(function: str) -> Mapping[str, str]:
 
 @lru_cache(maxsize=1)
 def passed_to() -> dict[str, frozenset[str]]:
-    """Last part of the name of a function, class or model method → parameters it no longer accepts, except common ones."""
+    """Last part of the name of a function, class or model method → its removed parameters, except common ones."""
     found: dict[str, set[str]] = {}
     for name, function in (*((one, one) for one in functions()), *aliases().items()):
         owner, _, last = name.rpartition(".")
@@ -112,7 +112,7 @@ REFUSED_BY_OPTIMIZERS = ("lr", "2.16", "learning_rate")
 replacement."""
 
 PROPERTIES = {"tensorflow.keras.Optimizer": {"variables": "2.16"}}
-"""Class → property → the first release in which its value can no longer be called, as the method that it was can.
+"""Class → property → the first release in which it can no longer be called like the method that it once was.
 
 Keras 2.15 returns a list that can be called, Keras 3 a plain one.
 """

@@ -467,8 +467,8 @@ GIVEN = "given by a function"
 def result_of_traced(value: Value, site: Site, passed: Iterable[Value] = ()) -> Value:
     """Result of a `tf.function` in eager code.
 
-    An unknown result is a tensor, None, or a structure of those, unless it may be in host memory. Data that the function
-    takes from an iterator is. Arguments (`passed`) that it returns unchanged in a tuple or a dict may be.
+    An unknown result is a tensor, None, or a structure of those, unless it may be in host memory. Data that the
+    function takes from an iterator is. Arguments (`passed`) that it returns unchanged in a tuple or a dict may be.
     """
     kept = {symbol_of(leaf) for one in passed for leaf in leaves_on(EVERYWHERE, one)}
 
