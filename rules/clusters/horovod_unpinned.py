@@ -107,7 +107,7 @@ class HorovodUnpinned(Rule):
 
 
 def _pinned(draft: Draft, site: Site) -> list[Edit]:
-    """The GPU of the local rank is made visible right after `hvd.init()`."""
+    """Make the GPU of the local rank visible right after `hvd.init()`."""
     call = draft.node(site)
     statement = draft.statement(call)
     horovod, _, init = draft.source(call).rpartition(".")

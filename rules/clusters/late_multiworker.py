@@ -96,7 +96,7 @@ class LateMultiworker(Rule):
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event, since, has_set_cluster in self._late:
             if self._sets_cluster and not has_set_cluster:
-                continue  # the strategy is one worker: the cluster is said later
+                continue  # the strategy has one worker: the cluster is configured later
             yield Report(
                 event.site,
                 "a multi-worker strategy is made after the runtime was initialised",

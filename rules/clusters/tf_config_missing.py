@@ -93,7 +93,7 @@ class TfConfigMissing(Rule):
 
 
 def _counts_workers(literal: Literal) -> bool:
-    """Whether a condition is about how many workers there are."""
+    """Whether a condition is about the number of workers."""
     return literal.condition.operator in (">", ">=") and any(
         words(name) & _WORKERS for name in words_of(frozenset({literal}))
     )
@@ -108,4 +108,5 @@ _RESOLVERS = (
     "SlurmClusterResolver",
     "UnionResolver",
 )
-"""Resolvers for several workers: a program that speaks of one finds out where they are. A TPU's is none."""
+"""Resolvers for several workers. A program with one of these names determines the cluster itself. A TPU's resolver is
+not one of them."""

@@ -142,7 +142,7 @@ class ModelInLoop(Rule):
             )
 
     def _called(self) -> set[int]:
-        """The models, by id, that are called in loops through a graph."""
+        """Models, by id, that are called in loops through a graph."""
         return {
             id(event.model)
             for event in self.all(events.ModelCalled)
@@ -152,7 +152,7 @@ class ModelInLoop(Rule):
         }
 
     def _eager(self) -> set[int]:
-        """The models, by id, that Keras runs eagerly."""
+        """Models, by id, that Keras runs eagerly."""
         compiled = (one for one in self.all(events.ModelCompiled) if known(one.arguments.get("run_eagerly", 5)) is True)
         switched_on = (one for one in self.all(events.EagerModeSet) if known(one.value) is True)
         return {*(id(one.model) for one in compiled), *(id(one.model) for one in switched_on)}
@@ -163,8 +163,8 @@ def _loops_around(several: Iterable[events.Event]) -> set[Site]:
 
 
 def _is_view(event: events.ModelBuilt, built: Iterable[events.ModelBuilt]) -> bool:
-    """Whether a model reuses the layers of another one that outlives the loop, to show an intermediate result or with a
-    new head."""
+    """Whether a model reuses the layers of one that outlives the loop, for an intermediate result or with a new
+    head."""
     part_of = event.model.part_of
     if part_of is None:
         return False
@@ -174,8 +174,8 @@ def _is_view(event: events.ModelBuilt, built: Iterable[events.ModelBuilt]) -> bo
 
 
 def _is_change(where: Where) -> bool:
-    """Whether something has to differ from something else that is not known either, from what was there before, or
-    there has to be none yet."""
+    """Whether a condition requires that an unknown value differs from another one or has changed, or that a list is
+    empty."""
     return any(
         not literal.holds
         and (
@@ -192,7 +192,7 @@ def _is_change(where: Where) -> bool:
 
 
 def _is_ensemble(loop: Loop, where: Where) -> bool:
-    """Whether a loop makes the members of an ensemble, as it says itself."""
+    """Whether a loop creates the members of an ensemble, by the names in it."""
     over = [name for option in possible(loop.iterable, where) for name in symbol_of(option).words]
     return any(words(name) & _MEMBERS for name in (*loop.names, *over))
 
@@ -201,11 +201,11 @@ _MEMBERS = frozenset({"ensemble", "estimator", "estimators", "member", "members"
 
 
 FEW = 3
-"""Rounds of a loop over known elements that are no heap yet."""
+"""Maximum number of iterations of a loop over known elements that are too few to matter."""
 
 
 def _in_loop(event: events.ModelBuilt) -> Site:
-    """The call in the body of the loop from which the model comes; in the function that a search calls."""
+    """Call in the body of the loop that leads to the model, or in the function that a search calls."""
     loops = event.where.context.loops
     place = event.site
     for caller in callers(event.where.caller):
@@ -216,7 +216,7 @@ def _in_loop(event: events.ModelBuilt) -> Site:
 
 
 def _cleared(draft: Draft, loop: Site) -> list[Edit]:
-    """`clear_session()` at the start of each round of a loop."""
+    """Put `clear_session()` at the start of the loop's body."""
     statement = draft.loop(loop)
     call, edits = names.spelled(draft, "tensorflow.keras.backend.clear_session", statement)
     return [*edits, *statements.put_first(draft, statement, f"{call}()")]

@@ -99,8 +99,10 @@ class PersistentTape(Rule):
 
 
 def _is_eager(where: Where) -> bool:
-    """Whether a place is run eagerly: in a loop of its own, by the program or, in a callback, by Keras. Other callers
-    may trace it."""
+    """Whether a place is run eagerly: in a loop of its own, by the program or, in a callback, by Keras.
+
+    Other callers may trace it.
+    """
     if where.context.may_be_traced:
         return False
     if where.context.loops or is_run_by_program(where):

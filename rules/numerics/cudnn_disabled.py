@@ -71,7 +71,7 @@ class CudnnDisabled(Rule):
 
 
 def _has_other_backend(plan: Plan) -> bool:
-    """Whether a program has Keras compute with something else than TensorFlow."""
+    """Whether a program configures Keras with a backend other than TensorFlow."""
     chosen = [one for one in plan.events if isinstance(one, events.EnvironmentSet) and one.key == "KERAS_BACKEND"]
     return any(isinstance(one.value, values.Constant) and one.value.value != "tensorflow" for one in chosen)
 
@@ -86,7 +86,7 @@ POSITIONS = {
     "unroll": None,
     "reset_after": None,
 }
-"""Arguments on which the kernel depends, and their positions."""
+"""Arguments that the kernel depends on → their positions, None for keyword-only ones."""
 
 _KEEPING = {
     "activation": frozenset({"tanh"}),
@@ -101,7 +101,7 @@ def _all(
 
 
 def _loses(kind: str, name: str, value: values.Value) -> bool:
-    """Whether an argument loses the kernel for certain."""
+    """Whether an argument certainly disables the kernel."""
     if name in _KEEPING:
         if isinstance(value, values.LibraryName):
             module, _, function = value.name.rpartition(".")

@@ -84,7 +84,7 @@ class Float16Output(Rule):
     instead = 'give the last layer `dtype="float32"`'
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        """A place that makes other layers, too, cannot be told to make them all in float32."""
+        """Report outputs in float16. A site that creates other layers, too, gets no fix: it would change them all."""
         built: dict[Site, set[int]] = defaultdict(set)
         for layer_built in self.all(events.LayerBuilt):
             built[layer_built.layer.site].add(layer_built.layer.serial)
@@ -122,7 +122,7 @@ def _fix(layers: tuple[Site, ...], plan: Plan) -> Offer:
 
 
 def _gives_numbers(layer: values.Layer) -> bool:
-    """Whether a layer computes what it gives: a layer of the library, not one that only hands data on."""
+    """Whether a layer computes its output: a library layer that does not only pass data on."""
     return layer.cls is None and not layer.hands_on and layer.library.rpartition(".")[2] not in _UNKNOWN
 
 

@@ -112,7 +112,7 @@ def _is_double(value: values.Value) -> bool:
 
 
 def _single(draft: Draft, site: Site) -> list[Edit]:
-    """float32 instead of float64 in the arguments of a call."""
+    """Write float32 for float64 in the arguments of a call."""
     call = calls.call_around(draft, site)
     for given in call.arguments:
         written = draft.source(given.value)

@@ -111,7 +111,7 @@ def _is_one_epoch(event: events.ModelFitted) -> bool:
 def _frozen(
     before: tuple[values.Step, ...], after: tuple[values.Step, ...], event: events.DatasetConsumed
 ) -> tuple[values.Step, str] | None:
-    """What a cache freezes or piles up: the step and what comes of it."""
+    """Step before a cache whose result it should not keep, and the message for it."""
     for index, step in enumerate(before):
         if pipelines.effect_of(step, event, "random") is not None and not _is_sample(before[index + 1 :]):
             return step, "the cache keeps the random values of the first epoch"
@@ -132,7 +132,7 @@ def _is_sample(steps: tuple[values.Step, ...]) -> bool:
 
 
 def _first(draft: Draft, cache: Site, cause: Site) -> list[Edit]:
-    """The cache moves before what it must not freeze: in their chain, or as statements `data = data.cache()`."""
+    """Move the cache before the step: in their method chain, or as statements `data = data.cache()`."""
     try:
         return calls.moved_in_chain(draft, cache, cause, before=True)
     except Refused:

@@ -119,8 +119,11 @@ class MapNotParallel(Rule):
 
 
 def _parallel(step: values.Step, plan: Plan) -> Offer:
-    """Elements keep their order; which of them gets which random number, or comes first to a Python function or a
-    variable, does not."""
+    """Fix that makes a step parallel.
+
+    Elements keep their order. Which of them gets which random number, or reaches a Python function or a variable first,
+    may change.
+    """
     argument = ("num_parallel_calls", "tensorflow.data.AUTOTUNE")
     message = "Add `num_parallel_calls=tf.data.AUTOTUNE`"
     if step.name == "interleave":
@@ -136,7 +139,7 @@ REORDERS = "give it `num_parallel_calls=tf.data.AUTOTUNE`; without a `cycle_leng
 def _sequential(
     step: values.Step, effect: values.Effect | None, parallel: bool, of_batches: bool, plan: Plan
 ) -> str | None:
-    """Why a step is sequential, None if it is not, or does too little for that to matter."""
+    """Reason why a step is sequential, None if it is not or does too little for that to matter."""
     if step.name not in ("map", "interleave") or pipelines.is_parallel(step):
         return None
     if step.name == "interleave":
@@ -157,7 +160,7 @@ def _sequential(
 
 
 def _is_trivial(step: values.Step, of_batches: bool) -> bool:
-    """Whether a map does next to nothing: a few random numbers, a lookup, a NumPy function of whole batches."""
+    """Whether a map does hardly any work: a few random numbers, a lookup, a NumPy function on whole batches."""
     return step.operations <= TRIVIAL and all(
         effect.kind == "names"
         or (effect.kind == "array" and of_batches)
@@ -167,20 +170,23 @@ def _is_trivial(step: values.Step, of_batches: bool) -> bool:
 
 
 def _keeps_in_step(step: values.Step) -> bool:
-    """Whether a map draws the same random numbers twice, by layers of one seed (for an image and its mask): in
-    parallel they would not stay together."""
+    """Whether layers with the same seed draw the same random numbers twice in a map (for an image and its mask).
+
+    In parallel they would no longer match.
+    """
     seeds = [effect.name.partition("#")[2] for effect in step.effects if "#" in effect.name]
     return len(seeds) > len(set(seeds))
 
 
 TRIVIAL = 3
-"""Operations of a map that are too few to matter, if they are light."""
+"""Maximum number of light operations in a map that is too cheap to report."""
 
 TRIVIAL_OF_BATCHES = 6
-"""The same of whole batches: a cast, a division and one-hot labels take 0.1 ms for 32 images (run on 2.2)."""
+"""Maximum for maps over batches: a cast, a division and one-hot labels take 0.1 ms for 32 images (run on 2.2)."""
 
 LIGHT = ("tensorflow.random.", "tensorflow.print", "tensorflow.timestamp", "tensorflow.lookup.")
-"""Stateful operations of next to no cost."""
+"""Stateful operations of negligible cost."""
 
 HEAVY = frozenset({"tensorflow.random.shuffle"})
-"""One of theirs that goes over all the data: 120 µs for 8,192 points on one core, a random number 25 (run on 2.21)."""
+"""Exception that processes all the data: 120 µs for 8,192 points on one core, against 25 µs for a random number (run on
+2.21)."""

@@ -95,8 +95,10 @@ class NoPrefetch(Rule):
 
 
 def _is_prefetched(dataset: values.Dataset) -> bool:
-    """Whether elements are read ahead that nothing but batching and ordering is left to be done with. A map without
-    operations only names the parts of an element."""
+    """Whether elements are prefetched before steps that only batch and order them.
+
+    A map without operations only names the parts of an element.
+    """
     steps = [step for step in dataset.steps if step.name != "map" or step.effects or step.operations]
     names = [step.name for step in steps]
     work = [step for step in steps if step.name not in pipelines.NEUTRAL]

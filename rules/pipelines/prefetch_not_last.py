@@ -112,7 +112,7 @@ _OF_ELEMENTS = "elements are handed over and buffered one by one, not as batches
 
 
 def _at_end(draft: Draft, prefetch: Site, last: Site) -> list[Edit]:
-    """The prefetch moves behind the last step; where another statement makes that, it gets one of its own."""
+    """Move the prefetch after the last step, or add another one if that step is in another statement."""
     try:
         return calls.moved_in_chain(draft, prefetch, last, before=False)
     except Refused:

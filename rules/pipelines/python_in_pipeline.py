@@ -104,13 +104,13 @@ class PythonInPipeline(Rule):
 
 
 def _gives_names(dataset: values.Dataset) -> bool:
-    """Whether a generator gives names, for a map to read what they name: what that costs is said of the map."""
+    """Whether a generator yields file names for a map that reads the files. The cost is then reported for the map."""
     singly = itertools.takewhile(lambda step: step.name not in pipelines.BATCHES, dataset.steps)
     return dataset.gives_names and any(step.name in ("map", "interleave", "flat_map") for step in singly)
 
 
 def _all(dataset: values.Dataset) -> Iterator[tuple[values.Dataset, bool]]:
-    """A dataset and those that it goes over, each with whether its elements are put into batches later."""
+    """A dataset and its inputs, each with whether its elements are batched later."""
     seen: set[tuple[int, bool]] = set()
     pending = [(dataset, False)]
     while pending:

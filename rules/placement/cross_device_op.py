@@ -88,7 +88,7 @@ class CrossDeviceOp(Rule):
 
 
 def _home(value: values.Value) -> DeviceName | None:
-    """The device that an explicit scope put a value on."""
+    """Device of the explicit scope that a value was created in."""
     if isinstance(value, values.Tensor):
         return value.device
     if isinstance(value, values.Variable) and value.where.context.strategy is None:

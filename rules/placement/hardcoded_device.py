@@ -103,7 +103,7 @@ class HardcodedDevice(Rule):
                 )
 
     def _compared(self) -> set[Site]:
-        """The scopes of a program that does the same on a CPU and trains nothing: it measures the two."""
+        """Scopes of a program that runs the same operations on a CPU and trains nothing: a benchmark of the two."""
         if any(self.all(events.GradientsApplied, events.ModelFitted)):
             return set()
         done_in: dict[DeviceScope, set[str]] = defaultdict(set)
@@ -118,7 +118,7 @@ class HardcodedDevice(Rule):
 
 
 def _names_gpu(event: events.DeviceEntered) -> bool:
-    """Whether the program names one GPU, by a number that it did not choose at run time."""
+    """Whether the program names one GPU by a number that is not chosen at run time."""
     device = event.scope.device
     return device is not None and device.is_gpu and device.index is not None and not event.scope.chosen
 
@@ -139,8 +139,10 @@ def _is_pinned(event: events.DeviceEntered, plan: Plan) -> bool:
 
 
 _OF_DEVICES = frozenset({"devices", "gpu", "gpus", "placement", "cuda"})
-"""Words in the conditions of who looks for the device, or asks the user for it."""
+"""Words in conditions of code that looks for the device, or asks the user for it."""
 
 PER_PROCESS = frozenset({"hvd", "horovod", "local_rank", "LOCAL_RANK", "dali", "dali_tf", "DALIDataset"})
-"""Names that say each process has one GPU of its own, which is number 0 to it: Horovod, launchers, NVIDIA DALI
-(whose TensorFlow dataset has to stand in the scope of the process's GPU)."""
+"""Names that say that each process has one GPU of its own, numbered 0: Horovod, launchers, NVIDIA DALI.
+
+A TensorFlow dataset of DALI has to be created in the scope of the process's GPU.
+"""

@@ -89,7 +89,7 @@ class NoGpuKernel(Rule):
 
 
 def _on_cpu(draft: Draft, operation: Site, scope: Site) -> list[Edit]:
-    """What is alone in the scope or first in it moves out; any other statement goes to the CPU by name."""
+    """Move a statement out of the scope if it is the first or only one there. Otherwise place it on the CPU by name."""
     statement = draft.statement(draft.node(operation))
     within = scopes.managed(draft, scope)
     if within == [statement]:

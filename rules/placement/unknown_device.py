@@ -69,4 +69,4 @@ class UnknownDevice(Rule):
 
 
 _CAUGHT = frozenset({"RuntimeError", "Exception", "BaseException"})
-"""Errors of which a handler catches the one that TensorFlow raises for a device that there is not."""
+"""Errors whose handlers catch the one that TensorFlow raises for a missing device."""

@@ -89,7 +89,7 @@ class EnvNotString(Rule):
 
 
 def _quoted(draft: Draft, setting: Site, number: Site) -> list[Edit]:
-    """Put quotes around the number, if it stands in the statement itself."""
+    """Put quotes around the number if it is in the statement itself."""
     literal = draft.node(number)
     if draft.statement(literal) is not draft.statement(draft.node(setting)):
         raise Refused("the number is used elsewhere, too")

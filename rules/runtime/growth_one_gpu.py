@@ -110,7 +110,7 @@ def _grows(event: events.RuntimeConfigured) -> bool:
 
 
 def _makes_moot(event: events.RuntimeConfigured | events.EnvironmentSet) -> bool:
-    """Whether a setting leaves one GPU, or makes logical devices, which have memory limits of their own."""
+    """Whether a setting leaves one GPU, or creates logical devices, which have memory limits of their own."""
     if isinstance(event, events.RuntimeConfigured):
         return event.what in ("visible_devices", "logical_devices")
     mask = event.value.value if isinstance(event.value, values.Constant) else None
@@ -118,11 +118,11 @@ def _makes_moot(event: events.RuntimeConfigured | events.EnvironmentSet) -> bool
 
 
 _MOOT = ("set_visible_devices", "logical_device_configuration")
-"""Names of what leaves one GPU, or makes logical devices."""
+"""Names of functions that leave one GPU, or create logical devices."""
 
 
 def _for_all(draft: Draft, site: Site) -> list[Edit]:
-    """`set_memory_growth(gpus[0], True)` in a loop over `gpus`."""
+    """Put `set_memory_growth(gpus[0], True)` in a loop over `gpus`."""
     call = calls.call_around(draft, site)
     given = calls.argument(draft, call, "device", 0)
     statement = draft.statement(call)

@@ -100,5 +100,5 @@ class LateDeviceConfig(Rule):
 
 
 def _changes_nothing(event: events.RuntimeConfigured) -> bool:
-    """Whether CPUs are made visible, as they are anyway: TensorFlow takes that at any time (2.16, 2.21)."""
+    """Whether the call makes CPUs visible, as they already are. TensorFlow accepts that at any time (2.16, 2.21)."""
     return event.what == "visible_devices" and known(event.arguments.get("device_type", 1)) == "CPU"

@@ -69,7 +69,7 @@ class LateVisibleDevices(Rule):
 
     def __init__(self) -> None:
         self._chosen: set[str | None] = set()
-        """What the program itself has set in time."""
+        """Variables that the program itself sets in time."""
 
     def on_environment_set(self, event: events.EnvironmentSet, plan: Plan) -> Iterator[Report]:
         too_late = READ_BY_DRIVER if event.state == "driver" else READ_BY_DRIVER | READ_WITH_DEVICES

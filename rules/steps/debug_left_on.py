@@ -81,7 +81,7 @@ SWITCHES = {
     _DEBUGGING + "experimental.enable_dump_debug_info": _DEBUGGING + "experimental.disable_dump_debug_info",
     "tensorflow.profiler.experimental.start": "tensorflow.profiler.experimental.stop",
 }
-"""What switches it on → what takes it back (of the same name: with False)."""
+"""Function that switches a debugging aid on → function that switches it off (if it is the same: with False)."""
 
 MESSAGES = {
     _DEBUGGING + "set_log_device_placement": "the placement of every operation is logged",

@@ -89,7 +89,7 @@ class FunctionInLoop(Rule):
         ]
         if not made:
             return
-        called = {  # functions, with the loops that call them in each iteration, not only in loops inside it
+        called = {  # functions and the loops that call them in each iteration, not only in loops inside it
             (event.wrapped_at, loop.site)
             for event in self.all(events.TracedCalled)
             for index, loop in enumerate(event.where.context.loops)
@@ -116,12 +116,15 @@ class FunctionInLoop(Rule):
 
 
 OF_A_RUN = 2
-"""Loops in each other within one round that make it a whole run of training: epochs and their batches."""
+"""Number of nested loops in one iteration that make it a whole training run: epochs and their batches."""
 
 
 def _may_be_kept(where: Where, loop: Loop) -> bool:
-    """Whether a condition on the way may say that there is none yet: any but how much of something there is, and that
-    it is every n-th round. A setting says no such thing where the function that makes it ends with the round."""
+    """Whether a condition may say that the function does not exist yet.
+
+    Comparisons of amounts, and conditions for every n-th iteration, do not say so. Neither does a setting if the
+    function that creates it returns within the iteration.
+    """
     is_local = where.caller.loops == len(where.context.loops)
     return len(where.context.flags) > loop.flags or any(
         literal.condition.operator not in (">", ">=", "completes")
@@ -142,4 +145,4 @@ _SETTINGS = ("attribute", "field", "parameter")
 
 
 _MUCH = frozenset({"config", "experiment", "file", "files", "filename", "fold", "path", "run", "seed", "task", "trial"})
-"""Words in the name of a loop's variable that say a round is a program of its own."""
+"""Words in the name of a loop variable that say that an iteration is a program of its own."""

@@ -118,7 +118,7 @@ class HostSyncInLoop(Rule):
         unneeded_in = cache(lambda loop: _unneeded(loop, reads_at, needs))
         loops, steps = step_loops(plan), updates(plan)
         guarded: set[tuple[Site, Site, int, int]] = set()
-        """Places at which a tensor is read in a round of a loop, and is so only on some ways as far as is known."""
+        """Reads of a tensor in an iteration of a loop that, as far as is known, are on some paths only."""
         for event in (event for alike in reads_at.values() for event in alike):
             alike = [*reads_at[event.site], *reads_of[event.tensor.site]]
             loop = every_step(event, loops, steps, alike)
@@ -154,8 +154,11 @@ class HostSyncInLoop(Rule):
 
 
 class _Needs(NamedTuple):
-    """Which reads the host needs: the loops in which it works with the value, by the place of the read, and the
-    variables, by serial number, that only numbers known to Python are added to."""
+    """Reads whose values the host needs.
+
+    `loops` maps the place of a read to the loops in which the host uses the value. `counters` are the serial numbers of
+    variables to which only Python numbers are added.
+    """
 
     loops: Mapping[Site, Collection[Site]]
     counters: Collection[int]
@@ -167,7 +170,7 @@ class _Needs(NamedTuple):
 
 
 def _unneeded(loop: Site, reads_at: Mapping[Site, list[events.TensorRead]], needs: _Needs) -> list[events.TensorRead]:
-    """The reads in a loop that the host does not need; of equal ones on the same path, the first."""
+    """Reads in a loop that the host does not need, the first among equal ones on the same path."""
     found = {
         (event.site, event.tensor.site, around.turn, event.where.path): event
         for alike in reads_at.values()

@@ -153,12 +153,12 @@ class NumpyRoundtrip(Rule):
 
 
 def _is_of_weights(event: events.WeightsUsed) -> bool:
-    """Whether weights that `get_weights` gave are set in a loop."""
+    """Whether weights that `get_weights` returned are set in a loop."""
     return bool(event.where.context.loops) and event.are_got
 
 
 def _reads_into(event: events.OpCalled) -> tuple[Site, ...]:
-    """The reads of tensors whose values go back into an eager operation of a loop."""
+    """Reads of tensors whose values are passed back into an eager operation of a loop."""
     context = event.where.context
     if not context.loops or context.may_be_traced or _is_of_host(event):
         return ()
@@ -166,7 +166,8 @@ def _reads_into(event: events.OpCalled) -> tuple[Site, ...]:
 
 
 def _is_of_host(event: events.OpCalled) -> bool:
-    """Whether an operator works on numbers of the host: of shapes, of what was read. `tf.range` wants them there."""
+    """Whether an operation works on host values: shapes and values that were read. `tf.range` takes its arguments
+    there."""
     if event.name == "tensorflow.range":
         return True
     tensors = [value for value in event.inputs if isinstance(value, values.Tensor)]

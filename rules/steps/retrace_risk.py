@@ -112,7 +112,7 @@ class RetraceRisk(Rule):
                 )
 
     def _made_in(self, event: events.TracedCalled, key: int | str, value: values.Value) -> Loop | None:
-        """The loop in each round of which a `def` inside another makes the function anew that is given."""
+        """Loop in each iteration of which a nested `def` creates the passed function."""
         if not isinstance(value, values.Function) or not value.closure:
             return None
         found: Loop | None = None
@@ -126,7 +126,7 @@ class RetraceRisk(Rule):
         return found
 
     def _changes(self, place: tuple[object, ...], loop: Loop, value: values.Value, plan: Plan) -> bool:
-        """Whether a value is a Python number that is another one than in the round before."""
+        """Whether a value is a Python number that differs from the one in the previous iteration."""
         if changing_number(value, loop, plan.counted):
             return True
         if not isinstance(value, (values.Unknown, values.Constant)):
@@ -138,7 +138,7 @@ class RetraceRisk(Rule):
 
 
 def _stands_at(function: values.Value, argument: Site | None) -> bool:
-    """Whether a lambda is written where it is passed, so that each round makes a new one."""
+    """Whether a lambda is written where it is passed, so that each iteration creates a new one."""
     return (
         isinstance(function, values.Function) and argument is not None and function.definition.number == argument.node
     )

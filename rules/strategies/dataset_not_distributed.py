@@ -95,7 +95,7 @@ class DatasetNotDistributed(Rule):
     def __init__(self) -> None:
         self._given_whole: list[tuple[events.StrategyRun, Report]] = []
         self._trains: set[Site] = set()
-        """Where replicas are run that apply gradients."""
+        """Calls of `strategy.run` whose replicas apply gradients."""
 
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> None:
         if event.where.context.replica is not None:
@@ -141,18 +141,17 @@ class DatasetNotDistributed(Rule):
 
 
 _OWN_NUMBER = "replica_id_in_sync_group"
-"""What a replica that takes its own part of the data asks for."""
+"""Attribute that a replica reads to select its own part of the data."""
 
 
 def _distributed(draft: Draft, batch: Site, strategy: Site) -> list[Edit]:
-    """The loop that the batch comes from goes over the distributed dataset, made where the plain one is if that has
-    no other use."""
+    """Iterate over the distributed dataset. It is created where the plain one is, if that has no other use."""
     loop = loops.loop_over(draft, batch)
     method = "experimental_distribute_dataset"
     if (made := loops.made_for(draft, loop)) is not None:
         try:
             function = f"{names.variable(draft, strategy, made)}.{method}"
             return [draft.insert(draft.start(made), f"{function}("), draft.insert(draft.end(made), ")")]
-        except Refused:  # the strategy is made later than the dataset
+        except Refused:  # the strategy is created after the dataset
             pass
     return loops.with_iterable_in(draft, loop, f"{names.variable(draft, strategy, loop)}.{method}")

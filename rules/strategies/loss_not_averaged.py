@@ -107,8 +107,10 @@ class LossNotAveraged(Rule):
     instead = "divide by the global batch size: `tf.nn.compute_average_loss(per_example, global_batch_size=…)`"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        """A loss that is scaled on some other path is left to its author, who knows; not one that another call of the
-        same function scales."""
+        """Report losses that are not scaled.
+
+        A loss that is scaled on another path is left to its author, unless another call of the same function scales it.
+        """
         scaled: dict[Site, list[Where]] = defaultdict(list)
         suspects: list[tuple[events.GradientsApplied, values.Gradient, values.Reduced, str]] = []
         for event in self.all(events.GradientsApplied):
@@ -131,7 +133,7 @@ class LossNotAveraged(Rule):
 
 
 def _losses(event: events.GradientsApplied) -> Iterator[tuple[values.Gradient, values.Reduced]]:
-    """The gradients that are applied, each with how its loss was reduced to a number."""
+    """Applied gradients, each with the reduction of its loss."""
     for tensor in event.gradients:
         if (gradient := tensor.gradient) is not None:
             for loss in possible(gradient.loss, event.where):
@@ -140,7 +142,7 @@ def _losses(event: events.GradientsApplied) -> Iterator[tuple[values.Gradient, v
 
 
 def _is_another_call(one: Where, other: Where) -> bool:
-    """Whether one run of the program has both moments, and other calls lead to them."""
+    """Whether one run of the program has both moments, through different calls."""
     ways = [[caller.site for caller in callers(where.caller)] for where in (one, other)]
     return together(one, other) and ways[0] != ways[1]
 

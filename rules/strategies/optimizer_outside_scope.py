@@ -88,7 +88,7 @@ class OptimizerOutsideScope(Rule):
         self._applied: list[tuple[events.GradientsApplied, values.Optimizer, values.Strategy]] = []
         self._models: list[values.Model] = []
         self._made: list[tuple[values.Model, values.Strategy]] = []
-        """Models whose variables replicas make."""
+        """Models whose variables are created by replicas."""
         self._compiled: list[events.ModelCompiled] = []
 
     def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> None:
@@ -136,7 +136,7 @@ class OptimizerOutsideScope(Rule):
                 yield from self._outside(event, optimizer, strategy, plan)
 
     def _belongs(self, model: values.Model, strategy: values.Strategy) -> bool:
-        """Whether the variables of a model are those of a strategy: it was made, or first called, under it."""
+        """Whether the variables of a model belong to a strategy: the model was created, or first called, under it."""
         return model.where.context.strategy is strategy or (model, strategy) in self._made
 
     def _outside(

@@ -101,7 +101,7 @@ _SHOWN = frozenset({"print", "format"})
 
 
 def _is_demonstration(strategy: values.Strategy) -> bool:
-    """Whether a strategy is given CPU devices by name, as examples do that show what replicas are."""
+    """Whether a strategy is created with CPU devices by name, as in examples that demonstrate replicas."""
     items = strategy.devices.items if isinstance(strategy.devices, values.Items) else None
     texts = [item.value for item in items or () if isinstance(item, values.Constant)]
     return bool(texts) and all("cpu" in str(text).lower() for text in texts)

@@ -99,5 +99,5 @@ class ScopeNotEntered(Rule):
 
 
 def _is_passed_by(made: events.ScopeMade, is_passed_by: Callable[[Site | None], bool]) -> bool:
-    """Whether the functions that the scope was made for may enter it where no run has come to."""
+    """Whether functions that the scope was created for may enter it in code that no run reaches."""
     return any(is_passed_by(caller.definition) for caller in callers(made.where.caller))

@@ -105,19 +105,19 @@ class SingleDeviceStrategy(Rule):
             )
 
     def _chosen(self, where: Where) -> Path:
-        """The conditions of a place that those are not under which the same function tried something better first."""
+        """Conditions of a place, without those under which the same function first tried a better strategy."""
         tried = [one.where.path for one in self._built if one.where.caller is where.caller]
         return min((where.path - path for path in tried), key=len, default=where.path)
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        """A function that makes several strategies compares them."""
+        """Report pinned strategies, except in functions that create several strategies to compare them."""
         for caller, report in self._pinned:
             if not any(one.where.caller is caller and one.site != report.site for one in self._built):
                 yield report
 
 
 def _literal_gpus(value: values.Value | None, event: events.StrategyBuilt) -> list[str] | None:
-    """The literal GPU names given, or None where the program chooses or it is no GPU."""
+    """Literal GPU names in `devices`, None where the program chooses them or one is not a GPU."""
     found: list[str] = []
     for option in possible(value, event.where):
         items = option.items if isinstance(option, values.Items) else (option,)
@@ -131,5 +131,5 @@ def _literal_gpus(value: values.Value | None, event: events.StrategyBuilt) -> li
 
 
 def _only_failed(path: Path) -> bool:
-    """Whether no condition of the program leads here, but at most an exception."""
+    """Whether a place is reached by exceptions at most, and under no other condition of the program."""
     return all(literal.condition.operator in ("completes", "handler") for literal in path)

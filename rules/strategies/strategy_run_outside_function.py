@@ -132,23 +132,23 @@ class StrategyRunOutsideFunction(Rule):
 
 
 _COMPILED = frozenset({"predict", "evaluate", "predict_on_batch", "test_on_batch", "train_on_batch"})
-"""Methods of a model that run functions which Keras compiles."""
+"""Methods of a model that run functions compiled by Keras."""
 
 
 def _called_in_loop(where: Where) -> Site | None:
-    """The function in which something happens, if a loop outside it calls it."""
+    """Function that contains a place, if a loop outside it calls it."""
     return where.caller.definition if where.caller.loops == len(where.context.loops) else None
 
 
 def _compiled(draft: Draft, run: Site, strategy: Site, function: Site | None) -> list[Edit]:
-    """The function that a loop calls is decorated; where the loop itself runs the step, it gets one to call."""
+    """Decorate the function that a loop calls. If the loop itself runs the step, move it into a new function."""
     if function is None:
         return loops.compiled_call(draft, run, strategy)
     return loops.compiled(draft, function)
 
 
 def _is_plain(function: values.Value) -> bool:
-    """A function of the program that nothing wraps."""
+    """Whether the value is a function of the program that nothing wraps."""
     if isinstance(function, values.Bound):
         return isinstance(function.method, values.Value) and _is_plain(function.method)
     if isinstance(function, values.Partial):

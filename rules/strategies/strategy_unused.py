@@ -65,7 +65,7 @@ class StrategyUnused(Rule):
                 yield Report(event.site, "the strategy is never entered", confidence=confidence(event.where))
 
     def _trains_after(self, built: events.StrategyBuilt) -> bool:
-        """Whether a model is trained outside of any strategy once this one is there."""
+        """Whether a model is trained outside all strategies after this one was created."""
         kinds = (events.StrategyBuilt, events.ModelFitted, events.GradientsApplied, events.StateUpdated)
         later = dropwhile(lambda event: event is not built, self.all(*kinds))
         return any(_trains_outside(event) and together(built.where, event.where) for event in later)

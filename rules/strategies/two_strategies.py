@@ -78,7 +78,7 @@ class TwoStrategies(Rule):
         self._applied: list[events.GradientsApplied] = []
         self._mixed: list[_Mixed] = []
         self._choices: dict[tuple[Site, int], set[values.Strategy]] = defaultdict(set)
-        """The strategies that one use of one run of a function can be of: the program has one of them."""
+        """Strategies that one use in one run of a function may refer to. The program has one of them."""
 
     def on_strategy_used(self, event: events.StrategyUsed, plan: Plan) -> None:
         self._choices[event.site, id(event.where.caller)].add(event.strategy)
@@ -137,7 +137,7 @@ class TwoStrategies(Rule):
                 )
 
     def _use(self, event: events.Event, used: values.Object, now: values.Strategy | None = None) -> bool:
-        """Whether something is used under another strategy than its own: by default the one in force."""
+        """Whether an object is used under a strategy other than its own; `now` is the one in force by default."""
         now = now or event.where.context.strategy
         made = used.where.context.strategy
         if made is None or now is None or not together(event.where, used.where):

@@ -132,7 +132,7 @@ class VariableOutsideScope(Rule):
 
 
 def _in_scope(draft: Draft, place: Site, strategy: Site, update: Site | None) -> list[Edit]:
-    """In the scope; what every replica sets to the same needs to be told so."""
+    """Create the variable in the scope. If each replica assigns the same value, it needs an `aggregation`."""
     edits = scopes.in_scope(draft, place, strategy, ())
     if update is not None:
         given = calls.call_around(draft, update).arguments[:1]
