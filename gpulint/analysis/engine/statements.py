@@ -363,16 +363,18 @@ def _loop(machine: Machine, node: ir.For | ir.While, loop: Loop, rounds: list[Ca
         machine.branches += 1
         machine.path = base
         machine.context = before._replace(loops=(*before.loops, loop._replace(start=base, turn=turn)), guards=())
+        completion: int | None = None
         try:
-            if not start():
-                break
-            present = loop._replace(start=machine.path, turn=turn)
-            machine.context = before._replace(loops=(*before.loops, present), guards=())
-            completion = machine.execute(node.body)
-            machine.join_diverged()
+            if start():
+                present = loop._replace(start=machine.path, turn=turn)
+                machine.context = before._replace(loops=(*before.loops, present), guards=())
+                completion = machine.execute(node.body)
+                machine.join_diverged()
         finally:
             machine.loops.pop()
             machine.branches -= 1
+        if completion is None:
+            break
         changes = machine.state.take_back(record.mark)
         ends = list(record.continues)
         if completion == NORMAL:

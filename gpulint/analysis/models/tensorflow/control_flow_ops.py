@@ -35,7 +35,8 @@ def case(machine: Machine, arguments: Arguments, site: Site) -> Value:
     rows = [machine.choose(pair) for pair in _items(pairs)]
     functions: list[Value | None] = []
     for row in rows:
-        test, function, *_ = *_items(row), None, None
+        parts: list[Value | None] = [*_items(row), None, None]
+        test, function = parts[:2]
         if test is not None:
             tensors.read_at(machine, machine.choose(test), "bool", site)
         functions.append(function)
