@@ -225,8 +225,8 @@ def _is_of_worker(path: values.Value, where: Where) -> bool:
 def _named(name: object) -> frozenset[str]:
     """Words of a symbol.
 
-    Not included are the kind of symbol (the `index` of a loop), the function of a parameter, and the sites of objects and
-    loops.
+    Not included are the kind of symbol (the `index` of a loop), the function of a parameter, and the sites of objects
+    and loops.
     """
     if isinstance(name, str):
         return frozenset({name})

@@ -166,8 +166,10 @@ def _reads_into(event: events.OpCalled) -> tuple[Site, ...]:
 
 
 def _is_of_host(event: events.OpCalled) -> bool:
-    """Whether an operation works on host values: shapes and values that were read. `tf.range` takes its arguments
-    there."""
+    """Whether an operation works on host values: shapes and values that were read.
+
+    `tf.range` needs its arguments on the host.
+    """
     if event.name == "tensorflow.range":
         return True
     tensors = [value for value in event.inputs if isinstance(value, values.Tensor)]
