@@ -99,7 +99,7 @@ from gpulint.knowledge.words import (
     TRAINING_WORDS,
 )
 from gpulint.linting.finding import Severity
-from gpulint.linting.rule import Report, Rule, Said
+from gpulint.linting.rule import JustifyingComment, Report, Rule
 from gpulint.places import Site
 from gpulint.rewriting import calls, loops, names, scopes, statements
 from gpulint.rewriting.draft import Draft
@@ -136,6 +136,7 @@ __all__ = [
     "DeviceScope",
     "Draft",
     "Edit",
+    "JustifyingComment",
     "Literal",
     "Loop",
     "Offer",
@@ -145,7 +146,6 @@ __all__ = [
     "Replica",
     "Report",
     "Rule",
-    "Said",
     "Severity",
     "Site",
     "StrategyScope",

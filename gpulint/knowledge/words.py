@@ -1,4 +1,4 @@
-"""Identifiers that identify a subject, for `Rule.speaks_of`."""
+"""Identifiers that a program about a subject contains, for `Rule.any_of_names`."""
 
 from __future__ import annotations
 

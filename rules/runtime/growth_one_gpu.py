@@ -74,7 +74,7 @@ class GrowthOneGpu(Rule):
     severity = Severity.ERROR
     why = "with two visible GPUs TensorFlow raises: memory growth cannot differ between them"
     instead = "set it for every GPU in a loop over `tf.config.list_physical_devices('GPU')`"
-    speaks_of = CONFIG_WORDS
+    any_of_names = CONFIG_WORDS
     yields_to = ("GPU301",)
 
     def on_end(self, plan: Plan) -> Iterator[Report]:

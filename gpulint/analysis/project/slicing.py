@@ -1,8 +1,8 @@
 """What need not be run: programs and functions in which no rule could find anything.
 
-A rule names its subject (`Rule.speaks_of`, `Rule.itself`). A program that has none of its words, neither itself nor
-in the definitions that it names of what it imports, is neither parsed nor run; nor is an entry point run that
-neither has one nor names a function that does.
+A rule names its subject (`Rule.any_of_names`, `Rule.source_pattern`). A program that has none of its words, neither
+itself nor in the definitions that it names of what it imports, is neither parsed nor run; nor is an entry point run
+that neither has one nor names a function that does.
 """
 
 from __future__ import annotations
