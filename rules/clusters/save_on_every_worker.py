@@ -39,9 +39,9 @@ class SaveOnEveryWorker(Rule):
     that is the same for all.
 
     ## Why is this bad
-    The workers write over each other. Measured with two of them (`benchmarks/experiments/multiworker.py`): `model.save`
-    leaves a file that does not load ("Bad CRC-32"), `save_weights` raises BlockingIOError in one, `Checkpoint.save`
-    InvalidArgumentError.
+    The workers overwrite each other's files. Measured with two workers (`benchmarks/experiments/multiworker.py`):
+    `model.save` leaves a file that does not load ("Bad CRC-32"), `save_weights` raises BlockingIOError in one worker,
+    `Checkpoint.save` raises InvalidArgumentError.
 
     ## Example
     ```python
@@ -67,10 +67,9 @@ class SaveOnEveryWorker(Rule):
     ```
 
     ## What is not reported
-    Writes that a condition guards which is not about steps, which the workers did not start under and without which the
-    program does not end with an error, callbacks that
-    `fit` is given under such a condition only, paths that depend on the worker, `BackupAndRestore`, programs with one
-    worker.
+    Writes under a condition, unless it is about steps, the workers were started under it, or the program ends with an
+    error without it; callbacks that are passed to `fit` only under such a condition; paths that depend on the worker;
+    `BackupAndRestore`; programs with one worker.
 
     ## At run time
     The files that are written.

@@ -34,16 +34,16 @@ from gpulint.api import (
 
 
 class RemovedApi(Rule):
-    """Name that TensorFlow no longer has
+    """Name that was removed from TensorFlow
 
     ## What it does
     Finds names, methods, modules and arguments that the targeted TensorFlow (`target-tensorflow`) and its Keras no
-    longer have, calls of what is a property now (`optimizer.variables()`), and names that the package `keras` has no
-    longer since it is Keras 3, though `tf.keras` still has them.
+    longer have, calls of what is now a property (`optimizer.variables()`), and names that the package `keras` lacks
+    since Keras 3 though `tf.keras` still has them.
 
     ## Why is this bad
-    It raises AttributeError, ImportError, TypeError or ValueError when the program gets there, often after hours. The
-    table is read off the wheels of 1.15 and 2.0 to 2.21 (`scripts/removed_api.py`); every name in it was tried on 2.21.
+    It raises AttributeError, ImportError, TypeError or ValueError when the line runs, often after hours. The table is
+    generated from the wheels of 1.15 and 2.0 to 2.21 (`scripts/removed_api.py`); every name in it was tried on 2.21.
 
     ## Example
     ```python
@@ -60,19 +60,19 @@ class RemovedApi(Rule):
     ```
 
     ## What is not reported
-    `tf.compat.v1`, what comes from `tensorflow.python.keras`, names behind a version check, `hasattr` or an `except`
-    for them after which the program goes on (one that raises again or exits says that they must work), files that the
-    others which are checked import only there, programs on `tf_keras` (Keras 2), names that the release has which the
-    project's requirements pin, methods of objects that an `isinstance` has found to be of a class of others. A file
-    that is TensorFlow 1 through and through gets one finding, and so does a name that a file uses many times.
+    `tf.compat.v1`; names from `tensorflow.python.keras`; names behind a version check, `hasattr`, or an `except` after
+    which the program continues (not one that raises again or exits); files that the other checked files import only
+    behind such a test; programs on `tf_keras` (Keras 2); names that exist in the release pinned by the project's
+    requirements; methods of objects that an `isinstance` test has shown to be of an unrelated class. A file written for
+    TensorFlow 1 throughout gets one finding, and so does a name that a file uses many times.
 
     ## Fix
-    Writes the new name, where the old one is written out with its module; leaves out the parentheses after a property.
-    Safe where both name the same thing; unsafe for names of TensorFlow 1 whose arguments changed their names. What was
-    dropped has no fix.
+    Writes the new name where the old one is written with its module; removes the parentheses after a property. Safe
+    where both names mean the same thing; unsafe for TensorFlow 1 names whose arguments were renamed. Removed names
+    without a replacement have no fix.
 
     ## At run time
-    AttributeError; for an argument TypeError, or ValueError where a layer is made.
+    AttributeError; TypeError for an argument, or ValueError where a layer is created.
     """
 
     code = "GPU901"

@@ -36,17 +36,17 @@ from gpulint.api import (
 
 
 class ModelInLoop(Rule):
-    """Model built in every round of a loop
+    """Model built in every iteration of a loop
 
     ## What it does
-    Finds a model that a loop, or a search of Optuna, hyperopt or scikit-optimize, builds anew in each round and trains,
-    or asks for predictions, where nothing frees the last one.
+    Finds a model that a loop, or a search of Optuna, hyperopt or scikit-optimize, builds in each iteration and trains
+    or uses for predictions, where nothing frees the previous one.
 
     ## Why is this bad
-    The graphs in which a model was trained stay in memory with its variables and the optimizer's. Measured, per
-    model with 8.4 MB of weights: 9.5 to 10 MB for `fit`, 3.8 to 4.7 MB for `predict`, in a straight line
-    (`benchmarks/experiments/model_in_loop.py`). After `predict` `clear_session()` or `gc.collect()` gives it back;
-    after `fit` these give back a tenth, a process all. Each model is traced again, too.
+    The graphs in which a model was trained stay in memory with its variables and the optimizer's. Measured, per model
+    with 8.4 MB of weights: 9.5 to 10 MB for `fit`, 3.8 to 4.7 MB for `predict`, growing linearly
+    (`benchmarks/experiments/model_in_loop.py`). After `predict`, `clear_session()` or `gc.collect()` frees it; after
+    `fit` these free a tenth, and only a separate process frees all. Each model is also traced again.
 
     ## Example
     ```python
@@ -71,17 +71,17 @@ class ModelInLoop(Rule):
     ```
 
     ## What is not reported
-    Loops that call `clear_session()`, in a helper too, or `gc.collect()` where nothing is trained; that leave each
-    round to a process of its own; loops over at most three known configurations; models that are kept on purpose (an
-    ensemble in a list); models that are only called, or run eagerly; those of the layers of a model that stays;
-    programs that the analysis did not run to their end and that call one of these somewhere.
+    Loops that call `clear_session()`, also in a helper, or `gc.collect()` where nothing is trained; loops that run each
+    iteration in a process of its own; loops over at most three known configurations; models that are kept on purpose
+    (an ensemble in a list); models that are only called, or run eagerly; models built from the layers of one that
+    outlives the loop; programs that the analysis did not complete and that call one of these functions somewhere.
 
     ## Fix
-    Unsafe: calls `clear_session()` at the start of each round. Models of earlier rounds that are still in use lose
-    their graphs, and names of layers count from the start again.
+    Unsafe: calls `clear_session()` at the start of each iteration. Models of earlier iterations that are still in use
+    lose their graphs, and the numbering of layer names restarts.
 
     ## At run time
-    The variables of how many of the models were there at once.
+    How many of these models had live variables at the same time.
     """
 
     code = "GPU305"

@@ -42,7 +42,7 @@ class TensorsKept(Rule):
 
     ## Why is this bad
     Each stays in device memory, in a block of its own, so memory grows and fragments. Measured: a batch of outputs of
-    10 kB costs 10 kB a step, a loss that is taken inside an open tape 20 kB, a bare scalar half a kilobyte
+    10 kB costs 10 kB per step, a loss kept inside an open tape 20 kB, a bare scalar half a kilobyte
     (`benchmarks/experiments/tensors_kept.py`).
 
     ## Example
@@ -97,13 +97,13 @@ class TensorsKept(Rule):
     ```
 
     ## What is not reported
-    Lists that are made anew or cleared in a loop, one pass over a dataset or over the samples that a test takes of one
-    (and where nothing trains, for each element of another collection), values that are tensors only on some ways,
-    `deque(maxlen=…)`, values that are on the host, additions that a condition guards, tensors inside a `tf.function`,
-    programs that the analysis did not run to their end and that empty something somewhere.
+    Lists that are created or cleared in a loop; one pass over a dataset, or over the samples that a test takes from one
+    (where nothing trains, also over another collection); values that are tensors only on some paths; `deque(maxlen=…)`;
+    values on the host; additions under a condition; tensors inside a `tf.function`; programs that the analysis did not
+    complete and that empty a container somewhere.
 
     ## At run time
-    Of some steps that are looked at, how many have left tensors that were made on these lines.
+    How many of the sampled steps left tensors created on these lines alive.
     """
 
     code = "GPU307"

@@ -14,10 +14,10 @@ class CudnnDisabled(Rule):
     Finds arguments of `LSTM` and `GRU` that switch Keras from the cuDNN kernel to a loop of single operations.
 
     ## Why is this bad
-    The kernel does all steps of a sequence in one launch. Without it each step is several launches. Keras 3 takes
-    it for `activation="tanh"`, `recurrent_activation="sigmoid"`, `recurrent_dropout=0`, `unroll=False`,
-    `use_bias=True` and, for a GRU, `reset_after=True`; asked of Keras itself in
-    `benchmarks/experiments/recurrent_kernels.py`. Keras 3.3 (TensorFlow 2.16) loses it with `dropout`, too.
+    The kernel runs all steps of a sequence in one launch. Without it each step is several launches. Keras 3 uses it for
+    `activation="tanh"`, `recurrent_activation="sigmoid"`, `recurrent_dropout=0`, `unroll=False`, `use_bias=True` and,
+    for a GRU, `reset_after=True`, as Keras itself reports in `benchmarks/experiments/recurrent_kernels.py`. Keras 3.3
+    (TensorFlow 2.16) does not use it with `dropout` either.
 
     ## Example
     ```python
@@ -34,8 +34,8 @@ class CudnnDisabled(Rule):
     ```
 
     ## What is not reported
-    Defaults that are spelled out, arguments that are not known, `use_cudnn=False`, layers on a CPU device, cells
-    (`LSTMCell`), which never have the kernel, and `dropout`, which keeps it.
+    Defaults that are written out, unknown arguments, `use_cudnn=False`, layers on a CPU device, cells (`LSTMCell`),
+    which never use the kernel, and `dropout`, which keeps it.
 
     ## At run time
     The names of the kernels.

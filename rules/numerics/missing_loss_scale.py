@@ -26,14 +26,14 @@ class MissingLossScale(Rule):
     """float16 gradients of a loss that is not scaled
 
     ## What it does
-    Finds a gradient under `mixed_float16`, or applied by a `LossScaleOptimizer`, in a loop or `train_step` of one's own
-    whose loss `optimizer.scale_loss` never scaled.
+    Finds a gradient under `mixed_float16`, or applied by a `LossScaleOptimizer`, in a custom training loop or
+    `train_step` whose loss was not scaled with `optimizer.scale_loss`.
 
     ## Why is this bad
-    Small gradients are zero in float16: of a loss of a thousandth, 0.8 % of them vanish and the median is off by
-    4.5 % (0.1 % when scaled). With a `LossScaleOptimizer`, into which `compile` turns every optimizer under this
-    policy, it is worse: `apply_gradients` divides by the scale in any case, so SGD moves the weights 32,768 times
-    too little (`benchmarks/experiments/loss_scale.py`).
+    Small gradients are zero in float16: for a loss of 0.001, 0.8 % of them vanish and the median is off by 4.5 % (0.1 %
+    when scaled). With a `LossScaleOptimizer`, which `compile` wraps around every optimizer under this policy, it is
+    worse: `apply_gradients` always divides by the scale, so SGD updates are 32,768 times too small
+    (`benchmarks/experiments/loss_scale.py`).
 
     ## Example
     ```python
@@ -77,9 +77,9 @@ class MissingLossScale(Rule):
     ```
 
     ## What is not reported
-    `mixed_bfloat16`, which has the range of float32; paths on which the policy is another; `Model.fit` with Keras's own
-    `train_step`; gradients that no optimizer applies; programs that scale a loss by hand or with an optimizer that
-    gpulint does not know.
+    `mixed_bfloat16`, which has the range of float32; paths with another policy; `Model.fit` with Keras's own
+    `train_step`; gradients that no optimizer applies; programs that scale a loss by hand or with an optimizer unknown
+    to gpulint.
 
     ## At run time
     Gradients that are zero.

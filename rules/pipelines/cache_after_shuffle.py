@@ -26,16 +26,16 @@ from gpulint.api import (
 
 
 class CacheAfterShuffle(Rule):
-    """Cache that freezes what is random
+    """Cache that freezes randomness
 
     ## What it does
-    Finds `cache()` after `shuffle`, after a random map, or after `repeat`, in a training pipeline (also in
-    one that a function gives to others).
+    Finds `cache()` after `shuffle`, after a random map, or after `repeat`, in a training pipeline (also in one that a
+    function returns).
 
     ## Why is this bad
-    The cache is filled in the first epoch and read in all others: measured, the order is then the same in every
-    epoch, and so is the augmentation, also when a shuffle follows. After `repeat()` the cache holds every
-    repetition: 200 MB for 8 elements of 1 MB taken 200 times (`benchmarks/experiments/cache_after_shuffle.py`).
+    The cache is filled in the first epoch and read in all others. Measured, the order is then the same in every epoch,
+    and so is the augmentation, even if a shuffle follows. After `repeat()` the cache holds every repetition: 200 MB for
+    8 elements of 1 MB taken 200 times (`benchmarks/experiments/cache_after_shuffle.py`).
 
     ## Example
     ```python
@@ -60,12 +60,13 @@ class CacheAfterShuffle(Rule):
     ```
 
     ## What is not reported
-    A shuffle with `reshuffle_each_iteration=False` (a split), a shuffle again after the cache, a sample (`take`)
-    that is kept, a map that is random with some settings only of which the program's are not known, caches that only
-    evaluation or a single epoch reads.
+    A shuffle with `reshuffle_each_iteration=False` (a split), another shuffle after the cache, a cached sample
+    (`take`), a map that is random only with some settings where the program's are unknown, caches that only evaluation
+    or a single epoch reads.
 
     ## Fix
-    Unsafe: moves `cache()` before the step that it froze. Epochs then differ, and the cache holds other elements.
+    Unsafe: moves `cache()` before the step whose result it froze. Epochs then differ, and the cache holds other
+    elements.
 
     ## At run time
     The order of the elements in two epochs.

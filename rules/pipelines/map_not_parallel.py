@@ -28,14 +28,14 @@ class MapNotParallel(Rule):
 
     ## What it does
     Finds `map` of a stateful function and `interleave` without `num_parallel_calls` in a training pipeline, and maps of
-    any function where the program switches off that TensorFlow makes them parallel (or targets a release before 2.5).
-    A pipeline that training does not read in the project, because a function gives it to others, is taken for one if it
-    is shuffled or changed at random.
+    any function where the program stops TensorFlow from making them parallel (or targets a release before 2.5). A
+    pipeline that a function returns and that no training in the project reads counts as one if it is shuffled or
+    randomly augmented.
 
     ## Why is this bad
-    One core prepares the data, whatever the machine has. TensorFlow makes maps parallel by itself only if their
-    function is stateless: random operations, Python functions, variables and tables are not. Measured on two cores:
-    1.8 to 2.3 times the time for stateful functions, 0.94 to 1.02 for the others
+    One core prepares the data, however many the machine has. TensorFlow makes maps parallel by itself only if their
+    function is stateless: random operations, Python functions, variables and tables are not. Measured on two cores: 1.8
+    to 2.3 times the time for stateful functions, 0.94 to 1.02 for the others
     (`benchmarks/experiments/sequential_map.py`); 1.8 to 2.2 times for `interleave` (`sequential_interleave.py`).
 
     ## Example
@@ -72,15 +72,15 @@ class MapNotParallel(Rule):
     ```
 
     ## What is not reported
-    Stateless functions with the default options, those that are stateful with some settings only of which the
-    program's are not known, `stateless_random_*`, trivial work (a random number or two, Python that chooses names),
-    maps before a `cache`, layers of one seed that must stay in step, arguments that are not known, what only
+    Stateless functions with the default options, functions that are stateful only with some settings where the
+    program's are unknown, `stateless_random_*`, trivial work (a random number or two, Python that chooses names), maps
+    before a `cache`, layers with the same seed whose random numbers must match, unknown arguments, pipelines that only
     evaluation reads.
 
     ## Fix
-    Adds `num_parallel_calls=tf.data.AUTOTUNE`. Safe for stateless functions and for random ones in a program that
-    speaks of no seed: the elements keep their order. Unsafe otherwise: with a seed the numbers no longer repeat,
-    Python functions and variables see calls that overlap, and `interleave` can give another order.
+    Adds `num_parallel_calls=tf.data.AUTOTUNE`. Safe for stateless functions, and for random ones in a program that sets
+    no seed: the elements keep their order. Unsafe otherwise: with a seed the numbers are no longer reproducible, calls
+    of Python functions and uses of variables overlap, and `interleave` may change the order.
 
     ## At run time
     The speed of the pipeline in a trial.

@@ -31,11 +31,11 @@ class HardcodedDevice(Rule):
     """Hard-coded GPU index
 
     ## What it does
-    Finds `tf.device` with a literal GPU index in code that no `tf.distribute.Strategy` governs.
+    Finds `tf.device` with a literal GPU index in code that is not under a `tf.distribute.Strategy`.
 
     ## Why is this bad
-    Everything in the block is confined to that one GPU, whatever the machine has: seven of eight GPUs idle, and on
-    a machine with none the work silently moves to the CPU (soft placement, TensorFlow 2.16 to 2.21).
+    Everything in the block is confined to that one GPU: on a machine with eight, seven idle, and on a machine without
+    any the work silently moves to the CPU (soft placement, TensorFlow 2.16 to 2.21).
 
     ## Example
     ```python
@@ -53,17 +53,16 @@ class HardcodedDevice(Rule):
     a = tf.random.normal((4096, 4096))
     b = tf.matmul(a, a)
     ```
-    TensorFlow places operations on the first GPU by itself; for several GPUs, make the model in
-    `strategy.scope()`.
+    TensorFlow places operations on the first GPU by itself. For several GPUs, create the model in `strategy.scope()`.
 
     ## What is not reported
-    CPU devices, `None`, a device chosen by a loop (however its name is written, and wherever it is kept), a flag, the
-    environment, a local rank or a check of what the machine has (a `try` that catches the RuntimeError and goes on,
-    too), parameters that callers give, a scope inside another one of the same device, the only GPU that the program
-    leaves itself, test files, and TF1 graph-mode towers.
+    CPU devices, `None`, a device chosen by a loop (however its name is written and wherever it is kept), a flag, the
+    environment, a local rank or a check of what the machine has (also a `try` that catches the RuntimeError and
+    continues), parameters that callers pass, a scope inside another one of the same device, the only GPU that the
+    program leaves visible, test files, and TF1 graph-mode towers.
 
     ## Fix
-    Unsafe: takes the `with tf.device` away. TensorFlow then places the operations, on the first GPU that it sees.
+    Unsafe: removes the `with tf.device`. TensorFlow then places the operations on the first GPU that it sees.
 
     ## At run time
     All operations of these lines run on one GPU while the others idle.

@@ -52,11 +52,11 @@ class MalformedDevice(Rule):
 
     ## What is not reported
     Every legal spelling (`/cpu`, `gpu:*`, `/job:worker/task:1/device:GPU:0`, the empty string), `None`, and strings
-    given to other libraries.
+    passed to other libraries.
 
     ## Fix
-    Safe where there is no doubt which device is meant (`gpu0`, `cuda:0`): writes it as TensorFlow reads it. As it
-    is, the program raises.
+    Safe where there is no doubt which device is meant (`gpu0`, `cuda:0`): writes it in TensorFlow's syntax. Unfixed,
+    the program raises.
 
     ## At run time
     The ValueError.

@@ -32,12 +32,12 @@ class ManualReplication(Rule):
     """Model replicated by hand
 
     ## What it does
-    Finds a loop over GPUs that builds the model once for each device, itself or in what it calls, in a program that
-    trains. Off by default: it is advice.
+    Finds a loop over GPUs that builds the model once for each device, directly or in a function that it calls, in a
+    program that trains. Off by default: it is advice.
 
     ## Why is this bad
-    Gradients have to be exchanged and averaged by hand, one device after the other; a strategy does it with
-    synchronised gradients and collectives.
+    Gradients have to be exchanged and averaged by hand, one device after the other. A strategy does this with
+    collectives.
 
     ## Example
     ```python
@@ -69,7 +69,7 @@ class ManualReplication(Rule):
     to the same device.
 
     ## At run time
-    Operations spread over devices, gradients not reduced.
+    Operations spread over devices, gradients that are not reduced.
     """
 
     code = "GPU106"

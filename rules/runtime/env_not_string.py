@@ -23,10 +23,10 @@ from gpulint.api import (
 
 
 class EnvNotString(Rule):
-    """Environment variable that is no string
+    """Environment variable that is not a string
 
     ## What it does
-    Finds `os.environ[…] = 0` and its like: a value that is no string.
+    Finds `os.environ[…] = 0` and similar assignments of values that are not strings.
 
     ## Why is this bad
     TypeError: str expected, not int.
@@ -48,10 +48,10 @@ class EnvNotString(Rule):
     ```
 
     ## What is not reported
-    Strings, `str(…)`, values that are not known, None where a test or the end of a loop has ruled it out.
+    Strings, `str(…)`, unknown values, None where a test or the end of a loop has ruled it out.
 
     ## Fix
-    Safe for a whole number that stands in the statement: puts quotes around it. As it is, the program raises.
+    Safe for an integer that is written in the statement: puts quotes around it. Unfixed, the program raises.
 
     ## At run time
     The TypeError.

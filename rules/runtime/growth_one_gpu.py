@@ -57,10 +57,10 @@ class GrowthOneGpu(Rule):
     ```
 
     ## What is not reported
-    Loops over all GPUs, only one made visible by the program, `len(gpus) == 1`, growth set for several indices
-    (functions that the program never calls are no part of it), GPUs of which logical devices are made (TensorFlow looks
-    at growth only where there are none; GPU306 says it). Programs that the analysis did not run to their end, where
-    their text speaks of more such calls than it came to.
+    Loops over all GPUs; programs that make only one GPU visible; `len(gpus) == 1`; growth set for several indices
+    (functions that the program never calls do not count); GPUs split into logical devices (TensorFlow reads growth only
+    where there are none, see GPU306); programs that the analysis did not complete and whose text contains more such
+    calls than it reached.
 
     ## Fix
     Unsafe: puts the call into a loop over the list that the GPU was taken from. Memory then grows on all of them.

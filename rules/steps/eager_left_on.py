@@ -43,12 +43,12 @@ class EagerLeftOn(Rule):
 
     ## What it does
     Finds `tf.config.run_functions_eagerly(True)`, `compile(run_eagerly=True)`, `model.run_eagerly = True` and
-    `tf.data.experimental.enable_debug_mode()` that nothing guards in a program that trains, evaluates or computes
-    in a loop.
+    `tf.data.experimental.enable_debug_mode()` outside any condition in a program that trains, evaluates or computes in
+    a loop.
 
     ## Why is this bad
-    They are for finding errors. Nothing is compiled then: measured, `fit` takes 8 to 10 times as long, a function
-    with a loop 34 times, a `map` 3.6 times (`benchmarks/experiments/eager_left_on.py`).
+    They are meant for debugging. Nothing is compiled: measured, `fit` takes 8 to 10 times as long, a function with a
+    loop 34 times, a `map` 3.6 times (`benchmarks/experiments/eager_left_on.py`).
 
     ## Example
     ```python
@@ -74,13 +74,13 @@ class EagerLeftOn(Rule):
     ```
 
     ## What is not reported
-    Calls under a condition or with a flag as argument, calls that are taken back later, or where the analysis did not
-    come to, models that are not trained afterwards, tests. Programs that neither train nor evaluate: if they compute
+    Calls under a condition or with a flag as argument; calls that are undone later, or in code that the analysis did
+    not reach; models that are not trained afterwards; tests. Programs that neither train nor evaluate, if they compute
     nothing in a loop, or save, export or convert a model.
 
     ## Fix
-    Unsafe: takes the call or the argument out. Python code in functions and layers (prints, breakpoints) then runs
-    when they are traced, not in every step.
+    Unsafe: removes the call or the argument. Python code in functions and layers (prints, breakpoints) then runs when
+    they are traced, not in every step.
 
     ## At run time
     The log of eager operations.

@@ -31,15 +31,15 @@ from gpulint.api import (
 
 
 class EagerTrainStep(Rule):
-    """Training step that is nowhere compiled
+    """Training step that is not compiled
 
     ## What it does
     Finds a step with `tf.GradientTape` that a Python loop runs and that no `tf.function` compiles.
 
     ## Why is this bad
-    Each operation of the step is dispatched from Python, and a GPU finishes small ones faster than Python can hand them
-    out. Measured: 37 times the time for a small dense network, 5.5 times for a small convolutional one, 34 times for a
-    GRU (`benchmarks/experiments/eager_train_step.py`); tracing pays after 10 to 20 steps.
+    Each operation of the step is dispatched from Python, and a GPU finishes small ones faster than Python can dispatch
+    them. Measured: 37 times the time for a small dense network, 5.5 times for a small convolutional one, 34 times for a
+    GRU (`benchmarks/experiments/eager_train_step.py`). Tracing pays off after 10 to 20 steps.
 
     ## Example
     ```python
@@ -81,15 +81,15 @@ class EagerTrainStep(Rule):
     ```
 
     ## What is not reported
-    Steps that are decorated or wrapped anywhere, by the caller too, `train_step` overrides of a model that is
-    fitted, functions behind a decorator that gpulint does not know, unless they read tensors as only eager code can
-    (`.numpy()`, `float`), steps that no loop runs or one of ten rounds at most, or one that calls `fit` in every round,
-    an eager mode beside a compiled one, tapes of a compiled function, replica functions (GPU207), functions that a
-    compiled one hands to something else.
+    Steps that are decorated or wrapped anywhere, also by the caller; `train_step` overrides of a model that is fitted;
+    functions behind a decorator unknown to gpulint, unless they read tensors as only eager code can (`.numpy()`,
+    `float`); steps outside loops, in a loop of at most ten iterations, or in one that calls `fit` in every iteration;
+    an eager mode next to a compiled one; tapes of a compiled function; replica functions (GPU207); functions that a
+    compiled one passes on.
 
     ## Fix
-    Unsafe, where the step is a function of its own and nothing in it needs the values of tensors: decorates it
-    with `@tf.function`. Its Python code then runs when it is traced, not in every step.
+    Unsafe, if the step is a function of its own and nothing in it needs the values of tensors: decorates it with
+    `@tf.function`. Its Python code then runs when it is traced, not in every step.
 
     ## At run time
     The log of eager operations.

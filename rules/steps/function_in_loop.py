@@ -26,15 +26,14 @@ from gpulint.api import (
 
 
 class FunctionInLoop(Rule):
-    """tf.function made in a loop
+    """tf.function created in a loop
 
     ## What it does
     Finds `tf.function` applied inside a loop, or in a function that a loop calls, where the result is called there.
 
     ## Why is this bad
-    Each new `tf.function` is traced when it is first called; what was traced before is thrown away. Measured: 18 to
-    20 times the time per step, twelve times as slow as not compiling at all
-    (`benchmarks/experiments/function_in_loop.py`).
+    Each new `tf.function` is traced when it is first called, and earlier traces are discarded. Measured: 18 to 20 times
+    the time per step, and twelve times as slow as without compiling (`benchmarks/experiments/function_in_loop.py`).
 
     ## Example
     ```python
@@ -64,9 +63,9 @@ class FunctionInLoop(Rule):
     ```
 
     ## What is not reported
-    Functions made once (before the loop, in a cached factory, when they are first needed), one for each model that the
-    loop builds, and loops over a few known elements, over files, folds and runs, or of which each round is a run of its
-    own: the function is called in loops of loops there.
+    Functions created once (before the loop, in a cached factory, when they are first needed), or one for each model
+    that the loop builds; loops over a few known elements, or over files, folds and runs; loops whose iterations are
+    each a whole run, with nested loops that call the function.
 
     ## At run time
     The traces of the function.

@@ -33,9 +33,9 @@ class HostSyncInLoop(Rule):
     every step of a training loop.
 
     ## Why is this bad
-    TensorFlow hands work to the GPU and returns at once; Python prepares the next step meanwhile. Looking at a value
-    ends that: Python waits until the GPU has done all that was asked of it, and the GPU then waits for Python. Measured
-    with operations that take as long as the host's work beside them: 1.9 times the time per step
+    TensorFlow hands work to the GPU and returns at once, and Python prepares the next step meanwhile. Reading a value
+    ends that: Python waits until the GPU has finished all its work, and the GPU then waits for Python. Measured with
+    operations that take as long as the host's work: 1.9 times the time per step
     (`benchmarks/experiments/host_sync.py`).
 
     ## Example
@@ -83,14 +83,13 @@ class HostSyncInLoop(Rule):
     ```
 
     ## What is not reported
-    Reads that a condition guards (`step % n == 0`, a flag; what is read in the other n - 1 of n steps, or on both
-    sides of a condition, is reported), also by `and` and `or`, reads after the loop or once per epoch, `tf.print`,
-    values that are on the host already (elements of a dataset, `logs` of a callback, what `train_on_batch` returns,
-    int32 numbers of shapes and what is computed of those alone),
-    values that the host needs (an action for an environment, an index; not the number of a step, which Python can
-    count, nor what only a `tf.function` is given again), loops that do not train, have ten rounds at most or call `fit`
-    in every round, an eager mode beside a compiled one, tests; behind a decorator that gpulint does not know what
-    traced code can do as well: conditions, `print`, formatting.
+    Reads under a condition (`step % n == 0`, a flag), also by `and` and `or`, unless they are in the other n - 1 of n
+    steps or on both sides; reads after the loop or once per epoch; `tf.print`; values that are on the host already
+    (elements of a dataset, `logs` of a callback, results of `train_on_batch`, int32 numbers of shapes and results
+    computed from those alone); values that the host needs (an action for an environment, an index; not a step number,
+    which Python can count, nor values passed only to a `tf.function`); loops that do not train, have at most ten
+    iterations or call `fit` in every iteration; an eager mode next to a compiled one; tests. Behind a decorator unknown
+    to gpulint: reads that traced code can do as well (conditions, `print`, formatting).
 
     ## At run time
     The synchronisation points of a step.

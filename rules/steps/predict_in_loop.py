@@ -38,15 +38,14 @@ class PredictInLoop(Rule):
     """predict or evaluate for each sample
 
     ## What it does
-    Finds `model.predict(…)` and `model.evaluate(…)` of one sample, of one batch of a dataset, or of the next few rows
-    of a collection, in a loop;
-    `model.predict(…)` in every training step, or of what each step of an agent's environment gives; and
-    `model.predict_on_batch(…)` of one sample after another of a collection.
+    Finds, in a loop, `model.predict(…)` and `model.evaluate(…)` of one sample, of one batch of a dataset, or of the
+    next few rows of a collection; `model.predict(…)` in every training step, or of the result of each step of an
+    agent's environment; and `model.predict_on_batch(…)` of the samples of a collection one by one.
 
     ## Why is this bad
-    Each call makes a dataset, an iterator and the callbacks anew. Measured on a small network: 53 ms a call, against
-    1.1 ms of `model(x)` and 0.4 ms of `model.predict_on_batch(x)` (`benchmarks/experiments/predict_in_loop.py`).
-    A `predict_on_batch` of one sample costs as much as one of many.
+    Each call rebuilds a dataset, an iterator and the callbacks. Measured on a small network: 53 ms per call, against
+    1.1 ms for `model(x)` and 0.4 ms for `model.predict_on_batch(x)` (`benchmarks/experiments/predict_in_loop.py`). A
+    `predict_on_batch` of one sample costs as much as one of many.
 
     ## Example
     ```python
@@ -71,14 +70,14 @@ class PredictInLoop(Rule):
     ```
 
     ## What is not reported
-    One call per epoch or per file of many samples, calls that only a few rounds reach (every n-th; not an agent's that
-    draws whether it asks its model or chance), calls of which it is not known that they are given little, calling the
-    model, `predict_on_batch` of a batch or of a sample that is only known by then (an agent's next observation, the
-    next word), one example that each of several models is asked for, loops that wait for a person in each round (a
-    window until it is closed, a key), and `predict` of what is no Keras model.
+    One call per epoch or per file of many samples; calls that only a few iterations reach (every n-th; this does not
+    exempt an agent that chooses at random between its model and chance); calls whose input is not known to be small;
+    calling the model; `predict_on_batch` of a batch, or of a sample that is only known at that time (an agent's next
+    observation, the next word); one example passed to each of several models; loops that wait for a person in each
+    iteration (a window until it is closed, a key); and `predict` of objects that are not Keras models.
 
     ## At run time
-    The time of a call against the time on the device.
+    The time of a call compared with the time on the device.
     """
 
     code = "GPU503"

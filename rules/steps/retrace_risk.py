@@ -25,11 +25,11 @@ from gpulint.api import (
 
 
 class RetraceRisk(Rule):
-    """tf.function called with ever new Python values
+    """tf.function called with changing Python values
 
     ## What it does
-    Finds calls of a `tf.function` in a loop with a Python number that changes, a lambda made on the spot, a function
-    that each round defines anew, or a list of changing numbers.
+    Finds calls of a `tf.function` in a loop with a Python number that changes, a new lambda, a function that each
+    iteration defines again, or a list of changing numbers.
 
     ## Why is this bad
     A function is traced again for each new Python value: ten calls with ten numbers give ten traces, also with
@@ -65,8 +65,8 @@ class RetraceRisk(Rule):
     ```
 
     ## What is not reported
-    Tensors, NumPy scalars (TensorFlow makes tensors of them), values that stay the same, truth values and other bounded
-    sets (`step % 2`), functions with an `input_signature`.
+    Tensors, NumPy scalars (TensorFlow converts them to tensors), values that stay the same, truth values and other
+    bounded sets (`step % 2`), functions with an `input_signature`.
 
     ## At run time
     The traces of the function.
