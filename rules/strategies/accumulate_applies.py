@@ -31,15 +31,15 @@ class AccumulateApplies(Rule):
     """Gradient accumulation that does not accumulate
 
     ## What it does
-    Finds loops over micro-steps that apply the gradients of each one, steps that take gradients every time but
-    apply only those of every n-th one, without ever adding them up, variables for sums that are overwritten instead,
-    sums (variables, lists, tensors) that are applied at every micro-step while they grow, and lists of gradients that
-    are applied one by one.
+    Finds loops over micro-steps that apply the gradients of each one; steps that take gradients every time but apply
+    only those of every n-th one, without ever adding them up; variables for sums that are overwritten instead; sums
+    (variables, lists, tensors) that are applied at every micro-step while they grow; and lists of gradients that are
+    applied one by one.
 
     ## Why is this bad
-    The effective batch is that of one micro-step: either the optimizer steps n times too often, or n - 1 of n
-    batches are computed and thrown away. A sum that is applied while it grows applies the first micro-steps again
-    with each later one.
+    The effective batch is that of one micro-step: either the optimizer steps n times too often, or n - 1 of n batches
+    are computed and discarded. A sum that is applied while it grows applies the first micro-steps again with each later
+    one.
 
     ## Example
     ```python
@@ -88,11 +88,11 @@ class AccumulateApplies(Rule):
     ```
 
     ## What is not reported
-    Real accumulation (variables, lists, sums): applied after the loop, under a condition inside it, or emptied after
-    each time; what stands on the other side of a setting says nothing of this one. Steps for which there is but one
-    micro-step, or none is asked for. Sums whose earlier part is scaled in each round (momentum, running means, traces),
-    sums of the gradients of several losses, Keras's own `gradient_accumulation_steps`, and optimizers of the program's
-    own that accumulate.
+    Real accumulation (variables, lists, sums) that is applied after the loop, under a condition inside it, or reset
+    after each update. Code on the other side of a setting does not count. Steps with a single micro-step, or where none
+    is configured. Sums whose earlier part is scaled in each iteration (momentum, running means, traces), sums of the
+    gradients of several losses, Keras's own `gradient_accumulation_steps`, and optimizers of the program's own that
+    accumulate.
 
     ## At run time
     Optimizer iterations equal micro-steps.

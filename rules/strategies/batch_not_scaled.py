@@ -46,8 +46,8 @@ class BatchNotScaled(Rule):
     the `batch_size` that a `keras.utils.PyDataset` or `Sequence` of the program keeps.
 
     ## Why is this bad
-    The batch is split: with eight replicas each GPU gets an eighth of it, too little to be busy, and adding GPUs
-    makes nothing faster.
+    The batch is split: with eight replicas each GPU gets an eighth of it, too little to be busy, and adding GPUs does
+    not make training faster.
 
     ## Example
     ```python
@@ -77,13 +77,13 @@ class BatchNotScaled(Rule):
 
     ## What is not reported
     Any scaling, however indirect; sizes from flags, arguments or files; constants named, documented or used as the
-    global batch (divided by the replica count, given as `global_batch_size`); toy sizes below 8; datasets made by
-    `distribute_datasets_from_function`, whose batch is per replica; programs that leave themselves one GPU, and
-    strategies that are given one device.
+    global batch (divided by the replica count, passed as `global_batch_size`); toy sizes below 8; datasets created by
+    `distribute_datasets_from_function`, whose batch is per replica; programs that make only one GPU visible, and
+    strategies with one device.
 
     ## Fix
-    Unsafe: multiplies the size where `batch` or `fit` is given it by `strategy.num_replicas_in_sync`. A step then
-    sees more examples; the learning rate may have to grow with it, and numbers of steps to shrink.
+    Unsafe: multiplies the size by `strategy.num_replicas_in_sync` where it is passed to `batch` or `fit`. A step then
+    processes more examples; the learning rate may have to grow with it, and numbers of steps to shrink.
 
     ## At run time
     The per-replica batch.

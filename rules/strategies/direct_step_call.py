@@ -32,12 +32,12 @@ class DirectStepCall(Rule):
     """Training step called outside strategy.run
 
     ## What it does
-    Finds a step that applies gradients with an optimizer, or to a model, made under a multi-replica strategy, called
-    directly instead of through `strategy.run`.
+    Finds a step that applies gradients with an optimizer, or to a model, created under a multi-replica strategy, and
+    that is called directly instead of through `strategy.run`.
 
     ## Why is this bad
-    The step runs once, on one replica: the other GPUs idle. Where the optimizer was made outside the scope (GPU202), or
-    has not made its variables yet, it raises.
+    The step runs once, on one replica: the other GPUs idle. If the optimizer was created outside the scope (GPU202), or
+    has not created its variables yet, it raises.
 
     ## Example
     ```python
@@ -86,12 +86,12 @@ class DirectStepCall(Rule):
     ```
 
     ## What is not reported
-    Steps called inside the function that `strategy.run` is given, the `train_step` that `fit` calls, steps that nothing
-    in the program calls, evaluation, and the path without a strategy.
+    Steps called inside the function passed to `strategy.run`, the `train_step` that `fit` calls, steps that the program
+    does not call, evaluation, and the path without a strategy.
 
     ## Fix
-    Unsafe, where nobody uses what the step returns: calls it as `strategy.run(step, args=(batch,))`. Every replica
-    then takes a step; the data must be distributed (GPU205).
+    Unsafe, if the result of the step is not used: calls it as `strategy.run(step, args=(batch,))`. Every replica then
+    takes a step; the data must be distributed (GPU205).
 
     ## At run time
     One replica.

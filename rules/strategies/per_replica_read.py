@@ -15,9 +15,9 @@ class PerReplicaRead(Rule):
     `update_state` of a metric, `assign` of a variable, printing, formatting.
 
     ## Why is this bad
-    It is one value for each replica. With two or more, `float` and arithmetic raise TypeError, ops and metrics
-    ValueError, `.numpy()` AttributeError (TensorFlow 2.21), and printing shows the parts; with one it works, so the
-    fault shows only on the big machine.
+    It is one value per replica. With two or more replicas, `float` and arithmetic raise TypeError, ops and metrics
+    ValueError, `.numpy()` AttributeError (TensorFlow 2.21), and printing shows the parts. With one it works, so the bug
+    only appears on the machine with several GPUs.
 
     ## Example
     ```python
@@ -50,12 +50,12 @@ class PerReplicaRead(Rule):
     ```
 
     ## What is not reported
-    Results that are reduced or taken apart with `experimental_local_results`, results that are only stored or given
-    to `tf.print`, results printed by a strategy on named CPU devices or while a `tf.function` is traced, what stands in
-    an `except`, and strategies with one replica.
+    Results that are reduced or unpacked with `experimental_local_results`, results that are only stored or passed to
+    `tf.print`, results printed under a strategy on named CPU devices or while a `tf.function` is traced, code in an
+    `except`, and strategies with one replica.
 
     ## At run time
-    The error's text.
+    The error message.
     """
 
     code = "GPU214"

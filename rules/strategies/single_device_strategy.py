@@ -28,12 +28,12 @@ class SingleDeviceStrategy(Rule):
     """Strategy with a single GPU
 
     ## What it does
-    Finds a `MirroredStrategy` given exactly one literal GPU, and a silent fall-back to `OneDeviceStrategy` on a
-    literal GPU in an `except`.
+    Finds a `MirroredStrategy` with exactly one literal GPU, and a silent fallback to `OneDeviceStrategy` on a literal
+    GPU in an `except`.
 
     ## Why is this bad
-    There is one replica: the strategy costs its overhead and the other GPUs idle. The fall-back hides that the
-    strategy that was wanted did not come up.
+    There is one replica: the strategy costs its overhead and the other GPUs idle. The fallback hides that the intended
+    strategy could not be created.
 
     ## Example
     ```python
@@ -54,11 +54,11 @@ class SingleDeviceStrategy(Rule):
     ```
 
     ## What is not reported
-    A choice by a flag or by what the machine has, devices that the program computes, CPU devices, tests, and
-    functions that make other strategies too, to compare them.
+    A choice by a flag or by what the machine has, devices that the program computes, CPU devices, tests, and functions
+    that also create other strategies, to compare them.
 
     ## Fix
-    Unsafe: takes `devices` out. There is then a replica on every visible GPU, and each gets a part of the batch.
+    Unsafe: removes `devices`. There is then a replica on every visible GPU, and each gets a part of the batch.
 
     ## At run time
     One replica.

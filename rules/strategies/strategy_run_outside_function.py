@@ -70,17 +70,16 @@ class StrategyRunOutsideFunction(Rule):
     ```
 
     ## What is not reported
-    Callers that are traced anywhere on the way, functions wrapped later, functions behind a decorator that gpulint
-    does not know, `fn` that is a `tf.function` itself or calls one (`train_on_batch` does), and `fn` that computes
-    nothing.
+    Callers that are traced anywhere in the call chain, functions wrapped later, functions behind a decorator unknown to
+    gpulint, `fn` that is a `tf.function` itself or calls one (`train_on_batch` does), and `fn` that computes nothing.
 
     ## Fix
-    Unsafe: decorates the function that the loop calls with `@tf.function`, where all of it can be traced; where
-    the loop itself calls `strategy.run` with names, it gets such a function to call. Python code of the step then
-    runs when it is traced, not in every step.
+    Unsafe: decorates the function that the loop calls with `@tf.function`, if all of it can be traced. If the loop
+    itself calls `strategy.run` with names, the call moves into such a function. Python code of the step then runs when
+    it is traced, not in every step.
 
     ## At run time
-    An eager operation log for each replica.
+    A log of eager operations for each replica.
     """
 
     code = "GPU207"

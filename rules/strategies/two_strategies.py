@@ -26,9 +26,9 @@ class TwoStrategies(Rule):
 
     ## What it does
     Finds a model compiled, fitted, evaluated, saved, copied or asked for its weights under a strategy other than the
-    one that it was made under; an optimizer, metric or variable of one strategy that another one's replicas change,
-    or that is compiled into another one's model; a model that another one's replicas train; and a scope entered
-    inside another strategy's.
+    one it was created under; an optimizer, metric or variable of one strategy that another one's replicas change, or
+    that is compiled into another one's model; a model that another one's replicas train; and a scope entered inside
+    another strategy's.
 
     ## Why is this bad
     Variables belong to one strategy: TensorFlow raises ("Mixing different tf.distribute.Strategy objects",
@@ -57,12 +57,12 @@ class TwoStrategies(Rule):
     ```
 
     ## What is not reported
-    One strategy chosen by `if` or `try` among several constructors, nested use of the same one, the default
-    strategy; calling the model on data and running it in another one's replicas, which works; weights that are
-    taken outside every scope and set inside another one.
+    One strategy chosen by `if` or `try` among several constructors; nested use of the same one; the default strategy;
+    calling the model on data and running it in another one's replicas, which works; weights that are read outside every
+    scope and set inside another one.
 
     ## At run time
-    The error's text.
+    The error message.
     """
 
     code = "GPU210"
