@@ -46,8 +46,10 @@ _OF_BACKEND = (
     *("sin", "softmax", "softplus", "softsign", "sparse_categorical_crossentropy", "sqrt", "square", "squeeze"),
     *("stack", "std", "stop_gradient", "sum", "tanh", "tile", "transpose", "var", "zeros", "zeros_like"),
 )
-"""Operations of `keras.backend` that `keras.ops` has under the same name. Some have another default axis (run on
-2.21)."""
+"""Operations of `keras.backend` that `keras.ops` has under the same name.
+
+Some have another default axis (run on 2.21).
+"""
 
 ALIASES = {
     _DISTRIBUTE + "experimental.MultiWorkerMirroredStrategy": _DISTRIBUTE + "MultiWorkerMirroredStrategy",

@@ -108,8 +108,7 @@ _EVERYWHERE = frozenset({"batch_size", "input_shape", "name", "trainable", "weig
 
 
 REFUSED_BY_OPTIMIZERS = ("lr", "2.16", "learning_rate")
-"""Argument that every Keras optimizer once accepted, the first release in which they raise for it, and its
-replacement."""
+"""Argument that every Keras optimizer once accepted, first release in which they raise for it, and replacement."""
 
 PROPERTIES = {"tensorflow.keras.Optimizer": {"variables": "2.16"}}
 """Class → property → the first release in which it can no longer be called like the method that it once was.
@@ -146,8 +145,7 @@ _MODEL_METHODS = "tensorflow.keras.Model."
 
 
 def _is_distinctive(word: str) -> bool:
-    """Whether a name is unambiguous by itself: `fit_generator` and `CuDNNLSTM` are, `app`, `flags` and `SGD` are
-    not."""
+    """Whether a name is unambiguous: `fit_generator` and `CuDNNLSTM` are, `app`, `flags` and `SGD` are not."""
     capitals = sum(letter.isupper() for letter in word)
     return word not in _COMMON and ("_" in word.strip("_") or (len(word) > 5 and capitals > 1))
 

@@ -178,8 +178,10 @@ def _chosen(where: Where) -> Path:
 
 
 def _is_guarded(path: Path, started: Where) -> bool:
-    """Whether a condition may hold on a single worker: any that is not about the step, and that the workers were not
-    started under."""
+    """Whether a condition may hold on a single worker.
+
+    Any may that is not about the step, and that the workers were not started under.
+    """
     return any(not _is_same_for_all(literal) for literal in path - started.path)
 
 

@@ -109,5 +109,5 @@ _RESOLVERS = (
     "SlurmClusterResolver",
     "UnionResolver",
 )
-"""Resolvers for several workers. A program with one of these names determines the cluster itself. A TPU's resolver is
-not one of them."""
+"""Resolvers for several workers, which a TPU's is not. A program with one of these names determines the cluster
+itself."""

@@ -292,8 +292,7 @@ _CAUGHT = frozenset({"AttributeError", "ImportError", "ModuleNotFoundError", "Ex
 
 
 def _may_have(event: events.RemovedNameUsed, plan: Plan) -> bool:
-    """Whether the object may be of a class that still has the method: one of the program, or a dataset of
-    `tf.compat.v1`."""
+    """Whether the object may be of a program class that has the method, or a dataset of `tf.compat.v1`."""
     owner, _, method = event.name.rpartition(".")
     return ("(" not in method and not event.of_library and plan.mentions(f"def {method}(")) or (
         owner.startswith("tensorflow.data.") and plan.mentions("compat.v1")

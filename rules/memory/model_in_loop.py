@@ -163,7 +163,7 @@ def _loops_around(several: Iterable[events.Event]) -> set[Site]:
 
 
 def _is_view(event: events.ModelBuilt, built: Iterable[events.ModelBuilt]) -> bool:
-    """Whether a model reuses the layers of one that outlives the loop, for an intermediate result or with a new
+    """Whether a model reuses the layers of one that outlives the loop: for an intermediate result, or with a new
     head."""
     part_of = event.model.part_of
     if part_of is None:
@@ -174,8 +174,7 @@ def _is_view(event: events.ModelBuilt, built: Iterable[events.ModelBuilt]) -> bo
 
 
 def _is_change(where: Where) -> bool:
-    """Whether a condition requires that an unknown value differs from another one or has changed, or that a list is
-    empty."""
+    """Whether a condition requires that an unknown value differs from another one or has changed, or an empty list."""
     return any(
         not literal.holds
         and (

@@ -184,8 +184,7 @@ def _is_below(literal: Literal) -> bool:
 
 
 def _counted_to(site: Site, kept: Sequence[events.TensorKept]) -> list[object]:
-    """Limits of counters: values compared with another number in each iteration in which something is kept at a
-    site."""
+    """Limits of counters: values compared with another number in each iteration that keeps something at a site."""
     numbers: dict[object, set[object]] = defaultdict(set)
     for event in kept:
         for literal in event.where.path if event.site == site else ():

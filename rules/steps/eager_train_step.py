@@ -144,8 +144,10 @@ class EagerTrainStep(Rule):
             self._wrapped.add(Site(function.module.path, function.definition.number))
 
     def on_function_handed_over(self, event: events.FunctionHandedOver, plan: Plan) -> None:
-        """Record a function that a `tf.function` passes on: it is traced as well, as when an unknown strategy runs
-        it."""
+        """Record a function that a `tf.function` passes on.
+
+        It is traced as well, as when an unknown strategy runs it.
+        """
         if event.where.context.may_be_traced:
             self._wrapped.add(Site(event.function.module.path, event.function.definition.number))
 

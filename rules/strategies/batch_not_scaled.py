@@ -180,8 +180,10 @@ KEPT = frozenset({"batch_size", "batchsize", "bs"})
 def _scaled(
     draft: Draft, batched: Site, passed: Site | None, size: int, named: tuple[str, ...], strategy: Site
 ) -> list[Edit]:
-    """Multiply the size by the number of replicas, where `batch` or `fit` takes it, or where it is passed to the
-    function that calls these."""
+    """Multiply the size by the number of replicas.
+
+    It is changed where `batch` or `fit` takes it, or where it is passed to the function that calls these.
+    """
     if passed is not None:
         call = calls.call_around(draft, passed)
         given = calls.passed(call, size, named)

@@ -72,7 +72,7 @@ def call_name(machine: Machine, function: LibraryName, arguments: Arguments, sit
 
 
 def _call_private(machine: Machine, name: str, arguments: Arguments, site: Site) -> Value:
-    """Result of calling a name in TensorFlow's private copy of Keras 2. Its objects keep the members that were removed
+    """Result of calling a name in TensorFlow's private copy of Keras 2, whose objects keep members removed
     elsewhere."""
     outer, machine.library_state.is_private = machine.library_state.is_private, True
     try:
@@ -250,8 +250,7 @@ def _optimizer(machine: Machine, name: str, known: Fact, arguments: Arguments, s
 
 
 def _distributed_optimizer(machine: Machine, arguments: Arguments, site: Site) -> Value:
-    """Result of Horovod's `DistributedOptimizer`: an optimizer of a dynamic subclass of the wrapped optimizer's
-    class."""
+    """Result of Horovod's `DistributedOptimizer`: an optimizer whose class is a subclass of the wrapped one's."""
     steps = arguments.get("backward_passes_per_step")
     accumulates = arguments.open or len(arguments.positional) > 1 or (steps is not None and known(steps) != 1)
 
@@ -384,8 +383,10 @@ BY_KIND: dict[Kind, Callable[[Any, str, Fact, Arguments, Site], Value]] = {
 
 
 def use_device_name(machine: Machine, value: Value, consumer: str, site: Site) -> tuple[DeviceName | None, bool]:
-    """Device that a value names, and whether the program chooses it at run time. Emits `DeviceNamed` for names that are
-    written out."""
+    """Device that a value names, and whether the program chooses it at run time.
+
+    Emits `DeviceNamed` for names that are written out.
+    """
 
     def tell(text: str, device: DeviceName | None) -> None:
         origin = value.origin if isinstance(value, Constant) and value.origin is not None else site

@@ -1,5 +1,4 @@
-"""Calls of unknown values. The symbol of one may still identify an optimizer, a model, a logger or a parser of
-options."""
+"""Calls of unknown values, whose symbols may identify an optimizer, a model, a logger or a parser of options."""
 
 from __future__ import annotations
 
@@ -91,8 +90,7 @@ def _is_made_by(owner: Symbol, name: str) -> bool:
 
 
 def _applied(machine: Machine, called: Symbol, arguments: Arguments, site: Site) -> None:
-    """Treat an unknown object that applies gradients as an optimizer if a tape of the program computed the
-    gradients."""
+    """Treat an unknown object that applies gradients as an optimizer if a tape of the program computed them."""
     if gradients.gradients_given(machine, arguments.get("grads_and_vars", 0)):
         optimizer = machine.library_state.optimizers.setdefault(called, foreign_objects.optimizer(machine, site))
         keras_training.optimizer_method(machine, optimizer, "apply_gradients", arguments, site)
@@ -116,7 +114,7 @@ _OF_MODELS = frozenset({"compile", "evaluate", "fit", "predict", "predict_on_bat
 
 
 def _last_name(name: object) -> str:
-    """Last part of a value's name, from its symbol: `logger` for `self.logger` and for a parameter. Empty for other
-    values."""
+    """Last part of a value's name, from its symbol: `logger` for `self.logger` and for a parameter. Empty for
+    others."""
     last = name.parts[-1] if isinstance(name, Symbol) and name.parts[0] in ("attribute", "field", "parameter") else ""
     return last if isinstance(last, str) else ""

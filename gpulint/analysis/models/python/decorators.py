@@ -68,8 +68,7 @@ def _by_library(machine: Machine, name: str, function: Value, site: Site) -> Val
 
 
 def _is_profiler(decorator: Value) -> bool:
-    """Whether the decorator is the unbound name `profile`, which line_profiler and memory_profiler add to the
-    built-ins."""
+    """Whether the decorator is the unbound `profile`, which line_profiler and memory_profiler add to the built-ins."""
     name = symbol_of(decorator)
     return bool(name.parts[0] == "name" and name.parts[-1] == "profile")
 

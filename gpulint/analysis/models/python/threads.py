@@ -18,8 +18,7 @@ PROCESSES = frozenset({"multiprocessing.Process", "multiprocessing.process.Proce
 
 
 def run_target(machine: Machine, name: str, arguments: Arguments, site: Site) -> None:
-    """Run the function `target` of a thread or process with its `args` and `kwargs`, as if it were started on
-    creation."""
+    """Run the function `target` of a thread or process with its `args` and `kwargs`, as if it started on creation."""
     function = arguments.get("target", 1)
     if function is None:
         return

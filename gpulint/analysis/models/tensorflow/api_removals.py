@@ -110,7 +110,7 @@ def check_method(machine: Machine, receiver: Value, name: str, site: Site) -> No
 
 
 def _is_of_another_class(machine: Machine, receiver: Value) -> bool:
-    """Whether the program has tested that an object is of a class that may have methods of its own: not a present Keras
+    """Whether an object was tested for a class that may have methods of its own, because it is not a present Keras
     class."""
     own = symbol_of(receiver)
     return any(
@@ -196,8 +196,7 @@ def unknown_method(machine: Machine, called: Symbol, name: str, site: Site) -> N
 
 
 def _container_of(item: Symbol) -> str:
-    """Attribute that a value is an item of, in the present iteration of a loop or an earlier one. "" if there is
-    none."""
+    """Attribute that a value is an item of, in this iteration of a loop or an earlier one. "" if there is none."""
     while item.parts[0] == "turn":
         item = symbol(item.parts[-1])
     container = symbol(item.parts[1]) if item.parts[0] == "item" else item

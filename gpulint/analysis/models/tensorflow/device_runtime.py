@@ -107,8 +107,10 @@ def _is_off(machine: Machine, value: Value | None) -> bool:
 
 
 def _is_same(machine: Machine, first: Any, second: Any) -> bool:
-    """Whether two values have the same alternatives. TensorFlow accepts a setting that is already in force at any time
-    (run on 2.21)."""
+    """Whether two values have the same alternatives.
+
+    TensorFlow accepts a setting that is already in force at any time (run on 2.21).
+    """
     meant = [{symbol_of(one) for _, one in alternatives(value, machine.path)} for value in (first, second) if value]
     return len(meant) == 2 and meant[0] == meant[1]
 
@@ -158,8 +160,10 @@ def _is_of_same(machine: Machine, what: str, first: Setting, second: Setting) ->
 
 
 def _are_all(machine: Machine, setting: Setting, unless_set: bool) -> bool:
-    """Whether a call makes exactly the devices visible that are visible anyway. With `unless_set`, an earlier call may
-    have restricted them."""
+    """Whether a call makes exactly the devices visible that are visible anyway.
+
+    With `unless_set`, an earlier call may have restricted them.
+    """
     kind = known(setting.value) if setting.value is not None else None
     devices = setting.device
     return (

@@ -80,8 +80,10 @@ _OPAQUE = frozenset({"joined", "result", "call", "conditional", "run", "entered"
 
 
 def _may_be_scope(manager: Value) -> bool:
-    """Whether an unknown manager may enter a strategy: it comes from program code that was not followed, or its name
-    contains "scope" or "strateg"."""
+    """Whether an unknown manager may enter a strategy.
+
+    It may if it comes from program code that was not followed, or if its name contains "scope" or "strateg".
+    """
     if not isinstance(manager, Unknown) or _is_file(manager):
         return False
     if any("scope" in word.lower() or "strateg" in word.lower() for word in manager.symbol.words):

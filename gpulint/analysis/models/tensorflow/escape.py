@@ -70,8 +70,7 @@ def _parts(value: Value) -> tuple[Value | None, ...]:
 
 
 def escape_returned(machine: Machine, value: Value, site: Site) -> None:
-    """Record that a function returns a value. From an entry point that the program does not call, it escapes to unknown
-    callers."""
+    """Record that a function returns a value. It escapes from an entry point that the program does not call."""
     entry = machine.frame.caller.parent
     if entry is not None and entry.site is None and not entry.known:
         escape(machine, value, "returned", site)

@@ -53,8 +53,7 @@ def _notes_down(name: str) -> bool:
 
 
 _OF_EAGER_CODE = frozenset({"float", "int", "numpy"})
-"""Kinds of read that raise in a traced function. A function with one is therefore not traced, whatever its
-decorator."""
+"""Kinds of read that raise in a traced function. Behind any decorator, a function with one is therefore not traced."""
 
 
 def read_tensor(machine: Machine, tensor: Tensor, how: str, site: Site) -> None:
@@ -194,8 +193,7 @@ def symbols(arguments: Arguments, site: Site) -> tuple[Symbol, ...]:
 
 
 def _content(value: Value) -> Symbol:
-    """Symbol of a value. For a list filled with values read from tensors, or a union with such values, it contains
-    their symbols."""
+    """Symbol of a value. It contains the symbols of values read from tensors in a list or a union."""
     if isinstance(value, Items) and value.items is None and value.element is not None:
         found = _options_read(value.element)
         return Symbol(("list", found)) if found else symbol_of(value)
@@ -205,8 +203,7 @@ def _content(value: Value) -> Symbol:
 
 
 def _options_read(value: Value) -> tuple[Symbol, ...]:
-    """Symbols of the alternatives of a value, or of the operands of its conditions, that were computed from reads of
-    tensors."""
+    """Symbols computed from reads of tensors, among those of a value's alternatives or its conditions' operands."""
     sides = _sides(value, EVERYWHERE) if type(value) is Union else (symbol_of(value),)
     return tuple(dict.fromkeys(side for side in sides if HOST_READ in side.words))
 

@@ -50,8 +50,7 @@ def enter_batch_method(machine: Machine, cls: UserClass, method: Function) -> No
 
 
 def call_beginnings(machine: Machine, callback: Value, method: Function, site: Site) -> None:
-    """Call the methods that Keras calls before the first batch, for a callback that the program does not pass to
-    `fit`."""
+    """Call the methods that Keras calls before the first batch, for a callback that is not passed to `fit`."""
     if not isinstance(callback, Instance) or callback.cls is None:
         return
     cls = callback.cls

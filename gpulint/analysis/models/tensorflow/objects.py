@@ -79,13 +79,11 @@ def make_model(machine: Machine, site: Site, library: str, cls: UserClass | None
 
 
 BUILT = ".built"
-"""Attribute of a model: whether its variables were created with no strategy in force. Missing until they are
-created."""
+"""Attribute of a model once its variables are created: whether that was with no strategy in force."""
 
 
 def variables_built(machine: Machine, model: Model, is_known: bool = True) -> None:
-    """Record that the variables of a model are created, unless they already were. `is_known` says whether that is
-    certain."""
+    """Record that the variables of a model are created, certainly if `is_known`, unless they already were."""
     if BUILT not in model.attributes:
         outside = Constant(machine.context.is_outside) if is_known else Unknown(("built", model.symbol))
         machine.state.write(model.attributes, BUILT, outside)
@@ -96,8 +94,7 @@ SHAPED = ".shaped"
 
 
 def has_shape(value: Value) -> bool:
-    """Whether a part of a model has a known input shape or variables of its own, so that the model's are created at
-    once."""
+    """Whether a part of a model has a known input shape or variables, so that the model's are created at once."""
     if isinstance(value, Model):
         return known(value.attributes.get(BUILT)) is True
     return isinstance(value, Tensor) or (isinstance(value, Layer) and SHAPED in value.attributes)

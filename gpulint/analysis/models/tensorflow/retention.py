@@ -17,8 +17,10 @@ MAX_HELD = 3
 
 
 def container_grown(machine: Machine, container: Items | Mapping, value: Value, site: Site) -> None:
-    """Record that a value is added to a container. A tensor stays in memory if the container is from outside the
-    loops."""
+    """Record that a value is added to a container.
+
+    A tensor stays in memory if the container was created outside the loops.
+    """
     if not machine.context.loops or machine.context.traced is not None:
         return
     parts = value.items if isinstance(value, Items) and value.items is not None else (value,)

@@ -60,8 +60,10 @@ def note_op(machine: Machine, name: str, arguments: Arguments, site: Site) -> No
 
 
 def _is_of_arrays(value: Value) -> bool:
-    """Whether a Python function only processes whole arrays: it has no loop, and calls only methods and functions of
-    modules."""
+    """Whether a Python function only processes whole arrays.
+
+    Such a function has no loop, and calls only methods and functions of modules.
+    """
     function = function_of(value)
     return function is not None and not any(
         isinstance(node, (ir.Comprehension, ir.For, ir.While))

@@ -320,8 +320,7 @@ _OF_COUNTS = _COMPARES_NUMBERS | frozenset(
         *(f"operator.{sign}" for sign in ("+", "-", "*", "//", "%")),
     }
 )
-"""Ops that keep int32 operands and results in host memory (kernel registry of 2.21). A product over an axis does
-not."""
+"""Ops that keep int32 in host memory (kernel registry of 2.21). A product over an axis does not."""
 
 
 _TAKES_FLOATS = frozenset(
@@ -624,7 +623,7 @@ def _reduced_by_operator(name: str, operands: tuple[Value, ...], site: Site) -> 
 
 
 def _is_batch_size(value: Value | None) -> bool:
-    """Whether the name of a factor refers to batches or replicas: each example's loss is then divided before it is
+    """Whether a factor's name refers to batches or replicas: each example's loss is then divided before it is
     summed."""
     if value is None or isinstance(value, (Tensor, Variable, PerReplica)):
         return False

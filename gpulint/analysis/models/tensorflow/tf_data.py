@@ -119,8 +119,10 @@ def consume(machine: Machine, value: Value, how: str, site: Site, loop: Site | N
 
 
 def _is_fresh(machine: Machine, around: tuple[Loop, ...], how: str) -> bool:
-    """Whether a list created inside some loops is iterated once per creation: in the same loops, or element by element
-    in one more."""
+    """Whether a list created inside some loops is iterated once per creation.
+
+    It is in the same loops, or element by element in one more.
+    """
     made = [loop.entry for loop in around]
     now = [loop.entry for loop in machine.context.loops]
     return made in (now, now[:-1] if how == "next" else now)
@@ -137,8 +139,10 @@ def consume_elsewhere(machine: Machine, value: Value, function: Function) -> Non
 
 
 def is_several(value: Value) -> bool:
-    """Whether a value may be several datasets: the splits that `tfds.load` returns, by number or by name, with or
-    without its info object."""
+    """Whether a value may be several datasets.
+
+    These are the splits that `tfds.load` returns, by number or by name, with or without its info object.
+    """
     return isinstance(value, Dataset) and value.source in SEVERAL and not value.steps
 
 

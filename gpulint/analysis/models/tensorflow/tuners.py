@@ -15,8 +15,7 @@ from gpulint.places import Site
 
 
 class Search(NamedTuple):
-    """Signature of a search: name of the first argument, the function, and name and position of the number of
-    trials."""
+    """Signature of a search: name of the first argument, the function, and name and position of the trial count."""
 
     function: str
     trials: tuple[str, int]
