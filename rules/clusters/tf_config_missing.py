@@ -109,5 +109,4 @@ _RESOLVERS = (
     "SlurmClusterResolver",
     "UnionResolver",
 )
-"""Resolvers for several workers, which a TPU's is not. A program with one of these names determines the cluster
-itself."""
+"""Resolvers for several workers (a TPU's is not). A program with one of these names determines the cluster itself."""

@@ -163,8 +163,7 @@ def _loops_around(several: Iterable[events.Event]) -> set[Site]:
 
 
 def _is_view(event: events.ModelBuilt, built: Iterable[events.ModelBuilt]) -> bool:
-    """Whether a model reuses the layers of one that outlives the loop: for an intermediate result, or with a new
-    head."""
+    """Whether a model reuses the layers of one that outlives the loop, for an intermediate result or a new head."""
     part_of = event.model.part_of
     if part_of is None:
         return False

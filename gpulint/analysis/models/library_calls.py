@@ -72,8 +72,7 @@ def call_name(machine: Machine, function: LibraryName, arguments: Arguments, sit
 
 
 def _call_private(machine: Machine, name: str, arguments: Arguments, site: Site) -> Value:
-    """Result of calling a name in TensorFlow's private copy of Keras 2, whose objects keep members removed
-    elsewhere."""
+    """Result of calling a name in TensorFlow's private copy of Keras 2, whose objects keep members that others lost."""
     outer, machine.library_state.is_private = machine.library_state.is_private, True
     try:
         made = call_library(machine, name, arguments, site)

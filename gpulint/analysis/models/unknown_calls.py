@@ -114,7 +114,6 @@ _OF_MODELS = frozenset({"compile", "evaluate", "fit", "predict", "predict_on_bat
 
 
 def _last_name(name: object) -> str:
-    """Last part of a value's name, from its symbol: `logger` for `self.logger` and for a parameter. Empty for
-    others."""
+    """Last part of a value's name, from its symbol: `logger` for `self.logger` and for a parameter. "" for others."""
     last = name.parts[-1] if isinstance(name, Symbol) and name.parts[0] in ("attribute", "field", "parameter") else ""
     return last if isinstance(last, str) else ""

@@ -110,8 +110,8 @@ def check_method(machine: Machine, receiver: Value, name: str, site: Site) -> No
 
 
 def _is_of_another_class(machine: Machine, receiver: Value) -> bool:
-    """Whether an object was tested for a class that may have methods of its own, because it is not a present Keras
-    class."""
+    """Whether an object was tested for a class that is not a present Keras class, and so may have methods of its
+    own."""
     own = symbol_of(receiver)
     return any(
         literal.holds

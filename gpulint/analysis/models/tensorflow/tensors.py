@@ -623,8 +623,7 @@ def _reduced_by_operator(name: str, operands: tuple[Value, ...], site: Site) -> 
 
 
 def _is_batch_size(value: Value | None) -> bool:
-    """Whether a factor's name refers to batches or replicas: each example's loss is then divided before it is
-    summed."""
+    """Whether a factor's name refers to batches or replicas: each example's loss is then divided before the sum."""
     if value is None or isinstance(value, (Tensor, Variable, PerReplica)):
         return False
     names = value.named if isinstance(value, Constant) else symbol_of(value).words
