@@ -125,8 +125,7 @@ class Libraries(LibrarySemantics):
             environment_set(self._machine, key, value, site)
             return None
         if isinstance(container, PerReplica):
-            # Items of a dict that `run` returned are such values. After the write it is no longer a plain result of
-            # `run`.
+            # A dict of per-replica values that `run` returned is no longer one after the write.
             return Unknown(("updated", symbol_of(container), symbol_of(value)))
         escape.escape(self._machine, value, "stored", site)
         if host_sync.is_array(container):

@@ -110,8 +110,7 @@ def check_method(machine: Machine, receiver: Value, name: str, site: Site) -> No
 
 
 def _is_of_another_class(machine: Machine, receiver: Value) -> bool:
-    """Whether an object was tested for a class that is not a present Keras class, and so may have methods of its
-    own."""
+    """Whether an object was tested for a class other than Keras's present ones, which may have methods of its own."""
     own = symbol_of(receiver)
     return any(
         literal.holds

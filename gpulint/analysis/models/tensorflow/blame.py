@@ -15,7 +15,7 @@ from gpulint.syntax import ir
 
 
 def blame(machine: Machine, site: Site) -> tuple[Site | None, Strategy | None]:
-    """Call to change for an object created at `site` in the wrong place, and the strategy it should have used.
+    """Call to change for an object created at `site` in the wrong place, and the strategy visible there.
 
     The call is in the innermost function of the present call chain that can see a strategy. (None, None) where no
     function can.
