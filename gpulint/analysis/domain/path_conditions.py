@@ -31,27 +31,24 @@ class Condition(NamedTuple):
 
 
 class Literal:
-    """A condition and whether it holds. There is one object for each, so that paths are sets of identities."""
+    """A condition and whether it holds. `literal_of` gives one object for each: paths are sets of identities."""
 
     __slots__ = ("__weakref__", "choices", "compounds", "condition", "group", "holds", "negation", "number", "ways")
 
-    condition: Condition
-    holds: bool
-    number: int
-    """A number that no other literal has or will have."""
-    negation: Literal
-    group: _Group
-    """All literals about its subject."""
-    compounds: list[Literal]
-    """Literals that say that no path of several holds, one of which this literal is part of."""
-    ways: tuple[Path, ...]
-    """The paths of which it says that none holds."""
-    choices: tuple[Path, ...]
-    """The paths of which it says that one holds."""
-
-    def __new__(cls, condition: Condition, holds: bool) -> Literal:
-        known = _known.literals.get((_key(condition), holds))
-        return known if known is not None else _made(condition, holds)
+    def __init__(self, condition: Condition, holds: bool, group: _Group, number: int) -> None:
+        self.condition = condition
+        self.holds = holds
+        self.number = number
+        """A number that no other literal has or will have."""
+        self.negation = self
+        self.group = group
+        """All literals about its subject."""
+        self.compounds: list[Literal] = []
+        """Literals that say that no path of several holds, one of which this literal is part of."""
+        self.ways: tuple[Path, ...] = ()
+        """The paths of which it says that none holds."""
+        self.choices: tuple[Path, ...] = ()
+        """The paths of which it says that one holds."""
 
     def __repr__(self) -> str:
         return f"Literal({self.condition!r}, {self.holds})"
@@ -85,6 +82,12 @@ def _key(condition: Condition) -> Hashable:
     return condition
 
 
+def literal_of(condition: Condition, holds: bool) -> Literal:
+    """The literal of a condition."""
+    known = _known.literals.get((_key(condition), holds))
+    return known if known is not None else _made(condition, holds)
+
+
 def _made(condition: Condition, holds: bool) -> Literal:
     """A new pair of literals for a condition; the one that is asked for."""
     subject = condition.subject
@@ -93,17 +96,16 @@ def _made(condition: Condition, holds: bool) -> Literal:
     elif isinstance(subject, Symbol) and subject.parts[0] == "len":
         subject = subject.parts[1]
     group = _known.groups.setdefault(subject, _Group())
-    pair = object.__new__(Literal), object.__new__(Literal)
-    for literal, value, other in ((pair[0], True, pair[1]), (pair[1], False, pair[0])):
-        literal.condition, literal.holds, literal.negation, literal.number = condition, value, other, next(_NUMBERS)
-        literal.group, literal.compounds, literal.ways, literal.choices = group, [], (), ()
-        _known.literals[_key(condition), value] = literal
-    group.literals += pair
+    yes, no = Literal(condition, True, group, next(_NUMBERS)), Literal(condition, False, group, next(_NUMBERS))
+    yes.negation, no.negation = no, yes
+    _known.literals[_key(condition), True] = yes
+    _known.literals[_key(condition), False] = no
+    group.literals += (yes, no)
     if condition.operator == "any" and isinstance(condition.operand, frozenset):
-        pair[0].choices = pair[1].ways = tuple(condition.operand)
+        yes.choices = no.ways = tuple(condition.operand)
         for part in frozenset().union(*condition.operand):
-            part.compounds.append(pair[1])
-    return pair[not holds]
+            part.compounds.append(no)
+    return yes if holds else no
 
 
 Path: TypeAlias = frozenset[Literal]
@@ -285,7 +287,7 @@ def words_of(path: Path) -> frozenset[str]:
 
 def one_of(paths: Collection[Path]) -> Literal:
     """That one of several paths is taken; its negation, that none is."""
-    return Literal(Condition("any", "", frozenset(paths)), True)
+    return literal_of(Condition("any", "", frozenset(paths)), True)
 
 
 MAX_CASES = 500

@@ -6,7 +6,7 @@ import operator
 from typing import Any
 
 from gpulint.analysis.domain.context import Object
-from gpulint.analysis.domain.path_conditions import Condition, Literal, Path, compatible, length_of
+from gpulint.analysis.domain.path_conditions import Condition, Path, compatible, length_of, literal_of
 from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.symbolic import HOST_READ, Symbol
 from gpulint.analysis.domain.values.base import FALSE, TRUE, Constant, LibraryName, Union, Unknown, Value, symbol_of
@@ -53,7 +53,7 @@ def truth(value: Value, path: Path) -> list[tuple[Path, bool | None]]:
         else:
             condition = Condition("truth", symbol_of(option))
             for outcome in (True, False):
-                if compatible(path, way := guard | {Literal(condition, outcome)}):
+                if compatible(path, way := guard | {literal_of(condition, outcome)}):
                     ways.append((way, outcome))
     return ways
 
@@ -84,8 +84,8 @@ def either(condition: Condition) -> Value:
     """The value of a condition: true on the paths where it holds, false on the others."""
     return Union(
         (
-            (frozenset({Literal(condition, True)}), TRUE),
-            (frozenset({Literal(condition, False)}), FALSE),
+            (frozenset({literal_of(condition, True)}), TRUE),
+            (frozenset({literal_of(condition, False)}), FALSE),
         )
     )
 
@@ -140,8 +140,8 @@ def _holds(simplest: tuple[Condition, bool], holds: bool) -> Value:
     yes, no = (TRUE, FALSE) if holds == same_way else (FALSE, TRUE)
     return Union(
         (
-            (frozenset({Literal(condition, True)}), yes),
-            (frozenset({Literal(condition, False)}), no),
+            (frozenset({literal_of(condition, True)}), yes),
+            (frozenset({literal_of(condition, False)}), no),
         )
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any
 
-from gpulint.analysis.domain.path_conditions import Condition, Literal, Path, one_of
+from gpulint.analysis.domain.path_conditions import Condition, Path, literal_of, one_of
 from gpulint.analysis.domain.store import MISSING, join
 from gpulint.analysis.domain.symbolic import Symbol
 from gpulint.analysis.domain.values.base import (
@@ -82,7 +82,7 @@ def entry(machine: Machine, container: Mapping, key: Value, default: Value | Non
     subject = symbol_of(key)
     own = all(isinstance(value, (Function, UserClass)) for value in entries.values())
     meant = list(islice(entries.items(), MAX_CALLED if own else MAX_CHOICES))
-    chosen = [Literal(Condition("==", subject, one), True) for one, _ in meant]
+    chosen = [literal_of(Condition("==", subject, one), True) for one, _ in meant]
     ways: list[tuple[Path, Value]] = [
         (frozenset({literal}), machine.choose(value)) for literal, (_, value) in zip(chosen, meant, strict=True)
     ]

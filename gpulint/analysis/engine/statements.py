@@ -8,7 +8,7 @@ from typing import Any
 
 from gpulint.analysis.domain.completion import ABRUPT, NORMAL, PathEnds
 from gpulint.analysis.domain.context import Loop, Object
-from gpulint.analysis.domain.path_conditions import EVERYWHERE, Condition, Literal, Path, compatible
+from gpulint.analysis.domain.path_conditions import EVERYWHERE, Condition, Path, compatible, literal_of
 from gpulint.analysis.domain.store import Outcome, in_turn
 from gpulint.analysis.domain.traversal import as_now, rebuilt
 from gpulint.analysis.domain.truth import compare, truth
@@ -453,12 +453,12 @@ def exec_try(machine: Machine, node: ir.Try) -> int:
 
         return run
 
-    completes = frozenset({Literal(condition, True)}) if caught else EVERYWHERE
+    completes = frozenset({literal_of(condition, True)}) if caught else EVERYWHERE
     arms: list[tuple[Path, Callable[[], int]]] = [(completes, body)]
-    failed = frozenset({Literal(condition, False)})
+    failed = frozenset({literal_of(condition, False)})
     for handler in node.handlers:
         which = Condition("handler", machine.site(handler), tuple(_exception_names(handler.type)))
-        arms.append((failed | {Literal(which, True)}, handle(handler)))
+        arms.append((failed | {literal_of(which, True)}, handle(handler)))
     completion = machine.fork(arms) if node.handlers else body()
     if node.finalbody:
         return machine.execute(node.finalbody) or completion
@@ -509,7 +509,7 @@ def _cases(machine: Machine, subject: Value, cases: tuple[ir.Case, ...], index: 
         yes, no = machine.split(test)
     else:
         condition = machine.fresh("case", machine.site(case))
-        yes, no = frozenset({Literal(condition, True)}), frozenset({Literal(condition, False)})
+        yes, no = frozenset({literal_of(condition, True)}), frozenset({literal_of(condition, False)})
 
     def body() -> int:
         for name in case.binds:
