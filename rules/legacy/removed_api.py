@@ -355,7 +355,7 @@ _NO_MISSING_NAME = frozenset(
 """Errors that are never raised for a missing name."""
 
 _OF_FIRST = re.compile(r"(?:^|_)tf_?v?1(?![0-9])", re.IGNORECASE)
-"""Pattern of function names that have a counterpart for TensorFlow 2."""
+"""Pattern of the names of functions for TensorFlow 1 that have a counterpart for TensorFlow 2."""
 
 
 def _says_two(literal: Literal) -> bool:
