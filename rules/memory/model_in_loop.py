@@ -173,7 +173,7 @@ def _is_view(event: events.ModelBuilt, built: Iterable[events.ModelBuilt]) -> bo
 
 
 def _is_change(where: Where) -> bool:
-    """Whether a condition requires an unknown value to differ from another or to have changed, or a list to be empty."""
+    """Whether a condition requires an unknown value to differ from another or to have changed, or an empty list."""
     return any(
         not literal.holds
         and (
