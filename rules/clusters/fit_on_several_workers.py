@@ -11,14 +11,14 @@ class FitOnSeveralWorkers(Rule):
     """Keras 3 fit on several workers
 
     ## What it does
-    Finds `fit` of a model under a `MultiWorkerMirroredStrategy` with a cluster, for a TensorFlow with
-    Keras 3. Off by default: whether the program runs on Keras 2 instead (`TF_USE_LEGACY_KERAS`), and on how many
-    workers, is often said outside of it.
+    Finds `fit` of a model under a `MultiWorkerMirroredStrategy` with a cluster, for a TensorFlow with Keras 3. Off by
+    default: whether the program runs on Keras 2 instead (`TF_USE_LEGACY_KERAS`), and on how many workers, is often
+    configured outside the program.
 
     ## Why is this bad
-    With two workers or more it raises: ValueError "Attempt to convert a value (PerReplica…) with an unsupported
-    type" on TensorFlow 2.21 with Keras 3.15, "Invalid reduction dimension 0" on 2.16 with Keras 3.3. A loop of
-    one's own passes (`benchmarks/experiments/multiworker.py`).
+    With two workers or more it raises: ValueError "Attempt to convert a value (PerReplica…) with an unsupported type"
+    on TensorFlow 2.21 with Keras 3.15, "Invalid reduction dimension 0" on 2.16 with Keras 3.3. A custom training loop
+    works (`benchmarks/experiments/multiworker.py`).
 
     ## Example
     ```python
@@ -59,10 +59,10 @@ class FitOnSeveralWorkers(Rule):
     ```
 
     ## What is not reported
-    Targets before 2.16, programs on `tf_keras`, strategies without a cluster, loops of one's own.
+    Targets before 2.16, programs on `tf_keras`, strategies without a cluster, custom training loops.
 
     ## At run time
-    The text of the error.
+    The error message.
     """
 
     code = "GPU705"

@@ -27,8 +27,8 @@ class TfConfigMissing(Rule):
     Finds a `MultiWorkerMirroredStrategy` in a program that has no cluster resolver and names `TF_CONFIG` nowhere.
 
     ## Why is this bad
-    Without a cluster the strategy is one worker, silently: measured, `num_replicas_in_sync` is 1 and only the log
-    says so (`benchmarks/experiments/multiworker.py`). Each machine then trains a model of its own.
+    Without a cluster the strategy has one worker, silently: measured, `num_replicas_in_sync` is 1 and only the log says
+    so (`benchmarks/experiments/multiworker.py`). Each machine then trains a model of its own.
 
     ## Example
     ```python
@@ -50,10 +50,11 @@ class TfConfigMissing(Rule):
     ```
 
     ## What is not reported
-    Programs that give a resolver, make one anywhere (`TFConfigClusterResolver()` reads what the launcher has set), or
-    set, read or only mention `TF_CONFIG` (in a comment, too: the launcher sets it), in any of their files, or in those
-    of another program that makes the same strategy; strategies that are not used; factories that the program does not
-    call; strategies made only where a count of workers is high enough: who starts them says where they are.
+    Programs that pass a resolver, create one anywhere (`TFConfigClusterResolver()` reads what the launcher has set), or
+    set, read or only mention `TF_CONFIG` (also in a comment: the launcher sets it), in any of their files or in those
+    of another program that creates the same strategy; strategies that are not used; factories that the program does not
+    call; strategies created only if the number of workers is large enough: whoever starts these workers configures the
+    cluster.
 
     ## At run time
     The replicas and the cluster specification.
@@ -93,7 +94,7 @@ class TfConfigMissing(Rule):
 
 
 def _counts_workers(literal: Literal) -> bool:
-    """Whether a condition is about how many workers there are."""
+    """Whether a condition is about the number of workers."""
     return literal.condition.operator in (">", ">=") and any(
         words(name) & _WORKERS for name in words_of(frozenset({literal}))
     )
@@ -108,4 +109,4 @@ _RESOLVERS = (
     "SlurmClusterResolver",
     "UnionResolver",
 )
-"""Resolvers for several workers: a program that speaks of one finds out where they are. A TPU's is none."""
+"""Resolvers for several workers (a TPU's is not). A program with one of these names determines the cluster itself."""

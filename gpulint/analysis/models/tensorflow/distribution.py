@@ -30,7 +30,7 @@ _FROM_FUNCTION = frozenset(
 
 
 def strategy_method(machine: Machine, strategy: Strategy, name: str, arguments: Arguments, site: Site) -> Value:
-    """`strategy.name(…)`."""
+    """Result of `strategy.name(…)`."""
     if name == "scope":
         machine.emit(events.ScopeMade(site, machine.where(), strategy))
         machine.emit(events.StrategyUsed(site, machine.where(), strategy, "scope"))
@@ -93,7 +93,7 @@ def _enter(machine: Machine, function: Value, arguments: Arguments, site: Site) 
 
 
 def local(value: Value) -> Value:
-    """What one replica sees of a value."""
+    """Value as one replica sees it."""
 
     def change(one: Value) -> Value:
         return one.value if isinstance(one, PerReplica) else one
@@ -102,7 +102,7 @@ def local(value: Value) -> Value:
 
 
 def per_replica(value: Value, strategy: Strategy, site: Site) -> Value:
-    """What `run` gives for what the replica function returns."""
+    """Result of `strategy.run` for the value that the replica function returns."""
 
     def change(one: Value) -> Value:
         return PerReplica(site, strategy, one) if isinstance(one, (Tensor, Variable)) else one
