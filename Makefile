@@ -3,11 +3,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+SCALE := .cache/scale
 
 # Hundreds of tests start Python anew: without byte code each would compile all that it imports.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo dev test lint docs bench clean
+.PHONY: demo dev test scale lint docs bench clean
 
 demo: $(VENV)/demo
 	@$(BIN)/gpulint check --isolated --exit-zero fixtures/placement/weighted_classifier.py
@@ -16,6 +17,9 @@ dev: $(VENV)/dev
 
 test: $(VENV)/test
 	$(BIN)/python -m pytest --numprocesses 3 --dist worksteal -m "not long"
+
+scale: $(SCALE)/installed
+	$(SCALE)/bin/python -m pytest -m scale tests/test_scale.py
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .
@@ -47,6 +51,12 @@ $(VENV)/dev: $(VENV)/bin/python pyproject.toml
 
 $(VENV)/test: $(VENV)/dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "tensorflow-cpu>=2.16; platform_machine == 'x86_64'" "tensorflow>=2.16; platform_machine != 'x86_64'"
+	@touch $@
+
+# Ray and Spark, in an environment of their own: TensorFlow's would have to share their dependencies.
+$(SCALE)/installed: pyproject.toml
+	$(PYTHON) -m venv $(SCALE)
+	$(SCALE)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[scale]" "hypothesis>=6.100" "pytest>=8"
 	@touch $@
 
 clean:

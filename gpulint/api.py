@@ -15,6 +15,7 @@ from gpulint.analysis.domain.path_conditions import (
     compatible,
     is_complete,
     length_of,
+    literal_of,
     mentions,
     words_of,
 )
@@ -193,6 +194,7 @@ __all__ = [
     "leaves",
     "left_on",
     "length_of",
+    "literal_of",
     "loop_around",
     "loops",
     "makers",

@@ -7,8 +7,10 @@ rewrite faithfully (a name it would introduce is already taken) or that leaves i
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 
 from gpulint.knowledge.removed import only_tf
 from tests.programs import Program
@@ -66,41 +68,6 @@ def _replacing(node: ast.stmt | ast.expr, text: str) -> Edit | None:
     return Edit(node.lineno, node.col_offset, node.end_col_offset, text)
 
 
-def _bound_names(tree: ast.Module) -> set[str]:
-    """Every name that the module binds anywhere, in whatever scope."""
-    bound: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            bound.add(node.id)
-        elif isinstance(node, ast.arg):
-            bound.add(node.arg)
-        elif isinstance(node, NAMING):
-            bound.update([node.name] if node.name else [])
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            bound.update((alias.asname or alias.name).partition(".")[0] for alias in node.names)
-    return bound
-
-
-def _imports_of(tree: ast.Module, name: str, asname: str | None) -> list[ast.Import]:
-    """Statements that are exactly `import name [as asname]`."""
-    return [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import) and [(alias.name, alias.asname) for alias in node.names] == [(name, asname)]
-    ]
-
-
-def _from_imports_of(tree: ast.Module, module: str, name: str) -> list[ast.ImportFrom]:
-    """Statements that are exactly `from module import name`."""
-    return [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom)
-        and node.module == module
-        and [(alias.name, alias.asname) for alias in node.names] == [(name, None)]
-    ]
-
-
 def _chain(node: ast.expr) -> tuple[str, ...]:
     """`tf.keras.layers` as its parts, () for anything but names joined by dots."""
     parts: list[str] = []
@@ -110,11 +77,44 @@ def _chain(node: ast.expr) -> tuple[str, ...]:
     return (*reversed([*parts, node.id]),) if isinstance(node, ast.Name) else ()
 
 
-def _uses(tree: ast.Module, prefix: tuple[str, ...]) -> Iterator[ast.expr]:
-    """Every place where exactly these dotted parts are read, however the chain goes on."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name | ast.Attribute) and _chain(node) == prefix:
-            yield node
+class Module:
+    """What a module binds, imports and reads."""
+
+    def __init__(self, text: str) -> None:
+        self.bound: set[str] = set()
+        """Every name that it binds anywhere, in whatever scope."""
+        self._imports: dict[tuple[str | None, str, str | None], list[ast.stmt]] = defaultdict(list)
+        self._uses: dict[tuple[str, ...], list[ast.expr]] = defaultdict(list)
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Name | ast.Attribute):
+                self._uses[_chain(node)].append(node)
+                if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                    self.bound.add(node.id)
+            elif isinstance(node, ast.arg):
+                self.bound.add(node.arg)
+            elif isinstance(node, NAMING):
+                self.bound.update([node.name] if node.name else [])
+            elif isinstance(node, ast.Import | ast.ImportFrom):
+                self.bound.update((alias.asname or alias.name).partition(".")[0] for alias in node.names)
+                if len(node.names) == 1:
+                    module = node.module or "." if isinstance(node, ast.ImportFrom) else None
+                    self._imports[module, node.names[0].name, node.names[0].asname].append(node)
+
+    def imports(self, name: str, asname: str | None) -> list[ast.stmt]:
+        """Statements that are exactly `import name [as asname]`."""
+        return self._imports.get((None, name, asname), [])
+
+    def from_imports(self, module: str, name: str) -> list[ast.stmt]:
+        """Statements that are exactly `from module import name`."""
+        return self._imports.get((module, name, None), [])
+
+    def uses(self, *parts: str) -> list[ast.expr]:
+        """Every place where exactly these dotted parts are read, however the chain goes on."""
+        return self._uses.get(parts, [])
+
+
+_module = lru_cache(maxsize=64)(Module)
+"""A program is rewritten by one spelling after the other."""
 
 
 def _rewritten(
@@ -129,28 +129,27 @@ def _rewritten(
 
 def whole_name(text: str) -> str | None:
     """`import tensorflow as tf` becomes `import tensorflow`."""
-    tree = ast.parse(text)
-    imports = _imports_of(tree, TENSORFLOW, ALIAS)
-    others = [name for name in _bound_names(tree) if name == TENSORFLOW]
-    if not imports or others:
+    module = _module(text)
+    imports = module.imports(TENSORFLOW, ALIAS)
+    if not imports or TENSORFLOW in module.bound:
         return None
-    uses = [(node, TENSORFLOW) for node in _uses(tree, (ALIAS,))]
+    uses = [(node, TENSORFLOW) for node in module.uses(ALIAS)]
     return _rewritten(text, [(node, "import tensorflow") for node in imports], uses)
 
 
 def compat_v2(text: str) -> str | None:
     """`import tensorflow as tf` becomes `import tensorflow.compat.v2 as tf`."""
-    tree = ast.parse(text)
-    imports = _imports_of(tree, TENSORFLOW, ALIAS)
-    if not imports or any(_uses(tree, (ALIAS, "compat"))):
+    module = _module(text)
+    imports = module.imports(TENSORFLOW, ALIAS)
+    if not imports or module.uses(ALIAS, "compat"):
         return None
     return _rewritten(text, [(node, "import tensorflow.compat.v2 as tf") for node in imports], [])
 
 
 def compat_v1_from(text: str) -> str | None:
     """`import tensorflow.compat.v1 as tf` becomes `from tensorflow.compat import v1 as tf`."""
-    tree = ast.parse(text)
-    imports = _imports_of(tree, "tensorflow.compat.v1", ALIAS)
+    module = _module(text)
+    imports = module.imports("tensorflow.compat.v1", ALIAS)
     if not imports:
         return None
     return _rewritten(text, [(node, "from tensorflow.compat import v1 as tf") for node in imports], [])
@@ -158,13 +157,13 @@ def compat_v1_from(text: str) -> str | None:
 
 def _keras_name(text: str, statement: str) -> str | None:
     """`tf.keras` becomes `keras`, which the statement imports; an import of it by other words is exchanged."""
-    tree = ast.parse(text)
-    present = [*_from_imports_of(tree, TENSORFLOW, "keras"), *_imports_of(tree, "keras", None)]
-    imports = _imports_of(tree, TENSORFLOW, ALIAS)
-    uses = [(node, "keras") for node in _uses(tree, (ALIAS, "keras"))]
+    module = _module(text)
+    present = [*module.from_imports(TENSORFLOW, "keras"), *module.imports("keras", None)]
+    imports = module.imports(TENSORFLOW, ALIAS)
+    uses = [(node, "keras") for node in module.uses(ALIAS, "keras")]
     if present:
         return _rewritten(text, [(node, statement) for node in present], uses)
-    if not imports or not uses or "keras" in _bound_names(tree):
+    if not imports or not uses or "keras" in module.bound:
         return None
     return _rewritten(text, [(node, f"import tensorflow as tf; {statement}") for node in imports], uses)
 
@@ -183,10 +182,10 @@ def keras_alone(text: str) -> str | None:
 
 def _submodules(text: str, prefix: tuple[str, ...], names: frozenset[str], package: str) -> str | None:
     """`<prefix>.<name>` becomes `<name>`, for each of the names that the module uses and does not bind."""
-    tree = ast.parse(text)
-    imports = _imports_of(tree, TENSORFLOW, ALIAS)
-    free = names - _bound_names(tree)
-    uses = [(node, name) for name in sorted(free) for node in _uses(tree, (*prefix, name))]
+    module = _module(text)
+    imports = module.imports(TENSORFLOW, ALIAS)
+    free = names - module.bound
+    uses = [(node, name) for name in sorted(free) for node in module.uses(*prefix, name)]
     used = sorted({name for _, name in uses})
     if not imports or not used:
         return None
@@ -215,6 +214,7 @@ SPELLINGS: tuple[Callable[[str], str | None], ...] = (
 )
 
 
+@cache
 def spellings(program: Program) -> tuple[Spelled, ...]:
     """The program as written, then under every spelling that changes at least one of its modules."""
     found = [Spelled("as written", program.modules)]

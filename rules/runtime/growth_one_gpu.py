@@ -9,7 +9,6 @@ from gpulint.api import (
     Condition,
     Draft,
     Edit,
-    Literal,
     Plan,
     Refused,
     Report,
@@ -22,6 +21,7 @@ from gpulint.api import (
     events,
     is_run_by_program,
     length_of,
+    literal_of,
     names,
     statements,
     together,
@@ -92,7 +92,7 @@ class GrowthOneGpu(Rule):
                 other.index != device.index and together(event.where, one.where) for one, other in others
             ):
                 continue
-            several = frozenset({Literal(Condition(">", length_of(device.list.symbol), 1), True)})
+            several = frozenset({literal_of(Condition(">", length_of(device.list.symbol), 1), True)})
             alone = device.list.part is not None or not compatible(event.where.path, several)
             hidden = plan.may_hide("set_memory_growth", seen=1) or plan.may_hide(*_MOOT)
             if not alone and not hidden and not any(together(event.where, other.where) for other in moot):
