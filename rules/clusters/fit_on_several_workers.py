@@ -73,19 +73,17 @@ class FitOnSeveralWorkers(Rule):
     why = "it raises as soon as there are two workers"
     instead = "a training loop with `strategy.run`, or Keras 2 (`tf_keras`, TF_USE_LEGACY_KERAS=1)"
 
-    def __init__(self) -> None:
-        self._clusters: list[events.StrategyBuilt] = []
-
-    def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> None:
-        if event.strategy.kind == "multi_worker" and has_cluster(event, plan):
-            self._clusters.append(event)
-
     def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
         if not plan.runs_keras_3:
             return
         strategy = event.model.where.context.strategy
-        for built in self._clusters:
-            if built.strategy is strategy and together(event.where, built.where):
+        for built in self.all(events.StrategyBuilt):
+            if (
+                built.strategy is strategy
+                and built.strategy.kind == "multi_worker"
+                and has_cluster(built, plan)
+                and together(event.where, built.where)
+            ):
                 yield Report(
                     event.site,
                     "Keras 3 cannot fit a model on several workers",

@@ -68,29 +68,33 @@ class TfConfigMissing(Rule):
     why = "the strategy is one worker, and each machine trains a model of its own"
     instead = "set TF_CONFIG before it is made, or give it a cluster resolver"
 
-    def __init__(self) -> None:
-        self._alone: list[events.StrategyBuilt] = []
-        self._used: set[int] = set()
-
     def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
-        if event.strategy.kind != "multi_worker":
-            return
-        if plan.mentions("TF_CONFIG") or any(plan.mentions(name) for name in _RESOLVERS):
+        if event.strategy.kind == "multi_worker" and _names_cluster(plan):
             yield Report(event.site, "the variable is spoken of where it is made", retracts=True)
-        elif is_run_by_program(event.where) and not has_cluster(event, plan):
-            if not any(_counts_workers(literal) for literal in event.where.path):
-                self._alone.append(event)
-
-    def on_strategy_used(self, event: events.StrategyUsed, plan: Plan) -> None:
-        if event.how != "attribute":
-            self._used.add(id(event.strategy))
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        for event in self._alone:
-            if id(event.strategy) in self._used:
+        if _names_cluster(plan):
+            return
+        used = {id(event.strategy) for event in self.all(events.StrategyUsed) if event.how != "attribute"}
+        for event in self.all(events.StrategyBuilt):
+            if id(event.strategy) in used and _is_alone(event, plan):
                 yield Report(
                     event.site, "a multi-worker strategy without a cluster", confidence=confidence(event.where)
                 )
+
+
+def _names_cluster(plan: Plan) -> bool:
+    return plan.mentions("TF_CONFIG") or any(plan.mentions(name) for name in _RESOLVERS)
+
+
+def _is_alone(event: events.StrategyBuilt, plan: Plan) -> bool:
+    """Whether the program creates a multi-worker strategy without a cluster, whatever the number of workers."""
+    return (
+        event.strategy.kind == "multi_worker"
+        and is_run_by_program(event.where)
+        and not has_cluster(event, plan)
+        and not any(_counts_workers(literal) for literal in event.where.path)
+    )
 
 
 def _counts_workers(literal: Literal) -> bool:
