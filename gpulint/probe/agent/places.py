@@ -23,6 +23,9 @@ CellRows: TypeAlias = "tuple[str, int, list[int]]"
 MOST_CALLERS = 8
 """Calls of the user's that are told of, from the innermost outwards."""
 
+MOST_FRAMES = 5
+"""Frames of the user's that are told of an error."""
+
 _GENERATED = "__autograph_generated_file"
 _GPULINT = os.path.join(os.path.dirname(os.path.abspath(gpulint.__file__)), "")
 """In the program's own process are also `gpulint.expect`, `gpulint.watch` and the pytest plug-in."""
@@ -41,7 +44,7 @@ _PARTS = {
 }
 """Files of TensorFlow (2.16 and 2.21) whose operations are the strategy's own, wherever the program's line is."""
 
-_TRACED = re.compile(r'^ +File "([^"\n]+)", line (\d+), in ', re.MULTILINE)
+_TRACED = re.compile(r'^ +File "([^"\n]+)", line (\d+), in (\S*)', re.MULTILINE)
 """Frames of the user's code in the message of an error that was raised while a function was traced."""
 
 
@@ -105,7 +108,7 @@ class Places:
     def of(self, error: BaseException) -> Place | None:
         """The place from which an exception came: what TensorFlow says of traced code, or the innermost frame of the
         user's in its traceback."""
-        for path, row in reversed(_TRACED.findall(str(error))):
+        for path, row, _ in reversed(_TRACED.findall(str(error))):
             if not self.is_foreign(path) and _GENERATED not in path:
                 return self.at(path, int(row))
         place, traceback = None, error.__traceback__
@@ -115,6 +118,21 @@ class Places:
                 place = self.at(path, traceback.tb_lineno)
             traceback = traceback.tb_next
         return place
+
+    def frames_of(self, error: BaseException) -> list[tuple[Place, str]]:
+        """The last frames of the user's that led to an exception, with the names of their functions, the innermost
+        last: those of the traceback, and of traced code as TensorFlow lists them."""
+        found: list[tuple[Place, str]] = []
+        traceback = error.__traceback__
+        while traceback is not None:
+            code = traceback.tb_frame.f_code
+            if not self.is_foreign(code.co_filename) and _GENERATED not in code.co_filename:
+                found.append((self.at(code.co_filename, traceback.tb_lineno), code.co_name))
+            traceback = traceback.tb_next
+        for path, row, function in _TRACED.findall(str(error)):
+            if not self.is_foreign(path) and _GENERATED not in path:
+                found.append((self.at(path, int(row)), function))
+        return list(dict.fromkeys(found))[-MOST_FRAMES:]
 
     def modules(self) -> list[str]:
         """Files of the modules that were imported from below the directory of the program, or from where it began."""

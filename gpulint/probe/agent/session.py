@@ -452,7 +452,8 @@ class Session:
             self._witnesses.moment("end")
             self._writer.write("modules", paths=self._places.modules()[:MAX_MODULES])
             where = guarded("the error", self.fault, self._places.of)(raised) if raised else None
-            self._writer.write("exit", error=error, where=where)
+            frames = guarded("the error", self.fault, self._places.frames_of)(raised) if raised else None
+            self._writer.write("exit", error=error, where=where, frames=frames or [])
 
     def _await_writing(self, seconds: float | None = None) -> None:
         """Wait for what is being written at this moment: what it has taken is in no count any more."""
