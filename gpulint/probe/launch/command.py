@@ -40,10 +40,15 @@ class Simulated:
     memory: int = 0
 
     def environment(self, own: Mapping[str, str]) -> dict[str, str]:
-        """The environment for the program. The CPU allocator becomes the BFC allocator that GPUs use, limited to the
-        memory of all simulated GPUs. TensorFlow reads this when the runtime initialises (2.16 and 2.21)."""
-        if not self.gpus or not self.memory:
+        """The environment in which the program runs, unless it says otherwise itself. Without oneDNN, whose gradient of
+        max-pooling aborts on a batch of nothing, which a replica can get (2.21). With a size, TensorFlow's allocator
+        for the CPU becomes the one that GPUs have, with the memory of all simulated GPUs as its limit (read when the
+        runtime initialises; 2.16 and 2.21)."""
+        if not self.gpus:
             return dict(own)
+        own = {"TF_ENABLE_ONEDNN_OPTS": "0", **own}
+        if not self.memory:
+            return own
         limit = max(1, self.gpus * self.memory >> 20)
         return {**own, "TF_CPU_ALLOCATOR_USE_BFC": "true", "TF_CPU_BFC_MEM_LIMIT_IN_MB": str(limit)}
 
