@@ -24,7 +24,7 @@ MOST_CALLERS = 8
 """Limit of recorded calls in the user's code, innermost first."""
 
 MOST_FRAMES = 5
-"""Frames of the user's that are told of an error."""
+"""Limit of the user's frames recorded for an error."""
 
 _GENERATED = "__autograph_generated_file"
 _GPULINT = os.path.join(os.path.dirname(os.path.abspath(_version.__file__)), "")
@@ -122,8 +122,8 @@ class Places:
         return place
 
     def frames_of(self, error: BaseException) -> list[tuple[Place, str]]:
-        """The last frames of the user's that led to an exception, with the names of their functions, the innermost
-        last: those of the traceback, and of traced code as TensorFlow lists them."""
+        """The last user frames that led to an exception, with function names, innermost last: from the traceback,
+        and from TensorFlow's account of traced code."""
         found: list[tuple[Place, str]] = []
         traceback = error.__traceback__
         while traceback is not None:

@@ -40,10 +40,10 @@ class Simulated:
     memory: int = 0
 
     def environment(self, own: Mapping[str, str]) -> dict[str, str]:
-        """The environment in which the program runs, unless it says otherwise itself. Without oneDNN, whose gradient of
-        max-pooling aborts on a batch of nothing, which a replica can get (2.21). With a size, TensorFlow's allocator
-        for the CPU becomes the one that GPUs have, with the memory of all simulated GPUs as its limit (read when the
-        runtime initialises; 2.16 and 2.21)."""
+        """The environment for the program, which may override it. oneDNN is off: its gradient of max-pooling aborts
+        on an empty batch, which a replica can get (2.21). With a memory size, the CPU allocator becomes the BFC
+        allocator that GPUs use, limited to the memory of all simulated GPUs (read when the runtime initialises; 2.16
+        and 2.21)."""
         if not self.gpus:
             return dict(own)
         own = {"TF_ENABLE_ONEDNN_OPTS": "0", **own}

@@ -1,4 +1,5 @@
-"""Errors of TensorFlow about devices, memory and strategies: what each of them means, and what speaks of the same."""
+"""Known errors of TensorFlow about devices, memory and strategies, with their meaning and the rule or check about
+them."""
 
 from __future__ import annotations
 
@@ -7,8 +8,8 @@ from typing import NamedTuple
 
 
 class Known(NamedTuple):
-    """An error by a part of its text. `code`: the rule of `gpulint check` that finds it beforehand, or the check of the
-    probe, or "" for none."""
+    """An error, identified by a part of its text. `code`: the rule of `gpulint check` that predicts it, the check of
+    the probe, or ""."""
 
     text: str
     means: str
@@ -90,13 +91,13 @@ _NOISE = re.compile(r"^( +File |Detected at node|Graph execution error:$|\s*$|\t
 
 
 def known(error: str) -> Known | None:
-    """What is known of an error, by the first of the texts that it has."""
+    """The known error whose text occurs first."""
     lowered = error.lower()
     return next((one for one in KNOWN if one.text.lower() in lowered), None)
 
 
 def headline(error: str) -> str:
-    """The type of an error and the line that says what happened: of an error in a graph it is none of the first."""
+    """Type and relevant line of an error: for an error in a graph that is not the first line."""
     kind, _, rest = error.partition(": ")
     lines = [line for line in rest.split("\n") if not _NOISE.match(line)]
     return f"{kind}: {lines[0].strip()}" if lines else error.split("\n")[0]

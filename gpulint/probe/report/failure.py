@@ -1,4 +1,4 @@
-"""How a program failed: what it raised, where in its own code, and what that means."""
+"""How a program failed: the error, where in its own code, and what the error means."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST = 300
 
 
 def failure(capture: Capture) -> Iterator[str]:
-    """The error, the program's own frames that led to it, the innermost last, and what is known of it."""
+    """The error, the program's own frames that led to it, innermost last, and its known cause."""
     if not capture.error:
         return
     text = headline(capture.error)

@@ -54,8 +54,8 @@ def _unseen(capture: Capture) -> Iterator[str]:
 
 
 def cards(capture: Capture) -> list[tuple[Card, tuple[str, ...] | None]]:
-    """The last sample of each card of the driver's, with the devices of TensorFlow that are on it: None where that is
-    not known. TensorFlow prints it, unless it is told to print nothing; of one card there is no question."""
+    """The last sample of each card, with the TensorFlow devices on it, None if unknown. TensorFlow prints which card
+    a device is on, unless its log is off; a single card needs no such line."""
     on = places(message for log in capture.logs.values() for message in log.messages)
     last = {card.bus: card for card in capture.cards}
     gpus = () if capture.simulated else tuple(one for one in capture.own_devices if one.startswith("GPU"))
