@@ -15,6 +15,7 @@ from gpulint.analysis.domain.path_conditions import (
     compatible,
     is_complete,
     length_of,
+    literal_of,
     mentions,
     words_of,
 )
@@ -99,7 +100,7 @@ from gpulint.knowledge.words import (
     TRAINING_WORDS,
 )
 from gpulint.linting.finding import Severity
-from gpulint.linting.rule import Report, Rule, Said
+from gpulint.linting.rule import JustifyingComment, Report, Rule
 from gpulint.places import Site
 from gpulint.rewriting import calls, loops, names, scopes, statements
 from gpulint.rewriting.draft import Draft
@@ -136,6 +137,7 @@ __all__ = [
     "DeviceScope",
     "Draft",
     "Edit",
+    "JustifyingComment",
     "Literal",
     "Loop",
     "Offer",
@@ -145,7 +147,6 @@ __all__ = [
     "Replica",
     "Report",
     "Rule",
-    "Said",
     "Severity",
     "Site",
     "StrategyScope",
@@ -193,6 +194,7 @@ __all__ = [
     "leaves",
     "left_on",
     "length_of",
+    "literal_of",
     "loop_around",
     "loops",
     "makers",

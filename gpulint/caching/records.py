@@ -170,7 +170,7 @@ def of_examined(one: Examined) -> Plain:
                 candidate.supersedes,
                 candidate.is_all,
                 candidate.entry,
-                candidate.is_answer,
+                candidate.retracts,
             ]
             for candidate in one.candidates
         ],
@@ -211,7 +211,7 @@ def to_examined(plain: Plain, known: Collection[str]) -> Examined:
 
 
 def _to_candidate(plain: Plain) -> Candidate:
-    reported, site, places, supersedes, is_all, entry, is_answer = _list(plain, 7)
+    reported, site, places, supersedes, is_all, entry, retracts = _list(plain, 7)
     finding = _to_finding(reported)
     return Candidate(
         finding,
@@ -220,7 +220,7 @@ def _to_candidate(plain: Plain) -> Candidate:
         tuple(_several(supersedes, _to_site)),
         _flag(is_all),
         _optional(entry, _to_site),
-        is_answer=_flag(is_answer),
+        retracts=_flag(retracts),
         offer=finding.fix,
     )
 

@@ -14,7 +14,7 @@ from gpulint.cli.probing import probed
 from gpulint.linting import pack
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.probe.capture.reader import CaptureError, read
-from gpulint.probe.checks.verify import exit_status, verify
+from gpulint.probe.checks.verify import exit_status, status_of_program, verify
 from gpulint.probe.checks.verify_workers import verify_all
 from gpulint.probe.cluster.folder import read_members
 from gpulint.probe.cluster.joined import joined
@@ -38,7 +38,7 @@ from gpulint.settings import Settings, SettingsError, SettingsFinder
     "--hang-after",
     type=click.FloatRange(min=0),
     metavar="S",
-    help="Stop it when nothing has happened for S seconds (0: never).  [default: 600]",
+    help="Stop it when nothing has happened for S seconds (0: only say so, after 600).  [default: 0]",
 )
 @click.option("--steps", type=click.IntRange(min=0), metavar="N", help="Stop it after N training steps.")
 @click.option("--warmup", type=click.IntRange(min=0), metavar="N", help="Steps before those that count.  [default: 3]")
@@ -90,7 +90,14 @@ from gpulint.settings import Settings, SettingsError, SettingsFinder
 @click.option("--replay", type=click.Path(), metavar="CAPTURE", help="Report on a run that was captured earlier.")
 @click.option("--log", "log_path", type=click.Path(), metavar="FILE", help="Report on a placement log.")
 @click.option("--strict/--no-strict", default=None, help="Exit with 3 where something stays inconclusive.")
-@click.option("--exit-zero", "-e", is_flag=True, help="Exit with 0 whatever the report says.")
+@click.option("--exit-zero", "-e", is_flag=True, help="Exit with 0 where the program itself ended well.")
+@click.option(
+    "--exit-status",
+    "whose",
+    type=click.Choice(("report", "program")),
+    default="report",
+    help="Exit as the report says, or as the program itself did.  [default: report]",
+)
 @options.configuration
 @options.color
 def command(
@@ -118,6 +125,7 @@ def command(
     log_path: str | None,
     strict: bool | None,
     exit_zero: bool,
+    whose: str,
     configs: tuple[str, ...],
     isolated: bool,
     target_tensorflow: str | None,
@@ -131,7 +139,7 @@ def command(
 
     Exit status: 0 every expectation holds or is only warned of, 1 one is broken, 2 wrong usage or an internal error,
     3 what was stated is inconclusive, or anything is (--strict), 4 the program itself failed, 124 it hung or took too
-    long.
+    long. `--exit-status program` exits as the program did, 124 where it was stopped.
     """
     chosen = {"timeout": timeout, "hang-after": hang_after, "steps": steps, "warmup": warmup, "strict": strict}
     overrides = {"probe": {key: value for key, value in chosen.items() if value is not None}}
@@ -195,7 +203,11 @@ def command(
         _file(write, trace_path, traced)
     if log_directory:
         _file(lambda path: tensorboard.write(path, report, profile.directory), log_directory)
-    sys.exit(0 if exit_zero else status)
+    if whose == "program":
+        status = status_of_program(capture.end, status)
+    elif exit_zero:
+        status = exit_status([], end, False)
+    sys.exit(status)
 
 
 def _damaged(given: str | None, error: Exception) -> Exception:

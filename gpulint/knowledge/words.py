@@ -1,4 +1,4 @@
-"""Identifiers that give a subject away, for `Rule.speaks_of`."""
+"""Identifiers that give a subject away, for `Rule.any_of_names`."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def reports_of(plan: Plan, rules: Iterable[type[Rule]], read: Callable[[str], So
     if not plan.events:
         return []
     hidden = hides_all_gpus(plan)
-    instances = [rule() for rule in rules if not (hidden and rule.about_cost)]
+    instances = [rule() for rule in rules if not (hidden and rule.is_performance)]
     program = Program(plan, read)
     for instance in instances:
         instance.bind(program)

@@ -18,7 +18,7 @@ class Candidate(NamedTuple):
     """A report at its place in the text. The finding's path is absolute.
 
     `entry` is the function that was run without a known caller, `places` are the sites of the events that the report is
-    about, `fault` is (message, traceback) if its fix could not be written. `is_all` and `is_answer` are those of
+    about, `fault` is (message, traceback) if its fix could not be written. `is_all` and `retracts` are those of
     `Report`. `offer` is the fix without edits, whether or not it can be written.
     """
 
@@ -29,7 +29,7 @@ class Candidate(NamedTuple):
     is_all: bool = False
     entry: Site | None = None
     fault: tuple[str, str] | None = None
-    is_answer: bool = False
+    retracts: bool = False
     offer: Fix | None = None
 
 

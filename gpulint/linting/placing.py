@@ -60,7 +60,7 @@ class Placing:
                     report.is_all,
                     one.entry,
                     fault,
-                    report.is_answer,
+                    report.retracts,
                     offer,
                 )
             )

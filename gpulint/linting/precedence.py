@@ -15,19 +15,19 @@ def without_guessed(
     candidates: list[Candidate], called: Container[Site], passed: Container[Site], catalogue: Catalogue
 ) -> list[Candidate]:
     """Candidates without those of functions that were run with unknown arguments although another file calls them and
-    the same events occur in its calls: the reports of that file count. Rules with `whoever_calls` are exempt."""
+    the same events occur in its calls: the reports of that file count. Rules with `context_insensitive` are exempt."""
     return [
         one
         for one in candidates
         if one.entry not in called
         or not all(place in passed for place in one.places)
-        or catalogue.holds_whoever_calls(one.finding.code)
+        or catalogue.is_context_insensitive(one.finding.code)
     ]
 
 
 def without_answered(candidates: list[Candidate]) -> list[Candidate]:
     """Candidates without answers, and without those that an answer of the same rule takes back."""
-    answered = {(one.site, one.finding.code) for one in candidates if one.is_answer}
+    answered = {(one.site, one.finding.code) for one in candidates if one.retracts}
     return [one for one in candidates if (one.site, one.finding.code) not in answered]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from gpulint.linting.rule import Said
+from gpulint.linting.rule import JustifyingComment
 from gpulint.places import Site, Span
 from gpulint.sources.comments import Comment, comments_of
 from gpulint.sources.source import Source
@@ -28,16 +28,16 @@ class Prose:
         self._enclosing: dict[str, Enclosing | None] = {}
         self._docstrings: dict[tuple[str, int, str, frozenset[str]], bool] = {}
 
-    def has(self, said: Said, spans: dict[Site, Span]) -> bool:
+    def has(self, said: JustifyingComment, spans: dict[Site, Span]) -> bool:
         """Whether a comment or docstring at one of the sites has the words."""
         return any(self._has_at(said, site, spans[site]) for site in said.sites if site in spans)
 
-    def _has_at(self, said: Said, site: Site, span: Span) -> bool:
+    def _has_at(self, said: JustifyingComment, site: Site, span: Span) -> bool:
         if any(_has(text, said.words) for text in _comments_at(self._comments_of(site.path), span)):
             return True
         return any(self._has_docstring(said, definition, site.path) for definition in self._around(site))
 
-    def _has_docstring(self, said: Said, definition: ir.FunctionDef | ir.ClassDef, path: str) -> bool:
+    def _has_docstring(self, said: JustifyingComment, definition: ir.FunctionDef | ir.ClassDef, path: str) -> bool:
         key = (path, definition.number, said.subject, said.words)
         if key not in self._docstrings:
             lines = (definition.docstring or "").splitlines()

@@ -24,7 +24,7 @@ F = TypeVar("F", bound="Event")
 G = TypeVar("G", bound="Event")
 
 
-class Said(NamedTuple):
+class JustifyingComment(NamedTuple):
     """A comment that retracts a report: one of `words` beside or above one of `sites`, or in a line of the docstring
     around it that also contains `subject`. Words are lower case."""
 
@@ -39,7 +39,7 @@ class Report:
 
     `why` and `instead` default to the rule's own. `related` are (site, message) pairs. `supersedes` are further sites
     that this report explains: rules that list this one in `yields_to` stay silent there. `is_all` drops all other
-    reports about its file. `is_answer` retracts what the rule reports at the place for other programs; it is never
+    reports about its file. `retracts` retracts what the rule reports at the place for other programs; it is never
     shown. `unless` is a comment that retracts the report. `happens_at` is the site of the event that a report of
     `on_end` is about, if that is not `site` (a pipeline that is consumed elsewhere).
     """
@@ -52,8 +52,8 @@ class Report:
     related: tuple[tuple[Site, str], ...] = ()
     supersedes: tuple[Site, ...] = ()
     is_all: bool = False
-    is_answer: bool = False
-    unless: Said | None = None
+    retracts: bool = False
+    unless: JustifyingComment | None = None
     fix: Offer | None = field(default=None, compare=False)
     happens_at: Site | None = field(default=None, compare=False)
 
@@ -84,28 +84,28 @@ class Rule:
     """Whether it also receives events of TensorFlow 1 graph mode."""
     in_one_replica: ClassVar[bool] = True
     """Whether it also receives events on paths on which the program has found only one replica or GPU."""
-    whoever_calls: ClassVar[bool] = False
+    context_insensitive: ClassVar[bool] = False
     """Whether its reports do not depend on the arguments of the function around them, and count without a known
     caller."""
     once_a_row: ClassVar[bool] = False
     """Whether only the first of several places on one row is reported."""
-    speaks_of: ClassVar[frozenset[str] | None] = None
+    any_of_names: ClassVar[frozenset[str] | None] = None
     """Identifiers of which a program, or the code that it uses of its imports, must contain at least one: `device(`
     only as a call, `.map` only behind a dot. None for any program. A program that no enabled rule wants is not
     analysed."""
-    speaks_of_before: ClassVar[tuple[tuple[int, int], frozenset[str]] | None] = None
+    any_of_names_before: ClassVar[tuple[tuple[int, int], frozenset[str]] | None] = None
     """(release, words): further identifiers if the targeted TensorFlow is older than `release`."""
-    besides: ClassVar[tuple[frozenset[str], ...]] = ()
+    all_of_name_sets: ClassVar[tuple[frozenset[str], ...]] = ()
     """Further sets of identifiers: the program must contain at least one of each."""
     asks_release: ClassVar[bool] = False
     """Whether it is about names that depend on the TensorFlow release: it skips files that are imported only behind a
     check for another release."""
-    about_cost: ClassVar[bool] = False
+    is_performance: ClassVar[bool] = False
     """Whether it is about time and memory only: it skips test files (`test_*.py`, `*_test.py`) and programs that hide
     all GPUs from TensorFlow."""
     raises: ClassVar[bool] = False
     """Whether TensorFlow raises an error for what it finds: it skips test files, which are assumed to pass."""
-    itself: ClassVar[str] = ""
+    source_pattern: ClassVar[str] = ""
     """A regular expression that the text of the file itself must match, not only what it imports."""
     yields_to: ClassVar[tuple[str, ...]] = ()
     """Codes of rules whose reports replace this rule's at the same place."""

@@ -29,7 +29,7 @@ def runs_something(data: bytes) -> bool:
     return b"__main__" in data or b"def " in data or _CALLS.search(data) is not None
 
 
-def speaks_of_tensorflow(data: bytes) -> bool:
+def mentions_tensorflow(data: bytes) -> bool:
     """Whether a file mentions TensorFlow or Keras, or sets TensorFlow up."""
     lowered = data.lower()
     return b"tensorflow" in lowered or b"keras" in lowered or _sets_up(data)
@@ -55,7 +55,7 @@ class Screen:
         self._imports_tensorflow: dict[str, bool] = {}
 
     def is_relevant(self, source: Source) -> bool:
-        return speaks_of_tensorflow(source.data) or self._uses_tensorflow(source)
+        return mentions_tensorflow(source.data) or self._uses_tensorflow(source)
 
     def forget(self, path: str) -> None:
         self._imports_tensorflow.pop(path, None)

@@ -46,10 +46,10 @@ class Catalogue:
         rule = self._by_code.get(code)
         return rule.yields_to if rule is not None else ()
 
-    def holds_whoever_calls(self, code: str) -> bool:
+    def is_context_insensitive(self, code: str) -> bool:
         """Whether the reports of a rule do not depend on the callers of a function."""
         rule = self._by_code.get(code)
-        return rule is not None and rule.whoever_calls
+        return rule is not None and rule.context_insensitive
 
     def asks_release(self, code: str) -> bool:
         """Whether a rule is about names that depend on the TensorFlow release."""
@@ -125,7 +125,7 @@ class Selection:
             frozenset(catalogue.expand(words, f"{origin}: per-file-ignores")) for _, words in settings.per_file_ignores
         ]
         self._root = settings.root
-        self.rules_of_tests = tuple(rule for rule in self.rules if not (rule.about_cost or rule.raises))
+        self.rules_of_tests = tuple(rule for rule in self.rules if not (rule.is_performance or rule.raises))
         self._subjects = {
             of_tests: _subjects(rules, settings.target_tensorflow)
             for of_tests, rules in ((False, self.rules), (True, self.rules_of_tests))
@@ -177,11 +177,11 @@ def _subjects(rules: Iterable[type[Rule]], target: str) -> frozenset[Subject] | 
     found = set()
     for rule in rules:
         if rule.subscriptions() or rule.on_end is not Rule.on_end:
-            if rule.speaks_of is None:
+            if rule.any_of_names is None:
                 return None
-            words = rule.speaks_of
-            if rule.speaks_of_before is not None and targeted < rule.speaks_of_before[0]:
-                words |= rule.speaks_of_before[1]
+            words = rule.any_of_names
+            if rule.any_of_names_before is not None and targeted < rule.any_of_names_before[0]:
+                words |= rule.any_of_names_before[1]
             own_words = rule.own_words if rule.own_words is not Rule.own_words else None
-            found.add(Subject(words, rule.itself, own_words, rule.besides, rule.in_graph_mode))
+            found.add(Subject(words, rule.source_pattern, own_words, rule.all_of_name_sets, rule.in_graph_mode))
     return frozenset(found)

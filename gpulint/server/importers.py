@@ -10,7 +10,7 @@ from itertools import islice
 from gpulint.analysis import Project
 from gpulint.analysis.project.call_graph import imported_paths
 from gpulint.discovery import files_below
-from gpulint.linting.screening import runs_something, speaks_of_tensorflow
+from gpulint.linting.screening import mentions_tensorflow, runs_something
 from gpulint.server.buffers import Snapshot
 from gpulint.server.folders import Folder
 
@@ -34,7 +34,7 @@ class _File:
 
     def __init__(self, stamp: object, data: bytes) -> None:
         self.stamp = stamp
-        statements = _IMPORT.findall(data) if speaks_of_tensorflow(data) or runs_something(data) else []
+        statements = _IMPORT.findall(data) if mentions_tensorflow(data) or runs_something(data) else []
         self.words = {word for one in statements for word in _WORD.findall(one)}
         if any(map(_RELATIVE.match, statements)):
             self.words.add(_PACKAGE)

@@ -72,7 +72,7 @@ class Settings:
     probe_expect: tuple[str, ...] = ()
     probe_level: tuple[tuple[str, str], ...] = ()
     probe_timeout: float = 0
-    probe_hang_after: float = 600
+    probe_hang_after: float = 0
     probe_steps: int = 0
     probe_warmup: int = 3
     probe_strict: bool = False

@@ -69,7 +69,7 @@ class FitOnSeveralWorkers(Rule):
     name = "fit-on-several-workers"
     severity = Severity.ERROR
     on_by_default = False
-    speaks_of = CLUSTER_WORDS
+    any_of_names = CLUSTER_WORDS
     why = "it raises as soon as there are two workers"
     instead = "a training loop with `strategy.run`, or Keras 2 (`tf_keras`, TF_USE_LEGACY_KERAS=1)"
 

@@ -71,9 +71,9 @@ class HorovodUnpinned(Rule):
     code = "GPU704"
     name = "horovod-unpinned"
     severity = Severity.WARNING
-    about_cost = True
+    is_performance = True
     in_graph_mode = True
-    speaks_of = frozenset({"horovod"})
+    any_of_names = frozenset({"horovod"})
     why = "every process takes the first GPU"
     instead = "`tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')` right after it"
 

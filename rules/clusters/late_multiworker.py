@@ -73,7 +73,7 @@ class LateMultiworker(Rule):
     code = "GPU702"
     name = "late-multiworker"
     severity = Severity.ERROR
-    speaks_of = CLUSTER_WORDS
+    any_of_names = CLUSTER_WORDS
     why = "it raises: collective operations must be configured at program start"
     instead = "make the strategy first"
 

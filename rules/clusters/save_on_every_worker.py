@@ -79,8 +79,8 @@ class SaveOnEveryWorker(Rule):
     code = "GPU703"
     name = "save-on-every-worker"
     severity = Severity.WARNING
-    about_cost = True
-    speaks_of = CLUSTER_WORDS | {"horovod"}
+    is_performance = True
+    any_of_names = CLUSTER_WORDS | {"horovod"}
     why = "the workers write over each other"
     instead = "let the chief write, and the others to a path of their own"
 

@@ -62,8 +62,8 @@ class TfConfigMissing(Rule):
     code = "GPU701"
     name = "tf-config-missing"
     severity = Severity.WARNING
-    about_cost = True
-    speaks_of = CLUSTER_WORDS
+    is_performance = True
+    any_of_names = CLUSTER_WORDS
     why = "the strategy is one worker, and each machine trains a model of its own"
     instead = "set TF_CONFIG before it is made, or give it a cluster resolver"
 
@@ -75,7 +75,7 @@ class TfConfigMissing(Rule):
         if event.strategy.kind != "multi_worker":
             return
         if plan.mentions("TF_CONFIG") or any(plan.mentions(name) for name in _RESOLVERS):
-            yield Report(event.site, "the variable is spoken of where it is made", is_answer=True)
+            yield Report(event.site, "the variable is spoken of where it is made", retracts=True)
         elif is_run_by_program(event.where) and not has_cluster(event, plan):
             if not any(_counts_workers(literal) for literal in event.where.path):
                 self._alone.append(event)

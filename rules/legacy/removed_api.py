@@ -77,11 +77,11 @@ class RemovedApi(Rule):
 
     code = "GPU901"
     name = "removed-api"
-    whoever_calls = True
+    context_insensitive = True
     asks_release = True
     severity = Severity.ERROR
     in_graph_mode = True
-    speaks_of = frozenset()
+    any_of_names = frozenset()
     why = "it raises when the program gets there"
     instead = "use what has taken its place"
 

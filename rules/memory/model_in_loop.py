@@ -87,11 +87,11 @@ class ModelInLoop(Rule):
     code = "GPU305"
     name = "model-in-loop"
     severity = Severity.WARNING
-    about_cost = True
-    speaks_of = frozenset(
+    is_performance = True
+    any_of_names = frozenset(
         {".fit(", ".fit_generator(", ".train_on_batch(", ".apply_gradients(", ".predict(", "clone_model"}
     )
-    besides = (MODEL_WORDS,)
+    all_of_name_sets = (MODEL_WORDS,)
     why = "the graphs of each model stay in memory with its variables"
     instead = "give each round a process of its own, or reset the weights of one model; at least call `clear_session()`"
 

@@ -70,8 +70,8 @@ class PersistentTape(Rule):
     code = "GPU308"
     name = "persistent-tape"
     severity = Severity.WARNING
-    about_cost = True
-    speaks_of = frozenset({"persistent"})
+    is_performance = True
+    any_of_names = frozenset({"persistent"})
     why = "all activations stay in memory until the tape is deleted"
     instead = "leave `persistent=True` out"
 

@@ -109,8 +109,8 @@ class TensorsKept(Rule):
     code = "GPU307"
     name = "tensors-kept"
     severity = Severity.WARNING
-    about_cost = True
-    speaks_of = TRAINING_WORDS
+    is_performance = True
+    any_of_names = TRAINING_WORDS
     why = "each tensor stays in device memory, so memory grows with every step"
     instead = "keep a metric on the device, or read the values once per epoch and clear the list"
 

@@ -44,8 +44,8 @@ class CudnnDisabled(Rule):
     code = "GPU603"
     name = "cudnn-disabled"
     severity = Severity.WARNING
-    about_cost = True
-    speaks_of = frozenset({"LSTM", "GRU"})
+    is_performance = True
+    any_of_names = frozenset({"LSTM", "GRU"})
     why = "each step of the sequence is several kernel launches instead of one for all"
     instead = "use the defaults; today's Keras keeps the kernel with `dropout`, not with `recurrent_dropout`"
 

@@ -78,8 +78,8 @@ class Float16Output(Rule):
     code = "GPU602"
     name = "float16-output"
     severity = Severity.WARNING
-    about_cost = True
-    speaks_of = POLICY_WORDS
+    is_performance = True
+    any_of_names = POLICY_WORDS
     why = "float16 has no small probabilities and rounds large logits: losses and gradients become 0, infinite or NaN"
     instead = 'give the last layer `dtype="float32"`'
 

@@ -69,9 +69,9 @@ class Float64OnGpu(Rule):
     code = "GPU604"
     name = "float64-on-gpu"
     severity = Severity.INFO
-    about_cost = True
+    is_performance = True
     on_by_default = False
-    speaks_of = frozenset({"float64", "set_floatx", "double"})
+    any_of_names = frozenset({"float64", "set_floatx", "double"})
     why = "float64 is up to twice as slow on a CPU, and far more on a GPU with few units for it"
     instead = "train in float32"
 

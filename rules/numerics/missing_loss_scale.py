@@ -88,8 +88,8 @@ class MissingLossScale(Rule):
     code = "GPU601"
     name = "missing-loss-scale"
     severity = Severity.ERROR
-    about_cost = True
-    speaks_of = POLICY_WORDS
+    is_performance = True
+    any_of_names = POLICY_WORDS
     why = "small gradients are zero in float16, and a LossScaleOptimizer divides by its scale in any case"
     instead = "take the gradient of `optimizer.scale_loss(loss)`, with a LossScaleOptimizer"
 

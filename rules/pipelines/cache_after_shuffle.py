@@ -74,9 +74,9 @@ class CacheAfterShuffle(Rule):
     code = "GPU403"
     name = "cache-after-shuffle"
     severity = Severity.WARNING
-    about_cost = True
-    speaks_of = frozenset({".cache("})
-    besides = (PREPARING_WORDS,)
+    is_performance = True
+    any_of_names = frozenset({".cache("})
+    all_of_name_sets = (PREPARING_WORDS,)
     why = "the cache is filled once: every epoch is like the first"
     instead = "cache first, then shuffle, augment and repeat"
 

@@ -89,10 +89,10 @@ class MapNotParallel(Rule):
     code = "GPU402"
     name = "map-not-parallel"
     severity = Severity.WARNING
-    about_cost = True
-    speaks_of = STATEFUL_WORDS | OPTION_WORDS | {".interleave("}
-    besides = (frozenset({".map", ".interleave("}), PREPARING_WORDS)
-    speaks_of_before = (pipelines.PARALLEL_MAPS, DATASET_WORDS)
+    is_performance = True
+    any_of_names = STATEFUL_WORDS | OPTION_WORDS | {".interleave("}
+    all_of_name_sets = (frozenset({".map", ".interleave("}), PREPARING_WORDS)
+    any_of_names_before = (pipelines.PARALLEL_MAPS, DATASET_WORDS)
     why = "one core prepares the data"
     instead = "give it `num_parallel_calls=tf.data.AUTOTUNE`; the order of the elements stays the same"
 

@@ -72,9 +72,9 @@ class NoPrefetch(Rule):
     code = "GPU401"
     name = "no-prefetch"
     severity = Severity.WARNING
-    about_cost = True
-    speaks_of = OPTION_WORDS
-    speaks_of_before = (pipelines.INJECTS_PREFETCH, DATASET_WORDS)
+    is_performance = True
+    any_of_names = OPTION_WORDS
+    any_of_names_before = (pipelines.INJECTS_PREFETCH, DATASET_WORDS)
     yields_to = ("GPU405",)
     why = "the next batch is made only when the step asks for it"
     instead = "end the pipeline with `.prefetch(tf.data.AUTOTUNE)`, or leave TensorFlow's own on"

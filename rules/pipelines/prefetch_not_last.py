@@ -76,10 +76,10 @@ class PrefetchNotLast(Rule):
     code = "GPU405"
     name = "prefetch-not-last"
     severity = Severity.INFO
-    about_cost = True
+    is_performance = True
     on_by_default = False
-    speaks_of = OPTION_WORDS
-    speaks_of_before = (pipelines.INJECTS_PREFETCH, DATASET_WORDS)
+    any_of_names = OPTION_WORDS
+    any_of_names_before = (pipelines.INJECTS_PREFETCH, DATASET_WORDS)
     why = "what comes after it is done while the step waits"
     instead = "move it to the end of the pipeline, or add another one there"
 

@@ -61,9 +61,9 @@ class PythonInPipeline(Rule):
     code = "GPU404"
     name = "python-in-pipeline"
     severity = Severity.WARNING
-    about_cost = True
-    speaks_of = PYTHON_WORDS
-    besides = (PREPARING_WORDS,)
+    is_performance = True
+    any_of_names = PYTHON_WORDS
+    all_of_name_sets = (PREPARING_WORDS,)
     why = "one Python interpreter with one lock feeds all GPUs"
     instead = "use TensorFlow operations, read whole batches, or prepare the data beforehand (TFRecord)"
 

@@ -62,7 +62,7 @@ class CrossDeviceOp(Rule):
     severity = Severity.WARNING
     why = "each step copies its inputs from one GPU to another"
     instead = "keep what is used together on one device, or say where the operation runs with `tf.device`"
-    speaks_of = DEVICE_WORDS
+    any_of_names = DEVICE_WORDS
 
     def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:
         context = event.where.context

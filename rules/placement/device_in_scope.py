@@ -66,7 +66,7 @@ class DeviceInScope(Rule):
     severity = Severity.WARNING
     why = "the operations of every replica go to this one GPU"
     instead = "leave the placement to the strategy"
-    speaks_of = STRATEGY_WORDS
+    any_of_names = STRATEGY_WORDS
 
     def on_device_entered(self, event: events.DeviceEntered, plan: Plan) -> Iterator[Report]:
         strategy, device = event.where.context.strategy, event.scope.device

@@ -72,8 +72,8 @@ class HardcodedDevice(Rule):
     code = "GPU101"
     name = "hardcoded-device"
     severity = Severity.WARNING
-    speaks_of = DEVICE_WORDS
-    itself = DEVICE_NAMES
+    any_of_names = DEVICE_WORDS
+    source_pattern = DEVICE_NAMES
     why = "the work is confined to this one GPU, whatever the machine has"
     instead = "leave the placement to TensorFlow, or make the model in `strategy.scope()` to use every GPU"
     yields_to = ("GPU102", "GPU104", "GPU105", "GPU107", "GPU211")

@@ -68,9 +68,9 @@ class MalformedDevice(Rule):
     why = "TensorFlow raises ValueError when it parses the name"
     instead = "write it as `/GPU:0`, or with the job and task in front"
     in_graph_mode = True
-    whoever_calls = True
-    speaks_of = DEVICE_WORDS | STRATEGY_WORDS
-    itself = DEVICE_NAMES
+    context_insensitive = True
+    any_of_names = DEVICE_WORDS | STRATEGY_WORDS
+    source_pattern = DEVICE_NAMES
 
     def on_device_named(self, event: events.DeviceNamed, plan: Plan) -> Iterator[Report]:
         if event.device is not None:

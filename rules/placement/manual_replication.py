@@ -77,8 +77,8 @@ class ManualReplication(Rule):
     severity = Severity.INFO
     why = "gradients are exchanged by hand, one device after the other"
     instead = "let `tf.distribute.MirroredStrategy` replicate the model"
-    speaks_of = DEVICE_WORDS
-    itself = DEVICE_NAMES
+    any_of_names = DEVICE_WORDS
+    source_pattern = DEVICE_NAMES
     on_by_default = False
 
     def on_end(self, plan: Plan) -> Iterator[Report]:

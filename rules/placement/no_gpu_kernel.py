@@ -68,8 +68,8 @@ class NoGpuKernel(Rule):
     severity = Severity.WARNING
     why = "it runs on the CPU, with a copy each way, or raises with soft placement off"
     instead = "move it out of the device scope"
-    speaks_of = DEVICE_WORDS
-    itself = DEVICE_NAMES
+    any_of_names = DEVICE_WORDS
+    source_pattern = DEVICE_NAMES
 
     def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:
         scope = event.where.context.device

@@ -51,8 +51,8 @@ class UnknownDevice(Rule):
     severity = Severity.ERROR
     why = "the work moves to the CPU without a word, or a strategy hangs on it"
     instead = "name a device that the configuration leaves; logical devices are numbered from 0"
-    speaks_of = DEVICE_WORDS | STRATEGY_WORDS
-    itself = DEVICE_NAMES
+    any_of_names = DEVICE_WORDS | STRATEGY_WORDS
+    source_pattern = DEVICE_NAMES
 
     def on_device_named(self, event: events.DeviceNamed, plan: Plan) -> Iterator[Report]:
         device = event.device

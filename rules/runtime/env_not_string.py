@@ -62,9 +62,9 @@ class EnvNotString(Rule):
     severity = Severity.ERROR
     why = "Python raises TypeError: environment values are strings"
     instead = "put quotes around it, or `str(…)`"
-    whoever_calls = True
-    speaks_of = ENVIRONMENT_WORDS
-    itself = r"environ|putenv"
+    context_insensitive = True
+    any_of_names = ENVIRONMENT_WORDS
+    source_pattern = r"environ|putenv"
     in_graph_mode = True
 
     def on_environment_set(self, event: events.EnvironmentSet, plan: Plan) -> Iterator[Report]:

@@ -9,7 +9,6 @@ from gpulint.api import (
     Condition,
     Draft,
     Edit,
-    Literal,
     Plan,
     Refused,
     Report,
@@ -22,6 +21,7 @@ from gpulint.api import (
     events,
     is_run_by_program,
     length_of,
+    literal_of,
     names,
     statements,
     together,
@@ -74,7 +74,7 @@ class GrowthOneGpu(Rule):
     severity = Severity.ERROR
     why = "with two visible GPUs TensorFlow raises: memory growth cannot differ between them"
     instead = "set it for every GPU in a loop over `tf.config.list_physical_devices('GPU')`"
-    speaks_of = CONFIG_WORDS
+    any_of_names = CONFIG_WORDS
     yields_to = ("GPU301",)
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -92,7 +92,7 @@ class GrowthOneGpu(Rule):
                 other.index != device.index and together(event.where, one.where) for one, other in others
             ):
                 continue
-            several = frozenset({Literal(Condition(">", length_of(device.list.symbol), 1), True)})
+            several = frozenset({literal_of(Condition(">", length_of(device.list.symbol), 1), True)})
             alone = device.list.part is not None or not compatible(event.where.path, several)
             hidden = plan.may_hide("set_memory_growth", seen=1) or plan.may_hide(*_MOOT)
             if not alone and not hidden and not any(together(event.where, other.where) for other in moot):

@@ -49,7 +49,7 @@ class GrowthWithLimit(Rule):
     severity = Severity.ERROR
     why = "the two exclude each other: TensorFlow raises, or drops the growth without a word"
     instead = "keep one of the two"
-    speaks_of = CONFIG_WORDS
+    any_of_names = CONFIG_WORDS
 
     def on_runtime_configured(self, event: events.RuntimeConfigured, plan: Plan) -> Iterator[Report]:
         if event.against is not None and event.against != event.site:

@@ -69,7 +69,7 @@ class LateDeviceConfig(Rule):
     severity = Severity.ERROR
     why = "TensorFlow raises RuntimeError; where that is caught, the setting has no effect"
     instead = "configure devices first, right after the imports"
-    speaks_of = CONFIG_WORDS
+    any_of_names = CONFIG_WORDS
 
     def __init__(self) -> None:
         self._grows_anyway = False

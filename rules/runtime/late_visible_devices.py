@@ -62,10 +62,10 @@ class LateVisibleDevices(Rule):
     code = "GPU302"
     name = "late-visible-devices"
     severity = Severity.WARNING
-    about_cost = True
+    is_performance = True
     why = "it is read only once, when the devices are first asked for: this has no effect"
     instead = "set it before the first call of TensorFlow, or use `tf.config.set_visible_devices`"
-    speaks_of = READ_BY_DRIVER | READ_WITH_DEVICES
+    any_of_names = READ_BY_DRIVER | READ_WITH_DEVICES
 
     def __init__(self) -> None:
         self._chosen: set[str | None] = set()

@@ -56,8 +56,10 @@ class DebugLeftOn(Rule):
     code = "GPU507"
     name = "debug-left-on"
     severity = Severity.WARNING
-    about_cost = True
-    speaks_of = frozenset({"set_log_device_placement", "enable_check_numerics", "enable_dump_debug_info", "profiler"})
+    is_performance = True
+    any_of_names = frozenset(
+        {"set_log_device_placement", "enable_check_numerics", "enable_dump_debug_info", "profiler"}
+    )
     why = "it slows the run down, or floods its output"
     instead = "leave it out, put it behind a debug flag, or stop it after some steps"
 

@@ -89,8 +89,8 @@ class EagerLeftOn(Rule):
     code = "GPU506"
     name = "eager-left-on"
     severity = Severity.WARNING
-    about_cost = True
-    speaks_of = frozenset(
+    is_performance = True
+    any_of_names = frozenset(
         {"run_functions_eagerly", "experimental_run_functions_eagerly", "run_eagerly", "enable_debug_mode"}
     )
     why = "nothing is compiled: each operation is dispatched by Python"

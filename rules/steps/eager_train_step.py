@@ -98,8 +98,8 @@ class EagerTrainStep(Rule):
     code = "GPU508"
     name = "eager-train-step"
     severity = Severity.WARNING
-    about_cost = True
-    speaks_of = frozenset({"GradientTape"})
+    is_performance = True
+    any_of_names = frozenset({"GradientTape"})
     why = "each operation of the step is dispatched from Python"
     instead = "put the step into a function decorated with `@tf.function`"
 

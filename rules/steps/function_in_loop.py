@@ -75,9 +75,9 @@ class FunctionInLoop(Rule):
     code = "GPU505"
     name = "function-in-loop"
     severity = Severity.WARNING
-    about_cost = True
-    speaks_of = frozenset({"function"})
-    itself = r"(?m)^[ \t]*(?:for|while)\b"
+    is_performance = True
+    any_of_names = frozenset({"function"})
+    source_pattern = r"(?m)^[ \t]*(?:for|while)\b"
     why = "it is traced again in each round"
     instead = "make it once, before the loop"
 

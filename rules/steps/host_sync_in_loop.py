@@ -99,9 +99,9 @@ class HostSyncInLoop(Rule):
     code = "GPU501"
     name = "host-sync-in-loop"
     severity = Severity.WARNING
-    about_cost = True
+    is_performance = True
     once_a_row = True
-    speaks_of = TRAINING_WORDS
+    any_of_names = TRAINING_WORDS
     yields_to = ("GPU502",)
     why = "the host waits for the GPU in every step, and then the GPU for the host"
     instead = "read it every hundred steps, or keep a metric on the device and read it once per epoch"

@@ -97,9 +97,9 @@ class NumpyRoundtrip(Rule):
     code = "GPU502"
     name = "numpy-roundtrip"
     severity = Severity.WARNING
-    about_cost = True
+    is_performance = True
     once_a_row = True
-    speaks_of = TRAINING_WORDS
+    any_of_names = TRAINING_WORDS
     why = "the data goes to the host and back, and both sides wait"
     instead = "use the operation of TensorFlow"
 

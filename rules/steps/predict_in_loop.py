@@ -84,9 +84,9 @@ class PredictInLoop(Rule):
     code = "GPU503"
     name = "predict-in-loop"
     severity = Severity.WARNING
-    about_cost = True
-    speaks_of = frozenset({".predict(", ".evaluate(", ".predict_on_batch("})
-    besides = (MODEL_WORDS,)
+    is_performance = True
+    any_of_names = frozenset({".predict(", ".evaluate(", ".predict_on_batch("})
+    all_of_name_sets = (MODEL_WORDS,)
     why = "each call makes a dataset, an iterator and callbacks anew: some 50 ms"
     instead = "predict all samples in one call, or use `model.predict_on_batch(x)` or `model(x, training=False)`"
 

@@ -75,9 +75,9 @@ class RetraceRisk(Rule):
     code = "GPU504"
     name = "retrace-risk"
     severity = Severity.WARNING
-    about_cost = True
-    speaks_of = frozenset({"function"})
-    itself = r"(?m)^[ \t]*(?:for|while)\b"
+    is_performance = True
+    any_of_names = frozenset({"function"})
+    source_pattern = r"(?m)^[ \t]*(?:for|while)\b"
     why = "the function is traced anew for each new Python value"
     instead = "pass a tensor: `tf.constant(value)`"
 

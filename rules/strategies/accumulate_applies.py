@@ -101,8 +101,8 @@ class AccumulateApplies(Rule):
     code = "GPU212"
     name = "accumulate-applies"
     severity = Severity.ERROR
-    speaks_of = frozenset({"GradientTape", ".minimize"})
-    itself = r"(?i)accum|micro|GradientTape|[\w)\]] ?% ?[\w(]"
+    any_of_names = frozenset({"GradientTape", ".minimize"})
+    source_pattern = r"(?i)accum|micro|GradientTape|[\w)\]] ?% ?[\w(]"
     why = "the effective batch is that of one micro-step"
     instead = "add the gradients up and apply their sum every n-th step, or use `gradient_accumulation_steps`"
 

@@ -50,8 +50,8 @@ class AccumulationUnderStrategy(Rule):
     code = "GPU216"
     name = "accumulation-under-strategy"
     severity = Severity.ERROR
-    speaks_of = STRATEGY_WORDS
-    besides = (frozenset({"gradient_accumulation_steps"}),)
+    any_of_names = STRATEGY_WORDS
+    all_of_name_sets = (frozenset({"gradient_accumulation_steps"}),)
     why = "it raises at the first step: the replicas cannot be merged inside the optimizer's condition"
     instead = "a larger batch per replica, or accumulate in variables of your own"
 

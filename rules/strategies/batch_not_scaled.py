@@ -9,11 +9,11 @@ from gpulint.api import (
     STRATEGY_WORDS,
     Draft,
     Edit,
+    JustifyingComment,
     Plan,
     Refused,
     Report,
     Rule,
-    Said,
     Severity,
     Site,
     calls,
@@ -92,9 +92,9 @@ class BatchNotScaled(Rule):
     code = "GPU209"
     name = "batch-not-scaled"
     severity = Severity.WARNING
-    about_cost = True
+    is_performance = True
     in_one_replica = False
-    speaks_of = STRATEGY_WORDS
+    any_of_names = STRATEGY_WORDS
     why = "the batch is split over the replicas: each gets 1/N of it"
     instead = "multiply the per-replica size by `strategy.num_replicas_in_sync`"
 
@@ -140,7 +140,7 @@ class BatchNotScaled(Rule):
                 f"a batch of {size.value} whatever the number of replicas",
                 confidence=confidence(event.where, strategy.where),
                 related=((strategy.site, "it is split over the replicas of this strategy"),),
-                unless=Said((place, batched, size.origin or place), SAID, "batch"),
+                unless=JustifyingComment((place, batched, size.origin or place), SAID, "batch"),
                 fix=unsafe(
                     "Scale it by the replicas: each gets the whole size, the learning rate may have to grow with it",
                     _scaled,

@@ -88,7 +88,7 @@ class DatasetNotDistributed(Rule):
     name = "dataset-not-distributed"
     severity = Severity.WARNING
     in_one_replica = False
-    speaks_of = STRATEGY_WORDS
+    any_of_names = STRATEGY_WORDS
     why = "every replica gets the same whole batch and does the same work"
     instead = "iterate over `strategy.experimental_distribute_dataset(dataset)`"
 

@@ -101,7 +101,7 @@ class DirectStepCall(Rule):
     name = "direct-step-call"
     severity = Severity.WARNING
     in_one_replica = False
-    speaks_of = STRATEGY_WORDS
+    any_of_names = STRATEGY_WORDS
     why = "the step runs on one replica and the other GPUs idle"
     instead = "call it as `strategy.run(step, args=(batch,))`"
 

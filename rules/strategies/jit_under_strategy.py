@@ -69,7 +69,7 @@ class JitUnderStrategy(Rule):
     name = "jit-under-strategy"
     severity = Severity.ERROR
     in_one_replica = False
-    speaks_of = STRATEGY_WORDS
+    any_of_names = STRATEGY_WORDS
     why = "collectives between replicas do not compile with XLA: the first step raises"
     instead = "leave `jit_compile` off under this strategy, or jit only an inner function without collectives"
 

@@ -102,7 +102,7 @@ class LossNotAveraged(Rule):
     name = "loss-not-averaged"
     severity = Severity.ERROR
     in_one_replica = False
-    speaks_of = STRATEGY_WORDS
+    any_of_names = STRATEGY_WORDS
     why = "gradients are summed over replicas, so each step is replicas × too large"
     instead = "divide by the global batch size: `tf.nn.compute_average_loss(per_example, global_batch_size=…)`"
 

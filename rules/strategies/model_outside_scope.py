@@ -76,7 +76,7 @@ class ModelOutsideScope(Rule):
     name = "model-outside-scope"
     severity = Severity.ERROR
     in_one_replica = False
-    speaks_of = STRATEGY_WORDS
+    any_of_names = STRATEGY_WORDS
     why = "its variables live on one device: Keras raises, or every other GPU idles"
     instead = "build it inside `with strategy.scope():`"
 

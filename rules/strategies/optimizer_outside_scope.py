@@ -80,7 +80,7 @@ class OptimizerOutsideScope(Rule):
     name = "optimizer-outside-scope"
     severity = Severity.ERROR
     raises = True
-    speaks_of = STRATEGY_WORDS
+    any_of_names = STRATEGY_WORDS
     why = "Keras raises: the optimizer and the model belong to different strategies"
     instead = "make the optimizer, or call `compile`, inside `with strategy.scope():`"
 

@@ -63,7 +63,7 @@ class PerReplicaRead(Rule):
     severity = Severity.ERROR
     in_one_replica = False
     once_a_row = True
-    speaks_of = STRATEGY_WORDS
+    any_of_names = STRATEGY_WORDS
     why = "it holds one value per replica: arithmetic and `float` raise, printing shows the parts"
     instead = "reduce it first: `strategy.reduce(tf.distribute.ReduceOp.MEAN, value, axis=None)`"
 

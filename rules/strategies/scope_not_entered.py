@@ -65,7 +65,7 @@ class ScopeNotEntered(Rule):
     code = "GPU204"
     name = "scope-not-entered"
     severity = Severity.ERROR
-    speaks_of = STRATEGY_WORDS
+    any_of_names = STRATEGY_WORDS
     why = "a scope that is not entered does nothing: what follows is built outside the strategy"
     instead = "write `with strategy.scope():`"
 

@@ -67,7 +67,7 @@ class SingleDeviceStrategy(Rule):
     code = "GPU211"
     name = "single-device-strategy"
     severity = Severity.WARNING
-    speaks_of = STRATEGY_WORDS
+    any_of_names = STRATEGY_WORDS
     why = "there is one replica: the other GPUs idle"
     instead = "leave `devices` out to use every visible GPU"
 

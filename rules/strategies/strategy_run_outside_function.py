@@ -87,7 +87,7 @@ class StrategyRunOutsideFunction(Rule):
     name = "strategy-run-outside-function"
     severity = Severity.WARNING
     in_one_replica = False
-    speaks_of = STRATEGY_WORDS
+    any_of_names = STRATEGY_WORDS
     why = "every operation of every replica is dispatched from Python"
     instead = "call it from a function decorated with `@tf.function`"
 

@@ -51,7 +51,7 @@ class StrategyUnused(Rule):
     code = "GPU203"
     name = "strategy-unused"
     severity = Severity.WARNING
-    speaks_of = STRATEGY_WORDS
+    any_of_names = STRATEGY_WORDS
     why = "training runs on one GPU: a strategy that is never entered changes nothing"
     instead = "build and compile the model inside `with strategy.scope():`"
 

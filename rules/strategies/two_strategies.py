@@ -69,7 +69,7 @@ class TwoStrategies(Rule):
     name = "two-strategies"
     severity = Severity.ERROR
     raises = True
-    speaks_of = STRATEGY_WORDS
+    any_of_names = STRATEGY_WORDS
     why = "TensorFlow raises: variables belong to the strategy that they were made under"
     instead = "make one strategy and use it for everything"
 

@@ -8,11 +8,11 @@ from gpulint.api import (
     STRATEGY_WORDS,
     Draft,
     Edit,
+    JustifyingComment,
     Plan,
     Refused,
     Report,
     Rule,
-    Said,
     Severity,
     Site,
     blamed,
@@ -96,7 +96,7 @@ class VariableOutsideScope(Rule):
     name = "variable-outside-scope"
     severity = Severity.ERROR
     in_one_replica = False
-    speaks_of = STRATEGY_WORDS
+    any_of_names = STRATEGY_WORDS
     why = "there is one copy, updated once by each replica across devices"
     instead = "make it inside `with strategy.scope():`"
     yields_to = ("GPU201",)
@@ -118,7 +118,7 @@ class VariableOutsideScope(Rule):
                     (replica.strategy.site, "the strategy is made here"),
                     (event.site, "it is updated here"),
                 ),
-                unless=Said((place,), frozenset({"outside"}), "scope"),
+                unless=JustifyingComment((place,), frozenset({"outside"}), "scope"),
                 fix=unsafe(
                     "Make it in the scope of the strategy: each replica updates its own copy",
                     _in_scope,

@@ -94,7 +94,18 @@ def test_a_module_is_run_by_its_name(tmp_path: Path) -> None:
 def test_a_program_that_fails_is_told_of(text: str, status: int, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(text + "\n")
     assert probe(tmp_path, "a.py").returncode == status
-    assert probe(tmp_path, "--exit-zero", "a.py").returncode == 0
+    assert probe(tmp_path, "--exit-zero", "a.py").returncode == status
+
+
+@pytest.mark.parametrize(
+    ("text", "own"), [("raise SystemExit(7)", 7), ("", 0), ("import os\nos.kill(os.getpid(), 9)", 128 + 9)]
+)
+def test_the_status_is_the_reports_or_the_programs(text: str, own: int, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(text + "\n")
+    broken = ("--expect", "seconds <= 0s")
+    assert probe(tmp_path, *broken, "a.py").returncode == 1
+    assert probe(tmp_path, *broken, "--exit-status", "program", "a.py").returncode == own
+    assert probe(tmp_path, *broken, "--exit-zero", "a.py").returncode == (4 if own else 0)
 
 
 def test_beside_a_capture_stand_stacks_only_where_the_program_was_stopped(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from gpulint.linting.engine import Checker
 from gpulint.linting.pack import load
-from gpulint.linting.screening import imports_tensorflow, speaks_of_tensorflow
+from gpulint.linting.screening import imports_tensorflow, mentions_tensorflow
 from gpulint.linting.selection import Catalogue
 from gpulint.settings import Settings, SettingsFinder
 
@@ -42,5 +42,5 @@ def test_programs_by_what_they_import(helper: str, looked_at: bool, tmp_path: Pa
 
 @pytest.mark.parametrize("text", [b"the tf of a search: TF_IDF = 3", b"# export the CUDA kernels"])
 def test_neither_is_about_tensorflow(text: bytes) -> None:
-    assert not speaks_of_tensorflow(text)
+    assert not mentions_tensorflow(text)
     assert not imports_tensorflow(text)

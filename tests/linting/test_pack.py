@@ -26,7 +26,7 @@ class SmallBatch(Rule):
     severity = Severity.WARNING
     why = "the cards idle"
     instead = "use at least 16"
-    speaks_of = frozenset({"batch"})
+    any_of_names = frozenset({"batch"})
 
     def on_dataset_batched(self, event: events.DatasetBatched, plan: Plan) -> Iterator[Report]:
         for size in possible(event.size, event.where):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpulint.probe.checks import stated
-from gpulint.probe.expectations.expectation import Expectation, Run, Status, Wanted
+from gpulint.probe.expectations.expectation import Expectation, Run, Status, UserExpectation
 from tests.simulation.conftest import Rehearse
 from tests.simulation.rehearsal import Rehearsed
 
@@ -45,7 +45,7 @@ def test_a_replica_that_gets_no_element_is_found(rehearse: Rehearse) -> None:
 
 def test_what_divides_a_dataset_among_replicas_is_no_work_of_the_host(rehearse: Rehearse) -> None:
     run = rehearse(UNEVEN, 2)
-    (share,) = stated.check(Run(run.capture, wanted=[Wanted("ops.on_gpu >= 90%", "--expect")]))
+    (share,) = stated.check(Run(run.capture, requested=[UserExpectation("ops.on_gpu >= 90%", "--expect")]))
     assert (share.status, share.observed) == (Status.PASS, "100%")
 
 
@@ -81,6 +81,62 @@ def test_a_variable_outside_the_scope_is_copied_to_the_replicas_in_each_step(reh
     assert "5,120,000 bytes from GPU:0 to GPU:1 each time" in mirrored.evidence
     assert (copies.status, copies.observed) == (Status.WARN, "2 in each step for MatMul, 10,240,000 bytes")
     assert copies.where is not None and copies.where.row == OUTSIDE[: OUTSIDE.index("loss = ")].count("\n") + 1
+
+
+LOOP = """
+import tensorflow as tf
+
+import gpulint
+
+w = tf.Variable(tf.random.normal((64, 64)))
+data = tf.data.Dataset.from_tensors(tf.ones((64, 64))).repeat(20)
+
+def step(x):
+    with tf.device("/CPU:0"):
+        for _ in range(6):
+            x = tf.matmul(x, w)
+    {body}
+
+@tf.function
+def epoch(data):
+    for x in data:  # loop
+        step(x)
+
+compiled = tf.function(step)
+with gpulint.expect.on_gpu():
+    for _ in range(5):
+        {run}
+"""
+ASSIGN = "w.assign_add(1e-9 * x)"
+
+
+def test_what_a_loop_over_a_dataset_inside_a_function_runs_is_not_taken_for_seen(rehearse: Rehearse) -> None:
+    wanted = [UserExpectation(text, "--expect") for text in ("ops.on_gpu >= 90%", "copies.in_graphs == 0")]
+    inside = rehearse(LOOP.format(body=ASSIGN, run="epoch(data)"), 1)
+    share, copies = stated.check(Run(inside.capture, requested=wanted))
+    assert (share.status, copies.status) == (Status.INCONCLUSIVE, Status.INCONCLUSIVE)
+    row = LOOP[: LOOP.index("# loop")].count("\n") + 1
+    assert share.observed == f"what the loop over a dataset in `epoch` on line {row} runs is not seen"
+    block = the(inside, "expect-on")
+    assert (block.status, block.observed) == (
+        Status.INCONCLUSIVE,
+        "no graph was seen of the loop over a dataset in `epoch`",
+    )
+    outside = rehearse(LOOP.format(body=ASSIGN, run="for x in data: compiled(x)"), 1)
+    share, _ = stated.check(Run(outside.capture, requested=wanted))
+    assert share.status is Status.FAIL
+    assert the(outside, "expect-on").status is Status.FAIL
+
+
+def test_steps_that_a_loop_inside_a_function_takes_are_not_counted(rehearse: Rehearse) -> None:
+    body = (
+        "with tf.GradientTape() as tape:\n        loss = tf.reduce_sum(tf.matmul(x, w))\n"
+        "    w.assign_sub(1e-9 * tape.gradient(loss, w))"
+    )
+    run = rehearse(LOOP.format(body=body, run="epoch(data)"), 2)
+    (steps,) = stated.check(Run(run.capture, requested=[UserExpectation("steps == 5", "--expect")]))
+    assert steps.status is Status.INCONCLUSIVE
+    assert the(run, "gpu-idle").status is Status.INCONCLUSIVE
 
 
 LOOK_UP = """
@@ -157,3 +213,65 @@ def test_a_strategy_that_is_not_used_has_variables_and_no_work_on_the_other_devi
     text = text.replace("w.assign_sub(1e-9 * gradient)", "tf.print(gradient)")
     run = rehearse(text, 2)
     assert the(run, "strategy-spread").status is Status.FAIL
+
+
+OBJECTS = """
+import tensorflow as tf
+
+class Filter(tf.Module):
+    def __init__(self):
+        self.w = tf.Variable(tf.ones((4, 4)))
+
+    @tf.function
+    def apply(self, x):
+        return tf.matmul(x, self.w)
+
+for _ in range(12):
+    one = Filter()
+    one.apply(tf.ones((4, 4)))
+    one.apply(tf.ones((4, 4)))
+
+@tf.function
+def again(n):
+    return tf.ones((4, 4)) * n
+
+for n in range(12):
+    again(n)
+"""
+
+
+def test_a_method_has_a_function_for_each_object_and_one_trace_of_it(rehearse: Rehearse) -> None:
+    traces = {one.subject: one for one in judged(rehearse(OBJECTS, 1), "retrace")}
+    assert traces["traces of `apply`"].status is Status.PASS
+    assert traces["traces of `apply`"].observed == "12, 1 for each of 12 functions"
+    assert "traces of `again`" not in traces or traces["traces of `again`"].status is Status.WARN
+
+
+KERAS = """
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Input((8, 8, 3)), tf.keras.layers.Conv2D(4, 3),
+                             tf.keras.layers.Flatten(), tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse", jit_compile=False)
+x, y = tf.ones((80, 8, 8, 3)), tf.ones((80, 1))
+model.fit(x, y, batch_size=8, epochs=1, verbose=0)
+model.evaluate(x, y, batch_size=2, verbose=0)
+model.fit(x, y, batch_size=8, epochs=1, verbose=0, validation_data=(x, y), validation_batch_size=4)
+"""
+
+
+def test_steps_of_an_evaluation_are_no_training_steps_and_what_is_not_called_is_not_compiled(
+    rehearse: Rehearse,
+) -> None:
+    run = rehearse(KERAS, 1)
+    (steps,) = stated.check(Run(run.capture, requested=[UserExpectation("steps == 20", "--expect")]))
+    assert (steps.status, steps.observed) == (Status.PASS, "20")
+    assert not run.capture.compiled
+    assert not judged(run, "xla-opaque")
+    assert {node.part for node in run.capture.nodes if node.op.endswith("Conv2D")} == {"step", ""}
+
+
+def test_what_xla_compiles_is_told_of_when_it_is_called(rehearse: Rehearse) -> None:
+    text = "import tensorflow as tf\n\n@tf.function(jit_compile=True)\ndef {name}(x):\n    return x + x\n"
+    program = text.format(name="used") + text.format(name="unused") + "used(tf.ones(3))\n"
+    assert set(rehearse(program, 1).capture.compiled) == {"used"}

@@ -1,4 +1,4 @@
-"""Activations: running the body of a function, or reusing what an earlier run gave."""
+"""Activations: running the body of a function, or reusing the result of an earlier run."""
 
 from __future__ import annotations
 
@@ -27,19 +27,21 @@ from gpulint.syntax import ir
 from gpulint.syntax.endless import is_endless
 
 MAX_DEPTH = 12
-"""Calls inside calls; a deeper one gives Unknown."""
+"""Maximum call depth. A deeper call returns Unknown."""
 
 MAX_RECURSION = 2
-"""Activations of one function at the same time."""
+"""Maximum number of simultaneous activations of one function."""
 
 
 def _is_chosen(result: Value, arguments: Arguments) -> bool:
-    """Whether a result was one of several, perhaps by arguments that are not known: others choose for themselves."""
+    """Whether a result may have been selected by unknown arguments. Another call with unknown arguments makes its own
+    selection."""
     return type(result) is Union and any(type(value) is Unknown for value in arguments.all())
 
 
 def _identity(machine: Machine, function: Function) -> tuple[int, ...]:
-    """What tells a function from others: what a decorator puts in place of a function is another one for each."""
+    """Key of a function in the tables of runs. The wrappers that one decorator creates are distinguished by the
+    functions that they wrap."""
     around = function.closure[0] if function.closure else {}
     read = machine.project.words_of(function.definition) if around else frozenset()
     given = (value.definition for name, value in around.items() if name in read and isinstance(value, Function))
@@ -111,7 +113,7 @@ def call_function(
         machine.context = machine.context._replace(loops=())
     bind(frame.locals, function, arguments, symbol_of(unknown), machine)
     machine.active.append(identity)
-    steps, depth = machine.steps, len(machine.active)
+    steps, depth, mark = machine.steps, len(machine.active), machine.state.mark()
     try:
         result = run_frame(machine, frame, definition)
         if type(result) is Unknown and isinstance(definition, ir.FunctionDef):
@@ -129,7 +131,8 @@ def call_function(
     run = CallSummary(machine.path, result, did, machine.operations - operations, _turn(machine))
     machine.executions[key].append(run)
     is_plain = all(leaf.is_plain for leaf in leaves_on(machine.path, result))
-    history.idle += machine.noted == noted and result.is_plain
+    did_nothing = machine.noted == noted and result.is_plain
+    history.idle += did_nothing and not machine.state.has_changed(mark, frame.locals)
     history.makes |= not is_plain or any(isinstance(value, (Function, UserClass)) for value in arguments.all())
     history.computes &= is_plain and machine.happened == happened
     history.last = run
@@ -137,8 +140,9 @@ def call_function(
 
 
 def _turn(machine: Machine) -> int:
-    """The round of the loop around one whose rounds are gone through one by one: those alone would use up the runs that
-    all rounds of the outer one have."""
+    """Index of the present iteration of the nearest enclosing loop that is not unrolled, if the innermost loop is
+    unrolled; else 0. The iterations of the unrolled loop alone would otherwise use up the runs meant for all iterations
+    of the outer one."""
     loops = machine.context.loops
     if not loops or not loops[-1].unrolled:
         return 0
@@ -146,7 +150,7 @@ def _turn(machine: Machine) -> int:
 
 
 def _as_before(machine: Machine, run: CallSummary | None) -> Value | None:
-    """What a function gave in an earlier run; its operations happen again."""
+    """Result of an earlier run, whose ops and effects are recorded once more."""
     if run is None:
         return None
     machine.effects += effects_on(run.effects, machine.path)
@@ -155,8 +159,11 @@ def _as_before(machine: Machine, run: CallSummary | None) -> Value | None:
 
 
 def _is_idle(machine: Machine, history: FunctionProfile, function: Function, arguments: Arguments) -> bool:
-    """Whether running a function is of no use: its body names nothing that is tracked, its last runs did nothing of
-    note, and it is given nothing that could change that. Constructors are always run."""
+    """Whether a further run of a function would add nothing.
+
+    This is so if its last runs had no effect of interest, its body names nothing that is tracked, and none of its
+    arguments could change that. Constructors are always run.
+    """
     definition = function.definition
     return (
         history.idle >= MAX_IDLE_RUNS
@@ -168,7 +175,8 @@ def _is_idle(machine: Machine, history: FunctionProfile, function: Function, arg
 
 
 def run_frame(machine: Machine, frame: Frame, definition: ir.FunctionDef | ir.Lambda) -> Value:
-    """Run a body in a new frame; its changes to the rest of the world stay. Raises Halts if no path returns."""
+    """Run a body in a new frame. Its changes to state outside the frame persist. Raises `PathEnds` if no path
+    returns."""
     outer, base, context = machine.frame, machine.path, machine.context
     loops, machine.loops = machine.loops, []
     machine.frame = frame
@@ -220,7 +228,7 @@ def run_frame(machine: Machine, frame: Frame, definition: ir.FunctionDef | ir.La
 
 
 def _after(machine: Machine, frame: Frame, before: Context, end: Context) -> Context:
-    """The context after a call: as before, unless the function entered something by hand and left it open."""
+    """Context after a call: that before it, unless the function entered scopes by hand and left them open."""
     if not frame.enters:
         return before
     machine.frame.enters = True
@@ -228,7 +236,7 @@ def _after(machine: Machine, frame: Frame, before: Context, end: Context) -> Con
 
 
 def _result(frame: Frame, definition: ir.FunctionDef | ir.Lambda, value: Value) -> Value:
-    """What a call gives for what its body returned: a generator gives what it yields."""
+    """Result of a call whose body returned `value`. For a generator function, this is a generator."""
     if isinstance(definition, ir.FunctionDef) and definition.is_generator:
         symbol = ("result", frame.caller.site, id(definition))
         generator = Items("generator", None, _yielded(frame, symbol), symbol, frame.goes_over)
@@ -238,7 +246,7 @@ def _result(frame: Frame, definition: ir.FunctionDef | ir.Lambda, value: Value) 
 
 
 def _yielded(frame: Frame, symbol: Any) -> Value | None:
-    """What stands for all that a generator yields: the first of them where they are alike."""
+    """Value that represents everything a generator yields: the first yielded value if all have the same structure."""
     if not frame.yielded:
         return None
     first = frame.yielded[0][1]
@@ -251,7 +259,7 @@ def _yielded(frame: Frame, symbol: Any) -> Value | None:
 
 
 def _shape(value: Value) -> Symbol:
-    """The kinds of values that stand in a value, as they stand there."""
+    """Structure of a value: the kinds of its leaves, at their positions."""
 
     def made(items: Items, parts: tuple[Value, ...]) -> Value:
         return Unknown((items.kind, *(symbol_of(part) for part in parts)))
@@ -267,7 +275,8 @@ def _keys(arguments: Arguments) -> Any:
 
 
 def _key(value: Value) -> Any:
-    """What of an argument can change what a function does: the content of constants, the identity of objects."""
+    """The part of an argument that can change what a function does: the content of constants, the identity of
+    objects."""
     if isinstance(value, Unknown):
         return "?"
     return value.call_key or symbol_of(value)

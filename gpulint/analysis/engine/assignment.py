@@ -1,4 +1,4 @@
-"""Assignment to any kind of target."""
+"""Assignment to targets of any kind."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.store import alternatives, join
 from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Union, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items, Mapping
-from gpulint.analysis.domain.values.functions import Bound, ModuleValue, UserClass
+from gpulint.analysis.domain.values.functions import Bound, Descriptor, ModuleValue, UserClass
 from gpulint.analysis.engine import dicts, loop_counters, sequences
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.engine.name_lookup import store
@@ -16,7 +16,7 @@ from gpulint.syntax import ir
 
 
 def assign(machine: Machine, target: ir.Expr, value: Value) -> None:
-    """Give a value to any kind of target."""
+    """Assign a value to a target of any kind."""
     if isinstance(target, ir.Name):
         _replaced(machine, machine.frame.locals.get(target.id), target)
         store(machine, target.id, value)
@@ -31,7 +31,7 @@ def assign(machine: Machine, target: ir.Expr, value: Value) -> None:
 
 
 def _replaced(machine: Machine, before: Any, target: ir.Expr) -> None:
-    """Something else is put where a value was: in a loop, a container is given up so."""
+    """Report that a value is overwritten. In a loop, this releases a container."""
     if machine.context.loops and isinstance(before, (Items, Mapping, Union)):
         for _, option in alternatives(before, machine.path):
             if isinstance(option, (Items, Mapping)):
@@ -50,7 +50,7 @@ def _unpack(machine: Machine, target: ir.Sequence_, value: Value) -> None:
 
 
 def _part(machine: Machine, value: Value, index: int, count: int, element: ir.Expr) -> Value:
-    """The part of a value with `count` parts that goes to the target `element`."""
+    """The element of a value with `count` elements that is assigned to the target `element`."""
     if isinstance(value, Items):
         items = value.items
         if items is not None and len(items) == count:
@@ -65,6 +65,9 @@ def _part(machine: Machine, value: Value, index: int, count: int, element: ir.Ex
 def _assign_attribute(machine: Machine, target: ir.Attribute, value: Value) -> None:
     receiver = machine.choose(machine.evaluate(target.value))
     if isinstance(receiver, Object):
+        if (setter := _setter(receiver, target.name)) is not None:
+            machine.call(Bound(receiver, setter), Arguments((value,)), machine.site(target))
+            return
         machine.library.attribute_set(receiver, target.name, value, machine.site(target))
         _replaced(machine, receiver.attributes.get(target.name), target)
         value = loop_counters.attribute_as_counter(
@@ -77,6 +80,12 @@ def _assign_attribute(machine: Machine, target: ir.Attribute, value: Value) -> N
         machine.state.write(receiver.namespace, target.name, value)
     else:
         machine.library.escaped(value, "stored", machine.site(target))
+
+
+def _setter(receiver: Object, name: str) -> Value | None:
+    """Setter of a property of the program's class."""
+    found = receiver.cls.find(name) if receiver.cls is not None else None
+    return found[0].setter if found and isinstance(found[0], Descriptor) else None
 
 
 def _assign_item(machine: Machine, target: ir.Subscript, value: Value) -> None:

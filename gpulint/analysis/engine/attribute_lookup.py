@@ -1,4 +1,4 @@
-"""Attribute access, by the rules of Python's classes."""
+"""Attribute access, following the rules of Python's classes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ from gpulint.syntax import ir
 
 
 def attribute(machine: Machine, receiver: Value, name: str, node: ir.Node) -> Value:
-    """`receiver.name` of a value that is no join. Raises Halts for None, which has none."""
+    """Value of `receiver.name`, where the receiver is not a `Union`. Raises `PathEnds` for None, which has no such
+    attribute."""
     if isinstance(receiver, Constant) and receiver.value is None:
         raise PathEnds
     if isinstance(receiver, LibraryName):
@@ -54,7 +55,9 @@ def attribute(machine: Machine, receiver: Value, name: str, node: ir.Node) -> Va
         return Constant(receiver.name)
     if isinstance(receiver, Partial) and name == "func":
         return receiver.function
-    if isinstance(receiver, (Constant, PartialString, Items, Mapping, Namespace, Manager)):
+    if isinstance(receiver, Constant) and not hasattr(receiver.value, name):
+        return Unknown(("attribute", symbol_of(receiver), name))  # of a member of an enumeration
+    if isinstance(receiver, (Constant, PartialString, Items, Mapping, Namespace, Manager, Descriptor)):
         return Bound(receiver, name)
     if (found := machine.library.get_attribute(receiver, name, node)) is not None:
         return found
@@ -72,7 +75,7 @@ def _object_attribute(machine: Machine, receiver: Object, name: str, node: ir.No
 
 
 def bind(machine: Machine, value: Value, receiver: Value, node: ir.Node) -> Value:
-    """What a class attribute is when it is read from an instance."""
+    """Value of a class attribute read from an instance."""
     if isinstance(value, (Function, Traced)):
         return Bound(receiver, value)
     if isinstance(value, Descriptor):

@@ -1,4 +1,4 @@
-"""Python's builtin functions, and methods of its builtin types."""
+"""Built-in functions, and methods of built-in types."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from gpulint.places import Site
 from gpulint.syntax import ir
 
 MAX_SPLITS = 2
-"""Arguments of one builtin call whose alternatives are tried one by one."""
+"""Maximum number of arguments of one built-in call whose alternatives are evaluated separately."""
 
 
 def call_builtin(machine: Machine, name: str, arguments: Arguments, site: Site, splits: int = 0) -> Value:
-    """A call of the builtin `name`."""
+    """Result of calling the built-in function `name`."""
     if handler := _FUNCTIONS.get(name):
         values = [machine.choose(value) for value in arguments.positional]
         joined = next((position for position, value in enumerate(values) if isinstance(value, Union)), None)
@@ -57,7 +57,7 @@ def call_builtin(machine: Machine, name: str, arguments: Arguments, site: Site, 
 
 
 def _with(arguments: Arguments, position: int, value: Value) -> Arguments:
-    """The arguments with another value at a position."""
+    """The arguments with one positional argument replaced."""
     positional = arguments.positional
     return arguments._replace(positional=(*positional[:position], value, *positional[position + 1 :]))
 
@@ -68,8 +68,12 @@ def _unknown(name: str, arguments: Arguments) -> Value:
 
 def _len(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
     def length(value: Value) -> Value:
-        if isinstance(value, Items) and value.items is not None:
+        if isinstance(value, Items) and value.items is not None and value.kind != "set":
             return Constant(len(value.items))
+        if isinstance(value, Items) and value.items is not None:
+            distinct = {item.value for item in value.items if isinstance(item, Constant)}
+            if len(value.items) < 2 or all(isinstance(item, Constant) for item in value.items):
+                return Constant(len(distinct) or len(value.items))
         if isinstance(value, Constant) and isinstance(value.value, (str, bytes)):
             return Constant(len(value.value))
         if isinstance(value, Mapping) and value.state["complete"]:
@@ -115,7 +119,7 @@ def _range(machine: Machine, values: list[Value], arguments: Arguments, site: Si
     bounds = [value.value for value in values if isinstance(value, Constant) and isinstance(value.value, int)]
     if len(bounds) == len(values) and 0 < len(bounds) < 4 and (len(bounds) < 3 or bounds[2] != 0):
         numbers = range(*bounds)
-        if not numbers[sequences.MAX_ITEMS :]:  # the length of a long one is no C integer
+        if not numbers[sequences.MAX_ITEMS :]:  # `len()` of a huge range overflows a C integer
             return Items("range", tuple(Constant(number) for number in numbers), None, name)
     return Items("range", None, None, name)
 
@@ -149,8 +153,10 @@ def _enumerate(machine: Machine, values: list[Value], arguments: Arguments, site
     if not values:
         return _unknown("enumerate", arguments)
     items, element = elements(machine, values[0], site)
-    if items is not None:
-        return Items("list", tuple(Items("tuple", (Constant(i), item)) for i, item in enumerate(items)))
+    start = arguments.get("start", 1)
+    first = 0 if start is None else start.value if isinstance(start, Constant) else None
+    if items is not None and isinstance(first, int):
+        return Items("list", tuple(Items("tuple", (Constant(i), item)) for i, item in enumerate(items, first)))
     index = Unknown(("index", symbol_of(values[0]), site))
     part = element or Unknown(("item", symbol_of(values[0]), site))
     row = Items("tuple", (index, part))
@@ -208,8 +214,10 @@ def _sum(machine: Machine, values: list[Value], arguments: Arguments, site: Site
             machine.library.value_read(first, "arithmetic", site)
         if first is not None and (total := machine.library.total(first, items or (first,), site)) is not None:
             return total
-        if items and all(isinstance(item, Constant) and isinstance(item.value, int) for item in items):
-            return Constant(sum(item.value for item in items if isinstance(item, Constant)), site)  # type: ignore[misc]
+        start = arguments.get("start", 1)
+        terms = items if items is None or start is None else (*items, start)
+        if terms and all(isinstance(item, Constant) and isinstance(item.value, int) for item in terms):
+            return Constant(sum(item.value for item in terms if isinstance(item, Constant)), site)  # type: ignore[misc]
     return _unknown("sum", arguments)
 
 
@@ -218,7 +226,9 @@ def _next(machine: Machine, values: list[Value], arguments: Arguments, site: Sit
         return _unknown("next", arguments)
     machine.library.iterated(values[0], "next", site, None)
     items, element = elements(machine, values[0], site)
-    return element or (items[0] if items else Unknown(("next", symbol_of(values[0]), site)))
+    is_any = items is not None and len(items) > 1 and isinstance(items[0], Constant)
+    first = items[0] if items and not is_any else None
+    return element or first or Unknown(("next", symbol_of(values[0]), site))
 
 
 def _iter(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
@@ -278,7 +288,7 @@ def _getattr(machine: Machine, values: list[Value], arguments: Arguments, site: 
 
 
 def _names(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
-    """`globals()`, `vars()`, `vars(module)`."""
+    """Result of `globals()`, `vars()` or `vars(module)`."""
     if not values:
         return Namespace(machine.frame.module)
     return Namespace(values[0].scope) if isinstance(values[0], ModuleValue) else _unknown("vars", arguments)
@@ -324,7 +334,7 @@ def _isinstance(machine: Machine, values: list[Value], arguments: Arguments, sit
 
 
 def _is_instance(machine: Machine, value: Value, kind: Value) -> bool | None:
-    """Whether an object is of a class; None where that is not known."""
+    """Whether an object is an instance of a class; None if it is unknown."""
     if not isinstance(value, Object):
         return None
     if isinstance(kind, UserClass) and value.cls is not None:
@@ -408,11 +418,11 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
 }
 
 _ITERATES = frozenset({"list", "tuple", "set", "enumerate", "zip", "map", "sorted", "filter", "sum", "iter"})
-"""Builtins that go over what they are given."""
+"""Built-in functions that iterate over their arguments."""
 
 
 def builtin_method(machine: Machine, receiver: Value, name: str, arguments: Arguments, site: Site) -> Value:
-    """A method of a string, list, tuple, set, dict, range or generator."""
+    """Result of a method of a string, list, tuple, set, dict, range or generator."""
     if isinstance(receiver, Items):
         return sequences.sequence_method(machine, receiver, name, arguments, site)
     if isinstance(receiver, Mapping):

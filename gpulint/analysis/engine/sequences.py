@@ -1,21 +1,23 @@
-"""Lists, tuples and sets: growing, clearing, and their methods."""
+"""Lists, tuples and sets: adding and removing elements, and other methods."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpulint.analysis.domain.context import Loop
 from gpulint.analysis.domain.store import alternatives
-from gpulint.analysis.domain.values.base import NONE, Arguments, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.engine.iteration import elements
 from gpulint.analysis.engine.machine import Machine
 from gpulint.places import Site
 
 MAX_ITEMS = 256
-"""Longest sequence that is kept element by element."""
+"""Maximum length of a sequence whose elements are kept individually."""
 
 
 def clear(machine: Machine, receiver: Items, site: Site) -> None:
-    """A list loses its elements, or some of them."""
+    """Record that a list loses its elements, or some of them."""
     machine.library.container_cleared(receiver, site)
     machine.state.write(receiver.state, "items", None if receiver.items else receiver.items)
     machine.state.write(receiver.state, "element", None)
@@ -30,23 +32,31 @@ def extend(machine: Machine, receiver: Items, value: Value, site: Site) -> None:
     if fits and not _comes_again(machine, receiver):
         machine.state.write(receiver.state, "items", (*(present or ()), *(items or ())))
         return
-    _blur(machine, receiver, element or (items[0] if items else None))
+    _blur(machine, receiver, one_of(items, element))
 
 
 def _comes_again(machine: Machine, receiver: Items) -> bool:
-    """Whether the present place is in a loop of which nobody knows the rounds, and the list is from outside."""
+    """Whether the present statement is in a loop that is not unrolled, and the list was created outside it."""
     return any(not loop.unrolled for loop in loops_since(receiver.around or (), machine.context.loops))
 
 
 def rebound(machine: Machine, value: Value, site: Site) -> None:
-    """A list becomes `itself + more`: it holds what that adds, as if it were appended."""
+    """Treat `itself + more`, assigned to a list, as if `more` were appended."""
     for _, option in alternatives(value, machine.path):
         if isinstance(option, Items) and option.joined is not None:
             before, more = option.joined
             option.around = before.around
             machine.library.container_grown(option, more, site)
             if _comes_again(machine, option):
-                _blur(machine, option, more.element or (more.items[0] if more.items else None))
+                _blur(machine, option, one_of(more.items, more.element))
+
+
+def one_of(items: Sequence[Value] | None, element: Value | None) -> Value | None:
+    """Value that represents each of several elements: the first, unless they are different constants."""
+    if element is not None or not items:
+        return element
+    constants = [item.value for item in items if isinstance(item, Constant)]
+    return None if any(value != constants[0] for value in constants) else items[0]
 
 
 def append(machine: Machine, receiver: Items, value: Value, site: Site) -> None:
@@ -59,7 +69,7 @@ def append(machine: Machine, receiver: Items, value: Value, site: Site) -> None:
 
 
 def loops_since(before: tuple[Loop, ...], present: tuple[Loop, ...]) -> tuple[Loop, ...]:
-    """The loops that were entered, or came to another round, since those were the present ones."""
+    """Loops that were entered, or reached another iteration, since the loops `before`."""
     same = 0
     for one, other in zip(before, present, strict=False):
         if (one.entry, one.turn) != (other.entry, other.turn):
@@ -69,9 +79,11 @@ def loops_since(before: tuple[Loop, ...], present: tuple[Loop, ...]) -> tuple[Lo
 
 
 def _blur(machine: Machine, receiver: Items, value: Value | None) -> None:
-    """From now on the list holds an unknown number of elements, each like `value` if they are of one kind."""
+    """Reduce a list to an unknown number of elements, each like `value` if they are of one kind."""
     before = receiver.element if receiver.items is None else (receiver.items[0] if receiver.items else value)
     alike = before is not None and value is not None and type(before) is type(value)
+    if alike and isinstance(before, Constant) and isinstance(value, Constant):
+        alike = before.value == value.value
     empty = receiver.items == () or (receiver.items is None and before is None)
     machine.state.write(receiver.state, "items", None)
     machine.state.write(receiver.state, "element", value if alike or empty else None)
@@ -84,6 +96,14 @@ def sequence_method(machine: Machine, receiver: Items, name: str, arguments: Arg
         return NONE
     if name == "insert" and len(arguments.positional) == 2:
         append(machine, receiver, machine.choose(arguments.positional[1]), site)
+        if receiver.items is not None:
+            *others, last = receiver.items
+            place = value.value if isinstance(value, Constant) else None
+            if isinstance(place, int):
+                others.insert(place, last)
+                machine.state.write(receiver.state, "items", tuple(others))
+            else:
+                _blur(machine, receiver, one_of(receiver.items, None))
         return NONE
     if name in ("extend", "update") and value is not None:
         extend(machine, receiver, machine.choose(value), site)
@@ -101,15 +121,18 @@ def sequence_method(machine: Machine, receiver: Items, name: str, arguments: Arg
         return popped or Unknown(("pop", site))
     if name == "copy":
         return Items(receiver.kind, receiver.items, receiver.element, receiver.symbol)
+    if name == "reverse" and receiver.items is not None:
+        machine.state.write(receiver.state, "items", receiver.items[::-1])
+        return NONE
     if name in ("sort", "reverse", "remove", "discard"):
         if receiver.items is not None:
-            _blur(machine, receiver, receiver.items[0] if receiver.items else None)
+            _blur(machine, receiver, one_of(receiver.items, None))
         return NONE
     return Unknown(("call", ("attribute", symbol_of(receiver), name), tuple(symbol_of(v) for v in arguments.all())))
 
 
 def concatenate(left: Items, right: Items) -> Items:
-    """`left + right` of two sequences."""
+    """Value of `left + right` for two sequences."""
     name = ("+", symbol_of(left), symbol_of(right))
     if left.items is not None and right.items is not None and len(left.items) + len(right.items) <= MAX_ITEMS:
         made = Items(left.kind, left.items + right.items, None, name)
@@ -120,7 +143,7 @@ def concatenate(left: Items, right: Items) -> Items:
 
 
 def repeat(left: Items, count: object) -> Items:
-    """`left * count`."""
+    """Value of `left * count` for a sequence."""
     if left.items is not None and isinstance(count, int) and 0 <= len(left.items) * count <= MAX_ITEMS:
         return Items(left.kind, left.items * count, None, ("*", symbol_of(left), count))
     return Items(left.kind, None, left.items[0] if left.items else left.element, ("*", symbol_of(left)))

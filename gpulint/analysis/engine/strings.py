@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from gpulint.analysis.domain.values.base import Arguments, Constant, PartialString, Unknown, Value, symbol_of
-from gpulint.analysis.domain.values.containers import Items
+from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.engine.machine import Machine
 from gpulint.places import Site
 from gpulint.syntax import ir
 
 MAX_STRING = 10_000
-"""Longest string that is kept as it is."""
+"""Maximum length of a string that is kept."""
 
-_FIELD = re.compile(r"\{([^{}:!]*)(?:[:!][^{}]*)?\}")
+_FIELD = re.compile(r"\{([^{}:!]*)((?:[:!][^{}]*)?)\}")
+
+_PERCENT = re.compile(r"%%|%(?:\((\w+)\))?([-+ #0]*(?:[1-9]\d*)?(?:\.\d+)?[a-zA-Z])")
+
+_WIDE = re.compile(r"\d{4}")
+"""Matches a format field too wide to be written out."""
 
 
 def formatted(template: str, arguments: Arguments, site: Site) -> Value:
@@ -28,46 +33,62 @@ def formatted(template: str, arguments: Arguments, site: Site) -> Value:
         index = int(field) if field.isdigit() else position if field == "" else None
         position += field == ""
         value = arguments.get(field, index)
-        parts.append(written(value))
+        parts.append(_spelled(value, f"{{0{match[2]}}}", str.format))
     parts.append(template[last:])
     return _joined(parts, site, arguments.all(), tuple(symbol_of(value) for value in arguments.all()))
 
 
 def written(value: Value | None) -> str | None:
-    """`str(value)` where it is known."""
+    """`str(value)` if it is known, else None."""
     if not isinstance(value, Constant):
         return None
     try:
         return str(value.value)
-    except ValueError:  # an integer of more digits than Python converts
+    except ValueError:  # an integer with more digits than Python converts
+        return None
+
+
+def _spelled(value: Value | None, field: str, spell: Callable[[str, object], str]) -> str | None:
+    """A value formatted by a field of a template, or None if it is unknown."""
+    if not isinstance(value, Constant) or _WIDE.search(field):
+        return None
+    try:
+        return spell(field, value.value)
+    except (TypeError, ValueError, OverflowError):
         return None
 
 
 def format_percent(machine: Machine, template: str, value: Value, node: ir.Node) -> Value:
-    """`template % value`."""
+    """Value of `template % value`."""
     if len(template) > MAX_STRING:
         return Unknown(("binary", "%", symbol_of(value)))
     values = list(value.items) if isinstance(value, Items) and value.items is not None else [value]
+    is_list = isinstance(value, Items) and value.kind != "tuple"
+    left = iter(values)
     parts: list[str | None] = []
     last = 0
-    for number, match in enumerate(re.finditer(r"%[-+ #0]*(?:[1-9]\d*)?(?:\.\d+)?[a-zA-Z]", template)):
+    for match in _PERCENT.finditer(template):
         parts.append(template[last : match.start()])
         last = match.end()
-        given = values[number] if number < len(values) else None
-        if given is not None:
+        if match[0] == "%%":
+            parts.append("%")
+            continue
+        key, field = match.groups()
+        given = next(left, None) if key is None else value.entries.get(key) if isinstance(value, Mapping) else None
+        if isinstance(given, Value):
             machine.library.value_read(given, "format", node)
-        parts.append(written(given) if given is not None else None)
+        parts.append(None if is_list else _spelled(given, f"%{field}", str.__mod__))
     parts.append(template[last:])
     return _joined(parts, machine.site(node), values, symbol_of(value))
 
 
 def names_of(values: Iterable[Value]) -> tuple[str, ...]:
-    """The variables that the parts of a string went through."""
+    """Variables that the parts of a string passed through."""
     return tuple(name for value in values if isinstance(value, Constant) for name in value.named)[:8]
 
 
 def string(parts: Iterable[str | None], site: Site, named: tuple[str, ...] = ()) -> Value:
-    """The string of these parts, unless it is too long."""
+    """The string composed of these parts, unless it is too long."""
     pieces = [part for part in parts if part]
     if sum(map(len, pieces)) > MAX_STRING:
         return Unknown(("string", site))

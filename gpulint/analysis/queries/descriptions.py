@@ -1,4 +1,4 @@
-"""Values in a few words, for `gpulint plan --events` and for tests that ask what an expression stands for."""
+"""Short descriptions of values, for `gpulint plan --events` and for tests of the value of an expression."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from gpulint.analysis.domain.values.functions import (
     Traced,
     UserClass,
 )
-from gpulint.analysis.domain.values.managers import Manager
+from gpulint.analysis.domain.values.managers import Manager, NullManager
 from gpulint.analysis.domain.values.objects import DeviceManager, ScopeManager
 from gpulint.analysis.domain.values.tensors import PerReplica, Tensor
 from gpulint.analysis.queries.plan_notes import pipeline, shown, strategy_name
 
 MAX_PARTS = 4
-"""Elements of a list, and alternatives of a value, that are written out."""
+"""Maximum number of elements of a list, or of alternatives of a value, that are written out."""
 
 MAX_DEPTH = 3
-"""Containers inside containers that are written out."""
+"""Maximum depth of nested containers that are written out."""
 
 
 def describe(value: Value, depth: int = 0) -> str:
-    """What a value stands for: `3`, `[1, 2]`, `1 | 2` for either, `tensor`, `instance of Net`, `unknown`.
+    """Description of a value: `3`, `[1, 2]`, `1 | 2` for either, `tensor`, `instance of Net`, `unknown`.
 
-    Every kind of value has a description; a kind that is not in the table is described by the name of its class.
+    A kind of value that is not in the table is described by the name of its class.
     """
     if depth > MAX_DEPTH:
         return "…"
@@ -60,8 +60,7 @@ def _join(value: Union, depth: int) -> str:
 
 def _items(value: Items, depth: int) -> str:
     if value.items is None:
-        of = f" of {describe(value.element, depth + 1)}" if value.element is not None else ""
-        return f"{value.kind}{of}"
+        return f"{value.kind} of {describe(value.element, depth + 1) if value.element is not None else 'unknown'}"
     parts = [describe(item, depth + 1) for item in value.items[:MAX_PARTS]] + ["…"] * (len(value.items) > MAX_PARTS)
     inside = ", ".join(parts)
     if value.kind == "tuple":
@@ -80,7 +79,7 @@ def _tensor(value: Tensor, depth: int) -> str:
     told = [value.dtype] if value.dtype is not None else []
     told += [f"on {value.device}"] if value.device is not None else []
     told += ["from data"] if value.from_data else []
-    told += ["of a shape"] if value.shape_of else []
+    told += ["from a shape"] if value.shape_of else []
     told += [f"reduced by {value.reduced.how}"] if value.reduced is not None else []
     told += ["gradient"] if value.gradient is not None else []
     return f"tensor ({', '.join(told)})" if told else "tensor"
@@ -93,7 +92,8 @@ def _object(value: Object, depth: int) -> str:
 
 def _bound(value: Bound, depth: int) -> str:
     method = value.method if isinstance(value.method, str) else describe(value.method, depth + 1)
-    return f"method {method.removeprefix('function ')} of {describe(value.receiver, depth + 1)}"
+    kind = "" if isinstance(value.method, Traced) else "method "
+    return f"{kind}{method.removeprefix('function ')} of {describe(value.receiver, depth + 1)}"
 
 
 def _list(value: DeviceList, depth: int) -> str:
@@ -114,6 +114,7 @@ _DESCRIPTIONS: dict[type, Callable[[Any, int], str]] = {
     Items: _items,
     Union: _join,
     ListedDevice: lambda value, depth: f"{value.list.type} {'of a loop' if value.index is None else value.index}",
+    NullManager: lambda value, depth: "null context",
     Manager: lambda value, depth: "context manager",
     Mapping: _mapping,
     ModuleValue: lambda value, depth: f"module {value.scope.name}",
@@ -125,7 +126,7 @@ _DESCRIPTIONS: dict[type, Callable[[Any, int], str]] = {
     Super: lambda value, depth: f"super of {value.cls.name}",
     Tensor: _tensor,
     PartialString: lambda value, depth: f"text {shown(value)!r}",
-    Traced: lambda value, depth: f"tf.function of {describe(value.function, depth + 1)}",
+    Traced: lambda value, depth: f"tf.function {describe(value.function, depth + 1).removeprefix('function ')}",
     Unknown: lambda value, depth: "unknown",
     UserClass: lambda value, depth: f"class {value.name}",
 }

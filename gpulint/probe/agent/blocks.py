@@ -31,15 +31,16 @@ class Block:
 
 
 def placed(
-    block: Block, graphs: Mapping[str, Graph], compiled: Collection[str]
+    block: Block, graphs: Mapping[str, Graph], compiled: Collection[str], loops: Collection[str]
 ) -> tuple[Counter[tuple[str, str]], str]:
-    """(op, device) of everything run in a block, and what is missing: functions whose graph was not seen. A function
-    that XLA compiles counts as one operation on the device of its results."""
+    """(op, device) of what ran in a block, and what is missing: functions of which no graph was seen, or not that of
+    their loop over a dataset. A function that XLA compiles is one operation on the device of its results."""
     found = Counter(block.ran)
     unseen = []
     for name, device in block.called.items():
         if name in graphs:
             found.update(graphs[name].placed)
+            unseen += _loop(name, loops)
         elif name in compiled and device:
             found[f"`{name}`, compiled by XLA", device] += 1
         else:
@@ -47,14 +48,19 @@ def placed(
     return found, missing(unseen)
 
 
-def copied(block: Block, graphs: Mapping[str, Graph]) -> tuple[Counter[Moved], str]:
+def copied(block: Block, graphs: Mapping[str, Graph], loops: Collection[str]) -> tuple[Counter[Moved], str]:
     """Transfers between devices in a block, and what is missing. Transfers inside functions that XLA compiles are
     not visible."""
     found = Counter(block.copied)
     for name in block.called.keys() & graphs.keys():
         for one, count in graphs[name].copied.items():
             found[_moved(one)] += count
-    return found, missing([f"`{name}`" for name in block.called if name not in graphs])
+    unseen = [f"`{name}`" for name in block.called if name not in graphs]
+    return found, missing([*unseen, *(one for name in block.called for one in _loop(name, loops))])
+
+
+def _loop(name: str, loops: Collection[str]) -> list[str]:
+    return [f"the loop over a dataset in `{name}`"] if name in loops else []
 
 
 def missing(functions: list[str]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from gpulint.probe.agent.devices import short
 from gpulint.probe.agent.hooks import Hooks
-from gpulint.probe.agent.places import Places
+from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.writer import Writer
 
 CONFIGURATION = (
@@ -48,7 +48,8 @@ class Calls:
         self._no_jit = no_jit
         self._strategies = 0
         self.compiled: set[str] = set()
-        """Names of functions that XLA compiles."""
+        """Names of functions that XLA compiles, whether they are called or not."""
+        self._compiled_at: dict[str, Place | None] = {}
         self.made: Counter[str] = Counter()
         """Number of `tf.function`s created, by name of the Python function."""
 
@@ -130,7 +131,12 @@ class Calls:
     def _compiles(self, name: str) -> None:
         if name not in self.compiled:
             self.compiled.add(name)
-            self._writer.write("compiled", name=name, where=self._places.here(3))
+            self._compiled_at[name] = self._places.here(3)
+
+    def traces_compiled(self, name: str) -> None:
+        """A function that XLA compiles is traced, and will run."""
+        if name in self._compiled_at:
+            self._writer.write("compiled", name=name, where=self._compiled_at.pop(name))
 
 
 def _text(value: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from gpulint.probe.agent.calls import Calls
 from gpulint.probe.agent.graphs import INITIALISERS
@@ -13,8 +13,9 @@ from gpulint.probe.agent.writer import Writer
 class FunctionWriter:
     """Writes each function that ran, again after a new trace or once its nodes were seen."""
 
-    def __init__(self, writer: Writer, calls: Calls) -> None:
-        self._writer, self._calls = writer, calls
+    def __init__(self, writer: Writer, calls: Calls, called: Mapping[str, int]) -> None:
+        """`called`: how many functions of a name were called."""
+        self._writer, self._calls, self._called = writer, calls, called
         self._told: dict[str, tuple[int, bool]] = {}
 
     def write(self, operations: Operations, graphs: Collection[str]) -> None:
@@ -32,7 +33,7 @@ class FunctionWriter:
                     name=name,
                     where=where,
                     traces=known[0],
-                    made=self._calls.made[name],
+                    made=max(self._calls.made[name], self._called.get(name, 0)),
                     jit=name in self._calls.compiled,
                     device=device,
                     graph=known[1],

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gpulint.probe.agent.devices import short
-from gpulint.probe.agent.operation_records import Copied, Created, graph_of
+from gpulint.probe.agent.operation_records import GRADIENT, Copied, Created, graph_of, is_of_pipeline
 from gpulint.probe.agent.places import INPUT, REDUCTION, Place
 
 _ONEDNN = re.compile(r"^_Mkl(?:Native)?(?=[A-Z])")
@@ -19,7 +19,6 @@ _ARRIVALS = {"_Recv": "_Send", "_HostRecv": "_HostSend"}
 _SOURCES = frozenset({*_ARRIVALS, "_Arg", "_DeviceArg", "Const", "ReadVariableOp", "Identity", "IteratorGetNext"})
 """Nodes whose device does not show where the program computes."""
 _COLLECTIVES = ("Collective", "Nccl")
-_GRADIENT = "gradient_tape/"
 _TYPES = ("T", "SrcT", "dtype")
 _BOOKKEEPING = frozenset({"_Arg", "_Retval", "_DeviceArg", "_DeviceRetval", "_Recv", "_HostRecv", "NoOp"})
 
@@ -30,9 +29,6 @@ initialises variables."""
 
 INITIALISERS = frozenset({"initialize_variables"})
 """TensorFlow's own functions, one for each function that creates variables."""
-
-_PIPELINE = re.compile(r"^Dataset_")
-"""Graph names of functions passed to `map`, `filter` and similar."""
 
 
 class GraphNode(NamedTuple):
@@ -62,6 +58,8 @@ class Built(NamedTuple):
     """Functions that ran and whose graph has not been taken yet, in order."""
     is_training: Callable[[str], bool]
     """Whether a graph takes gradients."""
+    names_gradients: bool = True
+    """Whether nodes that compute them have names of their own."""
 
 
 class Graph(NamedTuple):
@@ -80,7 +78,7 @@ def nodes(graph: Any, built: Built) -> tuple[str, Counter[GraphNode], Counter[Co
     placed: Counter[GraphNode] = Counter()
     if not own:
         return own, placed, Counter()
-    part = _part(own, built)
+    part = _part(own, built, graph)
     requested = {own: {node.name: node.device for node in graph.pre_optimization_graph.node}}
     for function in graph.pre_optimization_graph.library.function:
         requested[_short(function.signature.name)] = {node.name: node.device for node in function.node_def}
@@ -137,7 +135,7 @@ def _transfers(
                 computing.update(received)
             for name in received:
                 if name not in readers or readers[name][0].place is None:
-                    beside = any(one.op not in _SOURCES for one in given) and _GRADIENT not in node.name
+                    beside = any(one.op not in _SOURCES for one in given) and GRADIENT not in node.name
                     readers[name] = told(node), beside
         for node in piece.node:
             if node.op in _ARRIVALS:
@@ -148,12 +146,19 @@ def _transfers(
                     yield _ARRIVALS[node.op], source, target, edge, *needed, node.name not in computing
 
 
-def _part(own: str, built: Built) -> str:
-    if built.is_training(own):
+def _part(own: str, built: Built, graph: Any) -> str:
+    if built.is_training(own) and (_takes_gradients(graph) or not built.names_gradients):
         return STEP
     if own in INITIALISERS:
         return INITIALISATION
-    return PIPELINE if _PIPELINE.match(own) else ""
+    return PIPELINE if is_of_pipeline(own) else ""
+
+
+def _takes_gradients(graph: Any) -> bool:
+    """Functions of one name need not all do so."""
+    whole = graph.pre_optimization_graph
+    functions = (one.node_def for one in whole.library.function)
+    return any(GRADIENT in node.name for nodes in (whole.node, *functions) for node in nodes)
 
 
 def _given(name: str) -> str:

@@ -45,7 +45,12 @@ class Harvest:
         """Counts the nodes and copies of an executed graph."""
         awaited = [name for name in operations.awaited if name not in self._compiled]
         built = graphs.Built(
-            operations.created, operations.graphs_of, operations.sizes, awaited, operations.is_training
+            operations.created,
+            operations.graphs_of,
+            operations.sizes,
+            awaited,
+            operations.is_training,
+            operations.names_gradients,
         )
         own, placed, copied = graphs.nodes(graph, built)
         if not own:

@@ -178,8 +178,8 @@ class Inline:
         with self._lock:
             operations.blocks = tuple(one for one in operations.blocks if one is not block)
         self._sight.harvest()
-        moved, unseen = copied(block, self._sight.graphs)
-        ops, unknown = placed(block, self._sight.graphs, self._sight.compiled)
+        moved, unseen = copied(block, self._sight.graphs, operations.loops)
+        ops, unknown = placed(block, self._sight.graphs, self._sight.compiled, operations.loops)
         lacks = unseen if stated.key.form == "copies" else unknown
         with self._lock:
             stated.ops.update(ops)
@@ -223,6 +223,8 @@ class Inline:
         if operations is None or not traces or len(traces) > (_traces(seen.function) or 0):
             return Counter()
         self._sight.harvest()
+        if name in operations.loops:
+            seen.missing = missing([f"the loop over a dataset in `{name}`"])
         if name in self._sight.graphs:
             return Counter(self._sight.graphs[name].placed)
         if name in self._sight.compiled:

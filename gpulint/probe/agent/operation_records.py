@@ -10,6 +10,11 @@ from gpulint.probe.agent.places import Place
 
 _FUNCTION = re.compile(r"__(?:inference|forward|backward)_(.+)_\d+$")
 
+_OF_PIPELINE = re.compile(r"^Dataset_(?!scan_scan_body)")
+
+GRADIENT = "gradient_tape/"
+"""Prefix of the names of nodes that compute gradients."""
+
 EAGER_COPY = "EagerCopy"
 
 
@@ -18,6 +23,11 @@ def graph_of(function: str) -> str | None:
     """The graph that a trace belongs to: `step` of `__inference_step_31`; None for other names."""
     found = _FUNCTION.match(function)
     return found[1] if found else None
+
+
+def is_of_pipeline(graph: str) -> bool:
+    """Whether a graph belongs to a function that tf.data calls: of `map`, `filter` and similar, not a loop's body."""
+    return _OF_PIPELINE.match(graph) is not None
 
 
 class Created(NamedTuple):

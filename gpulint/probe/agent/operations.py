@@ -13,16 +13,15 @@ from gpulint.probe.agent.devices import short
 from gpulint.probe.agent.guard import guarded
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.kept import Kept, Origin
-from gpulint.probe.agent.operation_records import EAGER_COPY, Copied, Created, Ran, graph_of
+from gpulint.probe.agent.operation_records import EAGER_COPY, GRADIENT, Copied, Created, Ran, graph_of, is_of_pipeline
 from gpulint.probe.agent.places import INPUT, Place, Places
 from gpulint.probe.agent.steps import OnStep
 
-GRADIENT = "gradient_tape/"
-"""Prefix of the names of nodes that compute gradients."""
-
-
 _Key: TypeAlias = "tuple[Place | None, str, str, str, int, str]"
 """The fields of `Ran`."""
+
+_LOOP = "ReduceDataset"
+"""The operation of a loop over a dataset inside a `tf.function`, and of `Dataset.reduce`."""
 
 QUESTION = "IteratorGetModelProto"
 """The operation by which the agent queries iterators; programs do not run it."""
@@ -57,12 +56,13 @@ class Operations:
         on_variable: Callable[[Any, Any, Any, str, list[Place | None]], None],
         on_rebuilt: Callable[[], None],
         on_batch: Callable[[Place | None, int], None],
+        on_compiled: Callable[[str], None],
     ) -> None:
         self._internals = internals
         self._places = places
         self._on_fault, self._on_live, self._on_step, self._on_variable = on_fault, on_live, on_step, on_variable
         self._on_rebuilt = on_rebuilt
-        self._on_batch = on_batch
+        self._on_batch, self._on_compiled = on_batch, on_compiled
         self.several_devices = False
         """Whether the runtime has more than one device, so that copies are possible."""
         self.kept = Kept()
@@ -74,6 +74,8 @@ class Operations:
         """Names of functions that XLA compiles, each as a whole for one device."""
         self.inner_devices: set[tuple[str, Place | None, str]] = set()
         """(compiled function, line, device) for devices requested inside."""
+        self.loops: dict[str, Place | None] = {}
+        """Function → where it loops over a dataset: TensorFlow gives no graph of what such a loop runs."""
         self._lock = threading.Lock()
         self._ran: dict[_Key, int] = {}
         """The fields of `Ran` → count."""
@@ -93,6 +95,13 @@ class Operations:
         self.called_at: dict[str, tuple[Place | None, str]] = {}
         """Function → line of its first call, and the device it ran on."""
         self._training: set[str] = set()
+        """Functions of which a graph takes gradients."""
+        self._takes: set[str] = set()
+        """Those of which the last graph that was built does. Keras names what it trains and evaluates with alike."""
+        self.names_gradients = False
+        """Whether nodes that compute gradients have been seen by their names."""
+        self._trains: dict[str, bool] = {}
+        """Trace → whether it takes gradients."""
         self._steps: dict[str | bytes, str] = {}
         """Trace → function, for training steps already examined."""
         self._place: Place | None = None
@@ -224,7 +233,8 @@ class Operations:
             self.awaited.append(function)
             self.fresh_functions = True
             self.called_at.setdefault(function, (self._places.here(4), _device_of(outputs)))
-        if function not in self._training:
+            self._trains[trace] = function in self._takes
+        if not self._trains[trace]:
             return None
         self._steps[trace] = function
         return self._step(function, self._places.here(4))
@@ -257,10 +267,14 @@ class Operations:
         name = str(name).rstrip("/")
         place = None
         if name.startswith(GRADIENT):
+            self.names_gradients = True
             self.takes_gradients(graph)
             place = self._forward(own, name[len(GRADIENT) :])
         if self._building.get(own) != id(graph):
             self._building[own] = id(graph)
+            self._takes.discard(own)
+            if own in self.compiled:
+                self._on_compiled(own)
             if own in self.awaited:
                 self._on_rebuilt()
         if (own, name) not in self.created:
@@ -268,15 +282,23 @@ class Operations:
             self.sizes[own] += op_type != "Placeholder"
         here, part = self._places.here_for(3)
         place = place or here
+        if op_type == _LOOP:
+            self._loops(graph, here)
         self.created[own, name] = Created(op_type, place, _size(outputs) if self.several_devices else None, part)
         if own in self.compiled and outputs and (device := outputs[0].device) and not device.startswith("/job:"):
             # Handles of variables have full device names; `tf.device` gives partial ones.
             self.inner_devices.add((own, place, short(device)))
 
+    def _loops(self, graph: Any, place: Place | None) -> None:
+        while (name := getattr(graph, "name", None)) is not None and not is_of_pipeline(name):
+            self.loops.setdefault(name, place)
+            graph = getattr(graph, "outer_graph", None)
+
     def takes_gradients(self, graph: Any) -> None:
         """Marks a graph that takes gradients, and the graphs around it, as training steps."""
-        while (name := getattr(graph, "name", None)) is not None and name not in self._training:
+        while (name := getattr(graph, "name", None)) is not None and name not in self._takes:
             self._training.add(name)
+            self._takes.add(name)
             graph = getattr(graph, "outer_graph", None)
 
     def _forward(self, graph: str, name: str) -> Place | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import threading
 import time
+import weakref
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +23,9 @@ class Pace:
         """Is called after each call of a function, while there is one."""
         self._lock = threading.Lock()
         self._calls = threading.local()
+        self._known: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.called: Counter[str] = Counter()
+        """How many functions of a name were called: a method that is one has one for each object."""
         self._fresh: list[tuple[float, float, float]] = []
         """Unwritten steps: start, end, and total input wait in seconds."""
         self._before: tuple[float, float] | None = None
@@ -37,6 +42,9 @@ class Pace:
         def timed(function: Any, *arguments: Any, **keywords: Any) -> Any:
             if getattr(calls, "began", None) is not None:
                 return call(function, *arguments, **keywords)  # nested in another call
+            if function not in self._known:
+                self._known.add(function)
+                self.called[getattr(function, "__name__", "")] += 1
             calls.began = time.perf_counter()
             try:
                 return call(function, *arguments, **keywords)

@@ -108,7 +108,7 @@ class Session:
             lambda: self._steps.taken,
         )
         self._variables = Variables(lambda: self._steps.taken + self._observers.calls, self._variable_made)
-        self._functions = FunctionWriter(self._writer, self._calls)
+        self._functions = FunctionWriter(self._writer, self._calls, self._pace.called)
         self._profile = Profile(
             options.profile,
             options.warmup,
@@ -118,7 +118,7 @@ class Session:
         )
         self._faults: set[tuple[str, str]] = set()
         self._stopped = threading.Event()
-        self._inner_told = 0
+        self._inner_told = self._loops_told = 0
         self._forks = Forks(options.capture)
         self._writing: threading.Thread | None = None
         self._unwatch_threads: Callable[[], None] | None = None
@@ -201,6 +201,7 @@ class Session:
             self._variables.made,
             self.harvest,
             self._batch_found,
+            self._calls.traces_compiled,
         )
         self._operations.compiled = self._calls.compiled
         self._harvest = Harvest(self._internals, self._calls.compiled)
@@ -379,6 +380,9 @@ class Session:
         ran, copied = operations.take()
         self._placements.operations(ran)
         self._placements.copies(copied)
+        for name, place in list(operations.loops.items())[self._loops_told :]:
+            self._writer.write("loop", function=name, where=place)
+            self._loops_told += 1
         asked = operations.inner_devices
         if len(asked) > self._inner_told:
             self._inner_told = len(asked)

@@ -19,6 +19,7 @@ from gpulint.probe.capture.records import (
     InnerDevice,
     Kept,
     Kernel,
+    Loop,
     ModelCall,
     Node,
     Pace,
@@ -110,6 +111,7 @@ class Capture:
     inner_devices: set[InnerDevice] = field(default_factory=set)
     runs: Counter[ReplicaRun] = field(default_factory=Counter)
     batches: list[Batch] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
     splits: Counter[Split] = field(default_factory=Counter)
     waits: dict[Where | None, Wait] = field(default_factory=dict)
     reads: Counter[Read] = field(default_factory=Counter)

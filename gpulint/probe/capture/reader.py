@@ -22,6 +22,7 @@ from gpulint.probe.capture.records import (
     Kept,
     Kernel,
     Lines,
+    Loop,
     ModelCall,
     Node,
     Pace,
@@ -197,6 +198,10 @@ def _runs(capture: Capture, record: dict[str, Any], files: _Files) -> None:
 
 def _batch(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.batches.append(Batch(_where(record["where"]), record["size"]))
+
+
+def _loop(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.loops.append(Loop(_where(record["where"]), str(record["function"])))
 
 
 def _splits(capture: Capture, record: dict[str, Any], files: _Files) -> None:
@@ -381,6 +386,7 @@ _HANDLERS = {
     "inner": _inner,
     "runs": _runs,
     "batch": _batch,
+    "loop": _loop,
     "splits": _splits,
     "input": _input,
     "reads": _reads,

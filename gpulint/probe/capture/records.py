@@ -322,6 +322,18 @@ class Batch(NamedTuple):
     size: int
 
 
+class Loop(NamedTuple):
+    """A loop over a dataset inside a `tf.function`: nobody sees what it runs, nor how often."""
+
+    where: Where | None
+    function: str
+
+    @property
+    def text(self) -> str:
+        at = f" on line {self.where.row}" if self.where is not None else ""
+        return f"what the loop over a dataset in `{self.function}`{at} runs is not seen"
+
+
 class Split(NamedTuple):
     """A batch of a distributed dataset, at the loop that reads it: the elements of each replica of this process."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain
 
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.evidence import (
@@ -38,13 +39,19 @@ NEEDED = {
 }
 """Evidence → the checks that need it."""
 
+_OF_LOOPS = frozenset({"copies", "no-cpu-fallback", "variables-mirrored"})
+"""Checks that pass where nothing is seen of what they are about."""
+
 _OF_ABSENCE = frozenset({"gpu-idle", "gpu-idle-held", "strategy-spread"})
 """Checks that are broken where nothing is seen: without their evidence they cannot be."""
 
 
 def lost_for(id: str, capture: Capture) -> str:
     """What is lost of the evidence that a check needs, "" where nothing is."""
-    return next((f"not seen: {what} ({why})" for what, why in capture.lost if id in NEEDED.get(what, ())), "")
+    lost = (f"not seen: {what} ({why})" for what, why in capture.lost if id in NEEDED.get(what, ()))
+    names = {name for name, _ in capture.steps}
+    loops = (one.text for one in capture.loops if id in _OF_LOOPS or (id in _STEPS and one.function in names))
+    return next(chain(lost, loops), "")
 
 
 def with_evidence(found: Iterable[Expectation], capture: Capture) -> list[Expectation]:

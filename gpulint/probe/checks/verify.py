@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Set
 from dataclasses import replace
+from typing import Any
 
 from gpulint.probe.capture.records import Where
 from gpulint.probe.checks import (
@@ -120,6 +121,16 @@ def _as_broken(predicted: Expectation, broken: Container[tuple[str, Where | None
     if predicted.status is Status.WARN and (predicted.code, predicted.where) in broken:
         return replace(predicted, status=Status.FAIL, level=Level.ERROR)
     return predicted
+
+
+def status_of_program(end: dict[str, Any], otherwise: int) -> int:
+    """The exit status that a shell gives for the program, 124 where it was stopped because it hung or ran too long;
+    `otherwise` where nobody saw its end."""
+    if end.get("reason") in ("timeout", "hang"):
+        return 124
+    if end.get("signal"):
+        return 128 + int(end["signal"])
+    return int(end["status"]) if end.get("status") is not None else otherwise
 
 
 def exit_status(

@@ -90,6 +90,8 @@ def _operations(capture: Capture, argument: str) -> Measured | Unknown:
     placed = _placed(capture)
     if isinstance(placed, Unknown):
         return placed
+    if capture.loops:
+        return Unknown(capture.loops[0].text)
     device = parse_device(argument)
     leaves_bound = device is not None and device.is_gpu
     counted: Counter[tuple[str, str]] = Counter()
@@ -199,6 +201,8 @@ def _copies(capture: Capture, _: str) -> Measured | Unknown:
         return Unknown(_no_graph(unseen))
     if not capture.functions:
         return Unknown("no `tf.function` was run")
+    if capture.loops:
+        return Unknown(capture.loops[0].text)
     pairs = _pairs(capture, lambda copy: copy.op != EAGER_COPY)
     return Measured(pairs.total(), _ways(pairs))
 
@@ -206,6 +210,8 @@ def _copies(capture: Capture, _: str) -> Measured | Unknown:
 def _copies_per_step(capture: Capture, _: str) -> Measured | Unknown:
     """A graph belongs to one trace, and a step runs one of them."""
     names = {name for name, _ in capture.steps}
+    if (loop := _looping(capture)) is not None:
+        return loop
     if EAGER_STEP in names:
         return Unknown("steps that run eagerly do not say which copies are theirs")
     functions = [one for one in capture.functions.values() if one.name in names]
@@ -241,6 +247,8 @@ def _eager(capture: Capture, _: str) -> Measured | Unknown:
 
 
 def _eager_per_step(capture: Capture, _: str) -> Measured | Unknown:
+    if (loop := _looping(capture)) is not None:
+        return loop
     taken = capture.taken[MEASURED]
     if not taken:
         return Unknown("no training step was seen after the warm-up")
@@ -271,7 +279,13 @@ def _steps(capture: Capture, _: str) -> Measured | Unknown:
         return Unknown("TensorFlow was not seen")
     if _began_late(capture) and not all(function.graph for function in capture.functions.values()):
         return Unknown("a function that was traced before the watching began may be a training step")
-    return Measured(capture.taken.total())
+    return _looping(capture) or Measured(capture.taken.total())
+
+
+def _looping(capture: Capture) -> Unknown | None:
+    """Steps that a loop inside a function takes are not counted."""
+    names = {name for name, _ in capture.steps}
+    return next((Unknown(one.text) for one in capture.loops if one.function in names), None)
 
 
 def _began_late(capture: Capture) -> bool:
@@ -281,6 +295,8 @@ def _began_late(capture: Capture) -> bool:
 def _step_mean(capture: Capture, _: str) -> Measured | Unknown:
     if capture.simulated:
         return Unknown(SIMULATED)
+    if (loop := _looping(capture)) is not None:
+        return loop
     taken = sum(one.taken for one in capture.steps.values())
     if taken < 2:
         return Unknown("fewer than two training steps were seen")

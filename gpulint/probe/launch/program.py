@@ -40,6 +40,9 @@ _SAMPLE = 1.0
 _STACKS = 0.5
 """Seconds for the agent to write the stacks of all threads."""
 
+WARN_AFTER = 600.0
+"""Seconds in which nothing comes of a program after which that is said, and where it is."""
+
 _GRACE = 5.0
 """Seconds for the program to end after SIGTERM, and for the system to end it after SIGKILL."""
 
@@ -77,6 +80,7 @@ def run(
     environment: Mapping[str, str] | None = None,
     timeout: float | None = None,
     hang_after: float | None = None,
+    warn_after: float | None = WARN_AFTER,
     show_log: bool = False,
     progress: ProgressLine | None = None,
     cards: Cards | None = None,
@@ -85,25 +89,26 @@ def run(
 ) -> Ended:
     """Runs a command to its end. Raises OSError if it cannot be started.
 
-    `capture_path` is overwritten. `program` is the command as users know it, for the capture; `environment` defaults to
-    ours. The command is stopped after `timeout` seconds, and after `hang_after` seconds without activity. TensorFlow's
-    placement log is held back unless `show_log` is set or the program asked for it. `cards` are sampled during the run.
-    `worker` is the cluster task that the program is; with `peers` it is one of several workers that we started, which
-    decide together whether they hang.
+    `capture_path` is begun anew. `program` is the command as the user knows it, for the capture; `environment` is ours
+    where it is None. The command is ended after `timeout` seconds, and when for `hang_after` seconds nothing came of
+    it; after `warn_after` seconds that is only said, with the line that it is at. TensorFlow's placement log is not
+    passed on unless `show_log`, or the program asked for it itself. `cards` are sampled as long as it runs. `worker` is
+    the task of a cluster that it is; with `peers` it is one of several that we have started, which say when it hangs.
     """
     recorder = Recorder(capture_path, fresh=True)
     remove_stacks(stacks_path(capture_path))
     environment_of = os.environ if environment is None else environment
     write_start(recorder, program if program is not None else command, environment_of, worker)
+    made = None
     try:
         made = _Run(command, environment, recorder, capture_path, show_log, progress, cards, peers)
-        return made.to_its_end(timeout, hang_after)
+        return made.to_its_end(timeout, hang_after, warn_after)
     except OSError as error:
         recorder.write("fault", where="start of the program", error=str(error))
         raise
     finally:
         recorder.close()
-        remove_stacks(stacks_path(capture_path), only_empty=True)
+        remove_stacks(stacks_path(capture_path), only_empty=made is not None and made.is_ended_by_us)
 
 
 class _Run:
@@ -130,6 +135,7 @@ class _Run:
         self._progress = progress
         self._tail = tail = CaptureTail(capture_path)
         self._process: subprocess.Popen[bytes] | None = None
+        self.is_ended_by_us = False
         self._ended = threading.Event()
         self._relay = Relay(self._send, self._resize)
 
@@ -139,6 +145,7 @@ class _Run:
             return show_log or tail.shows_log
 
         output, errors = ends.output, ends.errors
+        self._errors = errors
         summaries: dict[Channel, Summary] = {}
         if are_one(output, errors):
             summaries[Channel("output", output)] = SharedSummary("stdout", "stderr")
@@ -153,16 +160,16 @@ class _Run:
         ]
         self._logs = [LogRecords(stream.summary, recorder) for stream in self._streams]
 
-    def to_its_end(self, timeout: float | None, hang_after: float | None) -> Ended:
+    def to_its_end(self, timeout: float | None, hang_after: float | None, warn_after: float | None) -> Ended:
         """Starts the program and returns when all its output has been passed on."""
         reason: Reason = "exit"
         began = time.monotonic()
         with self._relay:
             process = self._start()
             tree = ProcessTree(process.pid)
-            forced = self._watch(began, tree, timeout, hang_after)
+            forced = self._watch(began, tree, timeout, hang_after, warn_after)
             if forced is not None:
-                reason = forced
+                reason, self.is_ended_by_us = forced, True
                 self._end(tree)
             elif self._relay.requests:
                 reason = "interrupt"
@@ -207,9 +214,16 @@ class _Run:
         self._ended.set()
 
     def _watch(
-        self, began: float, tree: ProcessTree, timeout: float | None, hang_after: float | None
+        self,
+        began: float,
+        tree: ProcessTree,
+        timeout: float | None,
+        hang_after: float | None,
+        warn_after: float | None,
     ) -> StopReason | None:
         """Waits for the end. Returns why the program must be stopped, or None if it has ended."""
+        quiet: HangWatch | None = HangWatch(warn_after, began)
+        worked = 0
         hang = HangWatch(hang_after, began).look if self._peers is None else self._peers.hang
         sampled = float("-inf")
         rest = 0.0
@@ -226,10 +240,15 @@ class _Run:
                     self._recorder.write("host", resident=resident)
                 if self._cards is not None and (rows := self._cards.sample(tree.pids)):
                     self._recorder.write("cards", rows=rows)
+                    worked += any(busy > 0 for *_, by_program, _, busy in rows if by_program)
                 self._tail.look()
-                seen = (self._tail.events, *(stream.received for stream in self._streams))
-                if hang(now, seen, spent, blocked=any(stream.blocked for stream in self._streams)):
+                seen = (self._tail.events, worked, *(stream.received for stream in self._streams))
+                blocked = any(stream.blocked for stream in self._streams)
+                if hang(now, seen, spent, blocked=blocked):
                     return "hang"
+                if quiet is not None and quiet.look(now, seen, spent, blocked=blocked):
+                    quiet = None
+                    self._warn(warn_after or 0.0)
                 for log in self._logs:
                     log.write(now - began)
             if self._progress is not None:
@@ -238,12 +257,28 @@ class _Run:
             rest = _LOOK if timeout is None else min(_LOOK, max(0.0, began + timeout - time.monotonic()))
         return None
 
+    def _warn(self, seconds: float) -> None:
+        """Says where a program is of which nothing has come for a while. It goes on."""
+        self._ask_for_stacks()
+        stack = stack_in(self._stacks)
+        own = next((frame for frame in stack if frame.own), None)
+        at = f"; it is in `{own.function}`, {own.path}:{own.row}" if own is not None else ""
+        inside = f", in {stack[0].path}:{stack[0].row}" if own is not None and stack[0] is not own else ""
+        text = f"gpulint: nothing has come of the program for {seconds:g} s{at}{inside}. --hang-after S stops it.\n"
+        if self._errors is not None:
+            os.write(self._errors, text.encode("utf-8", "backslashreplace"))
+
+    def _ask_for_stacks(self) -> bool:
+        if not os.path.exists(self._stacks):
+            return False
+        self._send(signal.SIGUSR2)
+        self._ended.wait(_STACKS)
+        return True
+
     def _end(self, tree: ProcessTree) -> None:
         """Stops the program, after giving it time to write its stacks and to end by itself."""
         tree.look()  # its children can only be found while it lives
-        if os.path.exists(self._stacks):
-            self._send(signal.SIGUSR2)
-            self._ended.wait(_STACKS)
+        if self._ask_for_stacks():
             self._recorder.write("stack", frames=stack_in(self._stacks))
         self._send(signal.SIGTERM)
         self._ended.wait(_GRACE)

@@ -21,7 +21,7 @@ class Work(NamedTuple):
     """Training steps, 0 for a program that only evaluates or predicts."""
     by_device: Counter[str]
     unseen: tuple[str, ...]
-    """Functions that ran and whose graph was not seen: their work may be anywhere."""
+    """Functions that ran, and loops in them, whose graph was not seen: they may have worked anywhere."""
 
 
 def work(capture: Capture) -> Work:
@@ -38,5 +38,6 @@ def work(capture: Capture) -> Work:
             if ran.part != PIPELINE and not is_free(ran.op):
                 counts[ran.device] += count
     functions = [one for one in capture.functions.values() if not steps or one.name in names]
-    unseen = tuple(sorted({one.name for one in functions if not one.graph}))
-    return Work(steps, counts, unseen)
+    unseen = {one.name for one in functions if not one.graph}
+    unseen |= {f"the loop in {one.function}" for one in capture.loops if not steps or one.function in names}
+    return Work(steps, counts, tuple(sorted(unseen)))

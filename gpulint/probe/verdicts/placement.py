@@ -36,6 +36,9 @@ def _confined(finding: Finding, capture: Capture) -> Verdict | None:
         return None
     (device,) = devices
     others = peers(device, capture)
+    if not others and device.startswith("GPU"):
+        pinned = sum(one.times for one in _asked_below(finding, capture))
+        return Verdict(True, f"{pinned} operations pinned to {device}, the only GPU here")
     if not others:
         return None
     everything = [one for one in placed(capture) if not is_free(one.op)]

@@ -19,6 +19,7 @@ from gpulint.probe.verdicts.evidence import (
     is_in,
     is_near,
     made_by,
+    placed,
     raised_here,
 )
 
@@ -116,11 +117,17 @@ def _one_worker(finding: Finding, capture: Capture) -> Verdict | None:
 
 
 def _gone(finding: Finding, capture: Capture) -> Verdict | None:
-    """By the name in the error: a program uses many removed names and ends with the first."""
-    missing = _MISSING.search(capture.error)
-    if missing is not None and re.search(rf"\b{re.escape(missing[1])}\b", finding.message):
-        return Verdict(True, f"the program ended with {first_line(capture.error)}")
-    return None
+    """By its own error at its own line: a program has many that are gone, and ends with the first. What ran on the line
+    without one is there."""
+    spans = [finding.span, *(related.span for related in finding.related)]
+    if any(is_in(capture.error_at, span) for span in spans):
+        missing = _MISSING.search(capture.error)
+        is_its_own = missing is None or re.search(rf"\b{re.escape(missing[1])}\b|\bother names?\b", finding.message)
+        if capture.error.startswith(_GONE) and is_its_own:
+            return Verdict(True, f"the program ended here with {first_line(capture.error)}")
+        return None
+    ran = sum(one.times for one in placed(capture) if is_in(one.where, finding.span))
+    return Verdict(False, f"{ran} operations ran here without an error") if ran else None
 
 
 _MISSING = re.compile(r"(?:has no attribute|cannot import name|unexpected keyword argument) '(\w+)'")
@@ -136,5 +143,5 @@ VERDICTS: dict[str, Judge] = {
     "GPU307": _kept,
     "GPU701": _one_worker,
     "GPU702": ended_with("Collective ops must be configured at program startup"),
-    "GPU901": first_of(raised_here(*_GONE), _gone),
+    "GPU901": _gone,
 }

@@ -254,6 +254,24 @@ class TestEnd:
         launched.finish()
         assert (launched.ended["status"], launched.ended["reason"]) == (0, "exit")
 
+    def test_silence_is_told_of_and_the_program_goes_on(self, tmp_path: Path) -> None:
+        source = """if True:
+            import faulthandler, signal, time
+            stacks = open("run.jsonl.stacks", "w")
+            faulthandler.register(signal.SIGUSR2, file=stacks, all_threads=True)
+            def waits_here():
+                time.sleep(5)
+            waits_here()
+            print("done")
+        """
+        launched = Launched(tmp_path, source, options={"warn_after": 2.0}, cwd=tmp_path)
+        output, errors = launched.finish()
+        assert (output, launched.ended["status"], launched.ended["reason"]) == (b"done\n", 0, "exit")
+        (line,) = errors.decode().splitlines()
+        assert line.startswith("gpulint: nothing has come of the program for 2 s; it is in `waits_here`, ")
+        assert line.endswith("program.py:6. --hang-after S stops it.")
+        assert not (tmp_path / "run.jsonl.stacks").exists()
+
     def test_no_hang_while_nobody_reads_our_output(self, tmp_path: Path) -> None:
         launched = Launched(tmp_path, "print('x' * 1_000_000)", options={"hang_after": 1.5})
         time.sleep(4)

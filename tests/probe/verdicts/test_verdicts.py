@@ -78,6 +78,8 @@ def test_work_that_is_all_on_the_pinned_device_confirms_it() -> None:
     assert said("GPU101", capture(executions=ran(pinned))) is True
     assert said("GPU101", capture(executions=ran(pinned, (ELSEWHERE, "MatMul", "", "CPU:1")))) is None
     assert said("GPU101", capture(executions=ran(pinned), logical=("CPU:0",))) is None
+    alone = capture(executions=ran((HERE, "MatMul", "GPU:0", "GPU:0")), logical=("CPU:0", "GPU:0"))
+    assert said("GPU101", alone) is True
 
 
 def test_copies_on_the_line_confirm_an_operation_across_devices() -> None:
@@ -228,9 +230,12 @@ def test_the_error_that_a_rule_speaks_of_confirms_it(code: str, error: str) -> N
 
 def test_a_removed_name_is_confirmed_by_the_error_that_names_it() -> None:
     gone = capture(error="AttributeError: module 'tensorflow' has no attribute 'Session'")
+    assert said("GPU901", gone, "`tf.Session` is gone") is None  # elsewhere
+    gone.error_at = HERE
     assert said("GPU901", gone, "`tf.Session` is gone") is True
     assert said("GPU901", gone, "`tf.contrib` is gone") is None
-    gone.error_at = HERE
+    ran_here = capture(executions=ran((HERE, "MatMul", "", "CPU:0")))
+    assert said("GPU901", ran_here, "`tf.Session` is gone") is False
     assert said("GPU901", gone, "`tf.contrib` and 4 other names are gone") is True
 
 

@@ -39,8 +39,8 @@ def decorate(machine: Machine, decorator: Value, function: Value, node: ir.Expr)
         return made
     if origin in _NOT_TRACING:
         return function
-    if isinstance(decorator, Bound) and decorator.method in ("setter", "getter", "deleter"):
-        return decorator.receiver
+    if isinstance(decorator, Bound) and isinstance(before := decorator.receiver, Descriptor):
+        return Descriptor(before.kind, before.function, function) if decorator.method == "setter" else before
     if _is_of_program(decorator):
         result = machine.choose(machine.call(decorator, Arguments((function,)), site))
         if isinstance(result, (Function, Traced, Partial, Object, Descriptor, ContextManagerFunction)):

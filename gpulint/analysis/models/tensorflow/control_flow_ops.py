@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from gpulint.analysis.domain.completion import PathEnds
-from gpulint.analysis.domain.path_conditions import Condition, Literal, Path
+from gpulint.analysis.domain.path_conditions import Condition, Path, literal_of
 from gpulint.analysis.domain.symbolic import symbol
 from gpulint.analysis.domain.traversal import like, rebuilt
 from gpulint.analysis.domain.values.base import NONE, Arguments, Unknown, Value
@@ -35,7 +35,8 @@ def case(machine: Machine, arguments: Arguments, site: Site) -> Value:
     rows = [machine.choose(pair) for pair in _items(pairs)]
     functions: list[Value | None] = []
     for row in rows:
-        test, function, *_ = *_items(row), None, None
+        parts: list[Value | None] = [*_items(row), None, None]
+        test, function = parts[:2]
         if test is not None:
             tensors.read_at(machine, machine.choose(test), "bool", site)
         functions.append(function)
@@ -112,7 +113,7 @@ def _items(value: Value) -> Sequence[Value]:
 def _any_of(machine: Machine, functions: Sequence[Value | None], site: Site) -> Value:
     """One of several functions is called, whichever."""
     known = [function for function in functions if function is not None]
-    asked = [Literal(Condition("truth", symbol(("branch", site, number))), True) for number in range(len(known) - 1)]
+    asked = [literal_of(Condition("truth", symbol(("branch", site, number))), True) for number in range(len(known) - 1)]
     arms: list[tuple[Path, Value | None]] = [
         (frozenset({*(one.negation for one in asked[:number]), *asked[number : number + 1]}), function)
         for number, function in enumerate(known)

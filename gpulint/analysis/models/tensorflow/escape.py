@@ -39,10 +39,10 @@ def escape(machine: Machine, value: Any, how: str, site: Site) -> None:
             machine.emit(events.StrategyUsed(site, machine.where(), one.strategy, how))
 
 
-def _within(value: Any) -> Iterator[Any]:
+def _within(value: Any) -> Iterator[Value]:
     """What others can reach through a value, each once, to a depth of MAX_ESCAPE_DEPTH."""
     depths: dict[int, int] = {}
-    pending = [(value, 0)]
+    pending: list[tuple[Value | None, int]] = [(value, 0)]
     while pending:
         one, depth = pending.pop()
         if not isinstance(one, Value) or depths.get(id(one), depth + 1) <= depth:
@@ -55,7 +55,7 @@ def _within(value: Any) -> Iterator[Any]:
             pending += [(part, depth + 1) for part in reversed(_parts(one))]
 
 
-def _parts(value: Value) -> tuple[Any, ...]:
+def _parts(value: Value) -> tuple[Value | None, ...]:
     if isinstance(value, Items):
         return value.items or (value.element,)
     if isinstance(value, Mapping):

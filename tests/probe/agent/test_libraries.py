@@ -13,7 +13,7 @@ import pytest
 import gpulint
 from gpulint.probe.agent.libraries import Libraries
 from gpulint.probe.capture.records import Where
-from tests.probe.test_agent import probed, row_of
+from tests.probe.agent.test_agent import probed, row_of
 
 
 def install(folder: Path, name: str, *files: str, record: bool = True) -> None:

@@ -1,0 +1,75 @@
+"""`gpulint plan --events`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from gpulint.cli.main import main
+from tests.notebooks import notebook
+
+PROGRAM = """\
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.layers.Dense(4)])
+    model.compile("sgd", "mse")
+"""
+
+
+@pytest.fixture
+def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_every_event_is_shown_with_its_place_and_fields(in_folder: Path) -> None:
+    (in_folder / "train.py").write_text(PROGRAM)
+    result = CliRunner().invoke(main, ["plan", "--events", "train.py"])
+    assert result.exit_code == 0
+    rows = [line.split(maxsplit=2) for line in result.stdout.splitlines()]
+    assert [(place, event) for place, event, *_ in rows] == [
+        ("3:12", "RuntimeInitialised"),
+        ("3:12", "StrategyBuilt"),
+        ("4:6", "ScopeMade"),
+        ("4:6", "StrategyUsed"),
+        ("4:6", "ScopeEntered"),
+        ("4:6", "StrategyUsed"),
+        ("5:34", "LayerBuilt"),
+        ("5:13", "ModelBuilt"),
+        ("6:5", "ModelCompiled"),
+    ]
+    assert rows[1][2] == "strategy=MirroredStrategy, arguments=(), state='no', since=None"
+    assert rows[-1][2] == "model=instance of Sequential, arguments=('sgd', 'mse'), in=scope of MirroredStrategy"
+
+
+def test_events_as_json(in_folder: Path) -> None:
+    (in_folder / "train.py").write_text(PROGRAM)
+    events = json.loads(CliRunner().invoke(main, ["plan", "--events", "--output-format", "json", "train.py"]).stdout)
+    assert events[-1] == {
+        "event": "ModelCompiled",
+        "filename": "train.py",
+        "location": {"row": 6, "column": 5},
+        "fields": {
+            "model": "instance of Sequential",
+            "arguments": "('sgd', 'mse')",
+            "in": "scope of MirroredStrategy",
+        },
+    }
+
+
+def test_events_of_other_files_and_cells_say_where_they_are(in_folder: Path) -> None:
+    (in_folder / "build.py").write_text("import tensorflow as tf\n\n\ndef scale(x):\n    return tf.square(x)\n")
+    cells = ["import tensorflow as tf", "from build import scale\n\nscale(tf.ones(3))"]
+    (in_folder / "train.ipynb").write_text(notebook(*cells))
+    lines = CliRunner().invoke(main, ["plan", "--events", "train.ipynb"]).stdout.splitlines()
+    assert [line.partition(" OpCalled")[0] for line in lines if "OpCalled" in line] == ["cell 2 3:7", "build.py:5:12"]
+
+
+def test_a_program_without_events_says_so(in_folder: Path) -> None:
+    (in_folder / "empty.py").write_text("import tensorflow as tf\n")
+    assert CliRunner().invoke(main, ["plan", "--events", "empty.py"]).stdout == "The program has no event.\n"
