@@ -109,47 +109,6 @@ def test_a_heap_that_may_be_freed_behind_a_bound(
     assert (code in codes_in(program("", "" if says else tail, after, is_long=is_long), tmp_path)) is says
 
 
-CONVERT = """
-import sys
-
-import numpy as np
-import tensorflow as tf
-
-tf.config.run_functions_eagerly(True)
-model = tf.keras.models.load_model("model.keras")
-"""
-
-READ = "found = np.load('weights.npz')\n"
-
-
-@pytest.mark.parametrize(
-    ("work", "expected"),
-    [
-        (f"{READ}for one in model.weights:\n    one.assign(tf.transpose(found[one.name]))\nmodel.save('new')", set()),
-        ("for path in sys.argv[1:]:\n    print(model(tf.io.read_file(path)))\nmodel.export('served')", set()),
-        (
-            f"{READ}kept = {{name: tf.Variable(tf.transpose(found[name])) for name in found}}\n"
-            "tf.train.Checkpoint(**kept).save('new')",
-            set(),
-        ),
-        (
-            "converter = tf.lite.TFLiteConverter.from_keras_model(model)\n"
-            "for path in sys.argv[1:]:\n    print(model(tf.io.read_file(path)))\n",
-            set(),
-        ),
-        ("for size in range(5):\n    print(model(tf.zeros((size, 4))))", set()),
-        ("for path in sys.argv[1:]:\n    print(model(tf.io.read_file(path)))", {"GPU506"}),
-        (
-            "model.compile('sgd', 'mse')\nmodel.fit(tf.zeros((8, 4)), tf.zeros((8, 1)))\nmodel.export('served')",
-            {"GPU506"},
-        ),
-    ],
-    ids=["weights", "exported", "checkpoint", "converted", "a few rounds", "predicts", "trains"],
-)
-def test_an_eager_mode_of_programs_that_convert_a_model(work: str, expected: set[str], tmp_path: Path) -> None:
-    assert codes_in(CONVERT + work + "\n", tmp_path) & {"GPU506"} == expected
-
-
 def test_a_variable_that_a_comment_names_hides_no_growth(tmp_path: Path) -> None:
     text = program(GROW.format(0), "    # CUDA_VISIBLE_DEVICES says which GPUs there are\n", "trained()", is_long=True)
     assert "GPU303" in codes_in(text, tmp_path)
