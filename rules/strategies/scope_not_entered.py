@@ -79,7 +79,11 @@ class ScopeNotEntered(Rule):
         left: list[events.ScopeMade | events.ScopeDropped] = []
         if plan.is_complete:
             has_unreached_with = cache(plan.has_unreached_with)
-            left += [one for site, one in made.items() if site not in entered and not _has_unreached_with(one, has_unreached_with)]
+            left += [
+                one
+                for site, one in made.items()
+                if site not in entered and not _has_unreached_with(one, has_unreached_with)
+            ]
         left += [one for one in dropped.values() if one.made in entered]
         making = makers(plan) if left else frozenset()
         for event in left:
