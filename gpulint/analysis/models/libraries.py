@@ -90,12 +90,13 @@ class Libraries(LibrarySemantics):
             return receiver.function
         if isinstance(receiver, (Dataset, Traced)):
             return Bound(receiver, name)
-        if name == "optimizer" and (model := machine.library_state.models.get(symbol_of(receiver))) is not None:
-            return machine.get_attribute(model, name, node)
-        applies = symbol(("attribute", symbol_of(receiver), "apply_gradients"))
-        if name == "iterations" and (optimizer := machine.library_state.optimizers.get(applies)) is not None:
-            return machine.get_attribute(optimizer, name, node)
-        return None
+        known: Object | None = None
+        if name == "optimizer":
+            known = machine.library_state.models.get(symbol_of(receiver))
+        elif name == "iterations":
+            applies = symbol(("attribute", symbol_of(receiver), "apply_gradients"))
+            known = machine.library_state.optimizers.get(applies)
+        return machine.get_attribute(known, name, node) if known is not None else None
 
     def get_object_attribute(self, receiver: Object, name: str, node: ir.Node) -> Value:
         return objects.library_attribute(self._machine, receiver, name, node)
